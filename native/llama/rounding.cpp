@@ -23,7 +23,7 @@ bool has_accelerators() {
     return false;
 }
 
-// As the module of patch 0039 has it.
+// Defined in native/kernels/rounding.cpp.
 RoundsAlike* rounds_alike_of_cpu() {
     const ggml_backend_dev_t device = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
     return reinterpret_cast<RoundsAlike*>(

@@ -46,8 +46,7 @@ inline bool cpu_has(const std::string& name) {
     return false;
 }
 
-// How many floats a vector of our own kernels has (patches 0007, 0036, 0037, 0041 and 0042); 0 where there are none for this
-// CPU.
+// The floats in a vector of native/kernels, or 0 on CPUs without kernels.
 inline int floats_of_a_vector() {
     if (cpu_has("AVX512")) return 16;
     return cpu_has("AVX2") && cpu_has("FMA") && cpu_has("F16C") ? 8 : 0;

@@ -49,7 +49,7 @@ Machine measured(std::vector<double> rows, double more) {
 }
 
 // Two cores with vector units of 512 bits and a model of 0.5B in four bits: as llama.cpp computes it, the second row costs
-// as much as the first, and those after it next to nothing; by panels of rows (vendor/patches/0007) the second costs
+// as much as the first, and those after it next to nothing; by panels of rows (native/kernels/panels.cpp) the second costs
 // next to nothing.
 const Machine kSecondRowDear =
     measured({1, 2.2, 2.25, 2.3, 2.5, 2.65, 2.9, 3.2, 3.3, 3.45, 3.6, 3.7, 3.8, 3.9, 4.0, 4.1}, 0.25);

@@ -43,7 +43,7 @@ struct Attention {
     int64_t scratch() const { return kRows * (width_k + kCells + 2 * width_v) + kCells * (width_k + width_v) * 3 / 2; }
     int64_t partials() const { return n_rows() * n_chunks * (2 + width_v); }
 
-    // Whether threads share the chunks of a tile: few tiles, or tiles of few rows, whose contexts may differ in length.
+    // Whether threads share the chunks of a tile. They do for few tiles, and for tiles of few rows with long contexts.
     bool shares_chunks(int n_threads) const {
         const bool few = n_tiles < 2 * n_threads || (rows_of_group <= 16 && n_tiles <= 8 * n_threads);
         return few && n_threads > 1 && n_chunks > 1 && partials() <= (16 << 20);
@@ -172,7 +172,7 @@ class Tile {
         }
     }
 
-    // Writes the result of a row whose parts are complete.
+    // Adds the parts of a row in order and writes its result.
     void add_up(int64_t row, const Part * parts, const float * values) const {
         Part all;
         memset(all_values_, 0, a_.width_v * sizeof(float));

@@ -21,7 +21,7 @@ namespace {
 
 using Prefetch = Prefetching<_MM_HINT_T0>;
 
-constexpr int64_t kLongest = 256;  // float-rows.cpp is faster for longer rows
+constexpr int64_t kMaxLength = 256;  // float-rows.cpp is faster for longer rows
 constexpr int64_t kStep    = 8;    // weights of each row between prefetches
 
 // The types of weights. turn() reads `step` weights of each row (a cache line with vectors of 512 bits), transposes them and
@@ -157,7 +157,7 @@ template <class F, int R> GGML_FLATTEN void multiply_one(const Product & p, cons
 
 // Multiplies the columns [first, last) in tiles of equal width.
 template <class F, int R> void multiply_group(const Product & p, const Group & group, int64_t first, int64_t last) {
-    alignas(64) float     turned[kLongest * R * kLanes];
+    alignas(64) float     turned[kMaxLength * R * kLanes];
     const uint8_t * const rows = p.rows + group.first * p.stride;
     const int64_t         n = last - first, n_tiles = (n + kColumns - 1) / kColumns;
     Prefetch next((const char *) rows + R * kLanes * p.stride, group.rest, p.k / F::step * R + p.k / kStep * n_tiles);
@@ -219,7 +219,7 @@ template <class F, int R> void compute(const ggml_compute_params * params, const
 template <class F> bool fits(const ggml_tensor * dst) {
     const ggml_tensor *weights = dst->src[0], *columns = dst->src[1];
     return ggml_n_dims(weights) <= 2 && ggml_is_contiguous(weights) && weights->ne[1] >= kLanes &&
-           weights->ne[0] <= kLongest && weights->ne[0] % F::step == 0 && columns->type == GGML_TYPE_F32 &&
+           weights->ne[0] <= kMaxLength && weights->ne[0] % F::step == 0 && columns->type == GGML_TYPE_F32 &&
            columns->nb[0] == sizeof(float) && dst->type == GGML_TYPE_F32 && ggml_is_contiguous(dst);
 }
 

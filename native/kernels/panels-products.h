@@ -121,7 +121,7 @@ template <class F> inline Ints pairs_of(Ints weights, Ints sizes, const int32_t 
 template <class F, int N, class WeightsOf>
 inline void multiply_sub_block(const WeightsOf & weights_of, const int32_t * sums, const int32_t * groups,
                                Ints * results) {
-    // The number of pairs whose sum fits in 16 bits.
+    // The number of pairs that add up without overflow in 16 bits.
     constexpr int kPairs = std::clamp(32767 / (2 * 127 * F::largest), 1, F::groups);
     each<N>([&](auto j) { results[j] = all(F::offset && !F::has_signs ? sums[j] : 0); });
     each<F::groups / kPairs>([&](auto part) {

@@ -1,4 +1,4 @@
-// Which nodes compute each row with the same bits whatever the number of rows and threads.
+// Reports nodes whose rows have the same bits whatever the number of rows and threads.
 #include "attention.h"
 #include "ggml-backend.h"
 #include "ggml-cpu-kernels.h"

@@ -27,11 +27,10 @@ import { dashboardRoutes } from './dashboard/routes.js';
 import { createFrontServer, refusePlainPublicListen } from './gateway/front-server.js';
 import { Gateway } from './gateway/gateway.js';
 import type { UsageSink } from './gateway/usage.js';
-import { CloudMetrics } from './metrics/cloud-metrics.js';
-import { metricsRoute } from './metrics/route.js';
+import { CloudMetrics, metricsRoute } from './metrics/cloud-metrics.js';
 import { claim } from './one-at-a-time.js';
 import { type LocalAddress, makePlaces, OWN_ORG, type Places, placesIn } from './places.js';
-import { removeLeftContainers } from './runners/container.js';
+import { removeOrphanedContainers } from './runners/container.js';
 import { DEFAULT_IMAGE, Podman } from './runners/podman.js';
 import type { RunnerCommand } from './runners/runner-process.js';
 import { type Database, openDatabase } from './store/database.js';
@@ -100,7 +99,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   const parts = assemble(settings, places, { database, podman });
   const { accounts, supervisor, control, gateway, api, publicUrl } = parts;
   await api.ready();
-  if (settings.podman !== undefined) await removeLeftContainers(podman, places.run, parts.runnerIds());
+  if (settings.podman !== undefined) await removeOrphanedContainers(podman, places.run, parts.runnerIds());
   const own = (request: IncomingMessage, response: ServerResponse): void => api.routing(request, response);
   const front = createFrontServer({ gateway, own, certificate, mayTakeLong: isUpload });
   try {

@@ -1,12 +1,13 @@
-/** The measurements of a server, and their text for Prometheus. */
+/** Metrics of a server in the Prometheus text format. */
 import type { ErrorCode } from '../errors.js';
+import { CATALOGUE, fullName } from './catalogue.js';
 import { addEngineSamples } from './engine-samples.js';
 import { EngineSnapshot, type WatchedEngine } from './engine-snapshot.js';
 import { toExposition } from './exposition.js';
 import { ModelSeries } from './model-series.js';
 import { familiesUnder, type OtherNames, type Totals } from './other-names.js';
 import { ProcessSamples, watchEventLoop } from './process-samples.js';
-import { type CurrentSamples, Registry } from './registry.js';
+import { type CurrentSamples, Registry, toFamilies } from './registry.js';
 
 export interface MetricsOptions {
   /** Other servers whose metric names are added to our own; default none. */
@@ -15,7 +16,7 @@ export interface MetricsOptions {
 
 export class Metrics {
   readonly #names: readonly OtherNames[];
-  readonly #registry = new Registry();
+  readonly #registry = new Registry(CATALOGUE);
   readonly #process = new ProcessSamples();
   readonly #engines = new Set<() => readonly WatchedEngine[]>();
   readonly #snapshots = new WeakMap<WatchedEngine, EngineSnapshot>();
@@ -25,7 +26,7 @@ export class Metrics {
     this.#names = [...new Set(names)];
   }
 
-  /** Includes the counts of whatever engines `list` returns at that time, until the returned function is called. */
+  /** Includes the engines that `list` returns at each scrape, until the returned function is called. */
   watchEngines(list: () => readonly WatchedEngine[]): () => void {
     this.#engines.add(list);
     return () => void this.#engines.delete(list);
@@ -40,17 +41,17 @@ export class Metrics {
     this.#registry.histogram('model_load_seconds', model).observe(seconds);
   }
 
-  /** Call this when an engine that had died was started again. */
+  /** Call this after a restart of a crashed engine. */
   engineRestarted(model: string): void {
     this.#registry.counter('engine_restarts_total', model).add();
   }
 
-  /** Call this when the process that prepares requests for a model was replaced. */
+  /** Call this after a restart of the preparation process of a model. */
   preparationRestarted(model: string): void {
     this.#registry.counter('preparation_restarts_total', model).add();
   }
 
-  /** Call this when a request was refused or failed. */
+  /** Call this when a request fails. */
   requestFailed(code: ErrorCode): void {
     this.#registry.counter('request_failures_total', code).add();
   }
@@ -74,14 +75,14 @@ export class Metrics {
     const current: CurrentSamples = new Map();
     // Two servers of one process may have the same models.
     const engines = [...new Set([...this.#engines].flatMap((list) => list()))];
-    // Prometheus computes a rate only for a series that it has seen with its 0.
+    // Create the series now: Prometheus computes rates only for series that it has seen at 0.
     for (const { model } of engines) this.forModel(model.id);
     const snapshots = await Promise.all(
       engines.map(async (engine) => ({ engine, snapshot: await this.#snapshotOf(engine).read() })),
     );
     for (const { engine, snapshot } of snapshots) addEngineSamples(current, engine.model.id, snapshot);
     this.#process.addTo(current);
-    const families = this.#registry.families(current);
+    const families = toFamilies(CATALOGUE, fullName, [this.#registry], current);
     const totals = this.#totals(snapshots.flatMap(({ snapshot }) => snapshot.stats ?? []));
     return toExposition([...families, ...this.#names.flatMap((names) => familiesUnder(names, families, totals))]);
   }

@@ -1,5 +1,6 @@
 /** The series of one model that requests update. They are looked up once, because some are updated with every step. */
 import type { Finish, FinishReason } from '../engine/engine.js';
+import type { MetricName } from './catalogue.js';
 import type { Registry } from './registry.js';
 import type { Counter, Histogram } from './series.js';
 
@@ -25,7 +26,7 @@ export class ModelSeries {
   readonly #completionLength: Histogram;
   readonly #ended: Record<FinishedReason, Counter>;
 
-  constructor(registry: Registry, model: string) {
+  constructor(registry: Registry<MetricName>, model: string) {
     this.promptTokens = registry.counter('prompt_tokens_total', model);
     this.generatedTokens = registry.counter('generation_tokens_total', model);
     this.cacheQueries = registry.counter('prefix_cache_queries_total', model);

@@ -19,7 +19,7 @@ export class Counter {
 
 export class Histogram {
   readonly #bounds: readonly number[];
-  /** How many values lie in each bucket and not in the one below. The last bucket is for values above all bounds. */
+  /** Number of values in each bucket alone. The last bucket is for values above all bounds. */
   readonly #counts: Float64Array;
   #sum = 0;
 
@@ -40,7 +40,7 @@ export class Histogram {
     this.#sum += value;
   }
 
-  /** The format demands that a bucket's sample includes the buckets below it. */
+  /** Buckets are cumulative in the exposition format. */
   samples(labels: Readonly<Record<string, string>>): Sample[] {
     let total = 0;
     const buckets = Array.from(this.#counts, (count, at): Sample => {
@@ -53,8 +53,8 @@ export class Histogram {
 }
 
 /**
- * The series of one family, by the values of their labels. After the first `max` series all further values share one
- * whose labels are `other`, so that no label can fill the memory, wherever its values come from.
+ * The series of one family by label values. Bounds the memory: beyond `max` series, all further values share the series
+ * with the label `other`.
  */
 export class SeriesByLabels<Series extends Counter | Histogram> {
   readonly #names: readonly string[];
@@ -68,7 +68,7 @@ export class SeriesByLabels<Series extends Counter | Histogram> {
     this.#max = max;
   }
 
-  /** `values` must be in the order of the names. */
+  /** `values`: in the order of the names. */
   with(...values: readonly string[]): Series {
     const shown = values.map((value) => value.slice(0, MAX_LABEL_LENGTH));
     const key = shown.join('\0');
@@ -80,10 +80,6 @@ export class SeriesByLabels<Series extends Counter | Histogram> {
     const series = this.#make();
     this.#series.set(key, { labels, series });
     return series;
-  }
-
-  all(): Series[] {
-    return Array.from(this.#series.values(), ({ series }) => series);
   }
 
   samples(): Sample[] {

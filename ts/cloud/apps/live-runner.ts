@@ -112,7 +112,7 @@ export class LiveRunner {
   /** Stops supervising the runner, which keeps running. */
   release(): void {
     this.#clear();
-    this.process?.forget();
+    this.process?.release();
   }
 
   #onStatus(status: RunnerStatus): void {

@@ -1,20 +1,21 @@
-/** The measurements of a cloud, and their text for Prometheus. */
-import { CATALOGUE, fullName, type MetricName, type MetricRow } from '../../metrics/catalogue.js';
-import { type Family, type Sample, toExposition } from '../../metrics/exposition.js';
+/** Metrics of a cloud in the Prometheus text format, and their route. */
+import type { FastifyInstance } from 'fastify';
+import { CATALOGUE, fullName, type MetricName } from '../../metrics/catalogue.js';
+import { EXPOSITION_TYPE, toExposition } from '../../metrics/exposition.js';
 import { ProcessSamples, watchEventLoop } from '../../metrics/process-samples.js';
-import type { CurrentSamples } from '../../metrics/registry.js';
-import { Counter, Histogram, SeriesByLabels } from '../../metrics/series.js';
+import { type CurrentSamples, Registry, toFamilies } from '../../metrics/registry.js';
+import { type Authorize, isWithin } from '../accounts/authorize.js';
 import type { TimedUsage, UsageSink } from '../gateway/usage.js';
 import { CLOUD_CATALOGUE, type CloudMetricName } from './catalogue.js';
 
-/** An app as it is at the moment of a scrape. */
+/** State of an app at a scrape. */
 export interface MeasuredApp {
   readonly org: string;
   readonly name: string;
   readonly running: number;
   readonly waiting: number;
   readonly queueLimit: number;
-  /** How many runners there are, by state. */
+  /** Number of runners by state. */
   readonly runners: Readonly<Record<RunnerStateLabel, number>>;
   readonly memoryBytes: number;
   readonly starts: number;
@@ -29,125 +30,94 @@ export interface MeasuredCloud {
   readonly memoryLimitBytes: number;
 }
 
-/** What the reader of a scrape may see. */
-export interface Sight {
-  /** Whether the process and the memory of all runners are shown. */
+/** What the key of a scrape may see. */
+export interface Visibility {
+  /** Whether to include metrics of the process and of all runners. */
   readonly all: boolean;
   app(org: string, app: string): boolean;
 }
 
-type Samples = Map<CloudMetricName, Sample[]>;
+const MAX_APPS = 1000;
+const OTHER = 'other';
+
+interface AppSeries {
+  readonly org: string;
+  readonly app: string;
+  readonly registry: Registry<CloudMetricName>;
+}
 
 export class CloudMetrics implements UsageSink {
-  readonly #look: () => MeasuredCloud;
   readonly #process = new ProcessSamples();
-  readonly #lag = histogram(CATALOGUE.event_loop_lag_seconds);
-  readonly #stop = watchEventLoop(this.#lag);
+  readonly #processRegistry = new Registry<MetricName>(CATALOGUE);
+  readonly #stop = watchEventLoop(this.#processRegistry.histogram('event_loop_lag_seconds'));
   readonly #apps = new Map<string, AppSeries>();
 
-  /** `look` is called for each scrape. */
-  constructor(look: () => MeasuredCloud) {
-    this.#look = look;
+  constructor(private readonly measure: () => MeasuredCloud) {}
+
+  add({ org, app, status, ms, waitedMs, firstByteMs, ...tokens }: TimedUsage): void {
+    const series = this.#seriesOf(org, app);
+    const labels = [series.org, series.app] as const;
+    const { registry } = series;
+    registry.counter('app_requests_total', ...labels, String(status)).add();
+    registry.counter('app_prompt_tokens_total', ...labels).add(tokens.promptTokens);
+    registry.counter('app_cached_tokens_total', ...labels).add(tokens.cachedTokens);
+    registry.counter('app_completion_tokens_total', ...labels).add(tokens.completionTokens);
+    if (waitedMs !== null) registry.histogram('app_wait_seconds', ...labels).observe(waitedMs / 1000);
+    if (firstByteMs !== null) registry.histogram('app_first_byte_seconds', ...labels).observe(firstByteMs / 1000);
+    registry.histogram('app_request_seconds', ...labels).observe(ms / 1000);
   }
 
-  add(use: TimedUsage): void {
-    this.#seriesOf(use.org, use.app).add(use);
-  }
-
-  text(sight: Sight): string {
-    const { apps, memoryLimitBytes } = this.#look();
-    this.#forgetAllBut(apps);
-    const samples: Samples = new Map();
-    for (const series of this.#apps.values()) if (sight.app(series.org, series.app)) series.addTo(samples);
-    for (const app of apps) if (sight.app(app.org, app.name)) addApp(samples, app);
-    if (sight.all) samples.set('runners_memory_limit_bytes', [{ labels: {}, value: memoryLimitBytes }]);
-    return toExposition([...familiesOf(samples), ...(sight.all ? this.#processFamilies() : [])]);
+  text(visibility: Visibility): string {
+    const { apps, memoryLimitBytes } = this.measure();
+    this.#dropDeleted(apps);
+    const visible = [...this.#apps.values()].filter(({ org, app }) => visibility.app(org, app));
+    const current: CurrentSamples<CloudMetricName> = new Map();
+    for (const app of apps) if (visibility.app(app.org, app.name)) addGauges(current, app);
+    if (visibility.all) current.set('runners_memory_limit_bytes', [{ labels: {}, value: memoryLimitBytes }]);
+    const registries = visible.map(({ registry }) => registry);
+    const families = toFamilies(CLOUD_CATALOGUE, (name) => `chasqui_${name}`, registries, current);
+    return toExposition([...families, ...(visibility.all ? this.#processFamilies() : [])]);
   }
 
   close(): void {
     this.#stop();
   }
 
-  /** After the first `MAX_APPS` all further apps share the series of one that is called `other`. */
+  /** Bounds the label cardinality: apps beyond `MAX_APPS` share the series `other`. */
   #seriesOf(org: string, app: string): AppSeries {
     const key = keyOf(org, app);
     const known = this.#apps.get(key);
     if (known) return known;
     if (this.#apps.size >= MAX_APPS && key !== OTHERS) return this.#seriesOf(OTHER, OTHER);
-    const series = new AppSeries(org, app);
+    const series = { org, app, registry: new Registry(CLOUD_CATALOGUE) };
     this.#apps.set(key, series);
     return series;
   }
 
-  /** The series of apps that were deleted make room; here, because requests may be counted after their app is gone. */
-  #forgetAllBut(apps: readonly MeasuredApp[]): void {
-    const there = new Set([OTHERS, ...apps.map(({ org, name }) => keyOf(org, name))]);
-    for (const key of this.#apps.keys()) if (!there.has(key)) this.#apps.delete(key);
+  /** Drops the series of deleted apps. Runs at a scrape, because requests may be counted after the deletion of their app. */
+  #dropDeleted(apps: readonly MeasuredApp[]): void {
+    const existing = new Set([OTHERS, ...apps.map(({ org, name }) => keyOf(org, name))]);
+    for (const key of this.#apps.keys()) if (!existing.has(key)) this.#apps.delete(key);
   }
 
-  #processFamilies(): Family[] {
-    const current: CurrentSamples = new Map([['event_loop_lag_seconds', this.#lag.samples({})]]);
+  #processFamilies() {
+    const current: CurrentSamples = new Map();
     this.#process.addTo(current);
-    return Array.from(current, ([name, samples]) => toFamily(fullName(name as MetricName), CATALOGUE[name], samples));
+    return toFamilies(CATALOGUE, fullName, [this.#processRegistry], current);
   }
 }
 
-const MAX_APPS = 1000;
-const OTHER = 'other';
 const OTHERS = keyOf(OTHER, OTHER);
 
 function keyOf(org: string, app: string): string {
   return `${org}/${app}`;
 }
 
-/** What the requests of one app were. */
-class AppSeries {
-  readonly #requests = counters('app_requests_total');
-  readonly #tokens = {
-    app_prompt_tokens_total: counters('app_prompt_tokens_total'),
-    app_cached_tokens_total: counters('app_cached_tokens_total'),
-    app_completion_tokens_total: counters('app_completion_tokens_total'),
-  };
-  readonly #times = {
-    app_wait_seconds: histograms('app_wait_seconds'),
-    app_first_byte_seconds: histograms('app_first_byte_seconds'),
-    app_request_seconds: histograms('app_request_seconds'),
-  };
-
-  constructor(
-    readonly org: string,
-    readonly app: string,
-  ) {}
-
-  add({ status, ms, waitedMs, firstByteMs, ...tokens }: TimedUsage): void {
-    const { org, app } = this;
-    this.#requests.with(org, app, String(status)).add();
-    this.#tokens.app_prompt_tokens_total.with(org, app).add(tokens.promptTokens);
-    this.#tokens.app_cached_tokens_total.with(org, app).add(tokens.cachedTokens);
-    this.#tokens.app_completion_tokens_total.with(org, app).add(tokens.completionTokens);
-    if (waitedMs !== null) this.#times.app_wait_seconds.with(org, app).observe(waitedMs / 1000);
-    if (firstByteMs !== null) this.#times.app_first_byte_seconds.with(org, app).observe(firstByteMs / 1000);
-    this.#times.app_request_seconds.with(org, app).observe(ms / 1000);
-  }
-
-  addTo(samples: Samples): void {
-    addSamples(samples, 'app_requests_total', this.#requests.samples());
-    for (const [name, series] of Object.entries({ ...this.#tokens, ...this.#times })) {
-      addSamples(samples, name as CloudMetricName, series.samples());
-    }
-  }
-}
-
-function addSamples(samples: Samples, name: CloudMetricName, added: readonly Sample[]): void {
-  const known = samples.get(name);
-  if (known) known.push(...added);
-  else samples.set(name, [...added]);
-}
-
-function addApp(samples: Samples, app: MeasuredApp): void {
-  const labels = { org: app.org, app: app.name };
+function addGauges(current: CurrentSamples<CloudMetricName>, app: MeasuredApp): void {
   const add = (name: CloudMetricName, value: number, more: Record<string, string> = {}): void => {
-    addSamples(samples, name, [{ labels: { ...labels, ...more }, value }]);
+    const samples = current.get(name) ?? [];
+    samples.push({ labels: { org: app.org, app: app.name, ...more }, value });
+    current.set(name, samples);
   };
   add('app_requests_running', app.running);
   add('app_requests_waiting', app.waiting);
@@ -159,25 +129,17 @@ function addApp(samples: Samples, app: MeasuredApp): void {
   add('app_failed', app.hasFailed ? 1 : 0);
 }
 
-/** In the catalogue's order. */
-function familiesOf(samples: Samples): Family[] {
-  return (Object.keys(CLOUD_CATALOGUE) as CloudMetricName[]).map((name) =>
-    toFamily(`chasqui_${name}`, CLOUD_CATALOGUE[name], samples.get(name) ?? []),
-  );
-}
-
-function toFamily(name: string, { kind, help }: MetricRow, samples: readonly Sample[]): Family {
-  return { name, kind, help, samples };
-}
-
-function counters(name: CloudMetricName): SeriesByLabels<Counter> {
-  return new SeriesByLabels(CLOUD_CATALOGUE[name].labels, () => new Counter());
-}
-
-function histograms(name: CloudMetricName): SeriesByLabels<Histogram> {
-  return new SeriesByLabels(CLOUD_CATALOGUE[name].labels, () => histogram(CLOUD_CATALOGUE[name]));
-}
-
-function histogram({ buckets = [] }: MetricRow): Histogram {
-  return new Histogram(buckets);
+/**
+ * `GET /metrics` for keys with the scope `read`: the apps within the key's reach, and for unrestricted keys also the
+ * process.
+ */
+export function metricsRoute(
+  api: FastifyInstance,
+  { metrics, authorize }: { metrics: CloudMetrics; authorize: Authorize },
+): void {
+  api.get('/metrics', async (request, reply) => {
+    const actor = authorize(request, 'read');
+    const text = metrics.text({ all: isWithin({}, actor), app: (org, app) => isWithin({ org, app }, actor) });
+    return reply.type(EXPOSITION_TYPE).header('cache-control', 'no-store').send(text);
+  });
 }

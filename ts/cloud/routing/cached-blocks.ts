@@ -1,18 +1,17 @@
 /**
- * Which blocks a runner is believed to have in its cache: those that were used last, as many as it seems to hold. How
- * many that is shows from the replies: a block that was found after so many others was held for so long, one that was
- * not found was not.
+ * Estimates which blocks a runner has cached: the most recently used ones, up to an estimated capacity. Replies adjust
+ * the capacity: a hit on an old block raises it, a miss lowers it.
  */
 
-/** No runner holds more: 16 million tokens. */
+/** Upper bound: 16 million tokens. */
 const MAX_BLOCKS = 128 * 1024;
-/** Believing in less than this would mean to give up routing by prefix. */
+/** Lower bound: less would disable routing by prefix. */
 const MIN_BLOCKS = 256;
-/** With each hit it is believed to hold a little more, so that one miss is not for ever. */
+/** Growth per hit, to recover from a miss. */
 const GROWTH = 1.01;
 
 export class CachedBlocks {
-  /** Each block, with the count of blocks added before it was used last. The oldest come first. */
+  /** Value of `#added` at the last use of each block, in LRU order. */
   readonly #blocks = new Map<number, number>();
   #capacity = MAX_BLOCKS;
   #added = 0;
@@ -25,7 +24,7 @@ export class CachedBlocks {
     return this.#capacity;
   }
 
-  /** How many of the first blocks it has. A chain is forgotten from its end, so the middle tells of all before it. */
+  /** Returns how many leading blocks are cached. Eviction starts at the end of a chain, so a binary search suffices. */
   match(blocks: readonly number[]): number {
     let known = 0;
     let unknown = blocks.length + 1;
@@ -37,14 +36,14 @@ export class CachedBlocks {
     return known;
   }
 
-  /** Counts the blocks as used now. Returns the age of the oldest of the `known` first ones. */
+  /** Marks the blocks as used. Returns the age of the oldest of the first `known` blocks. */
   add(blocks: readonly number[], known: number): number {
     let age = 0;
     for (let at = 0; at < known; at++) {
       age = Math.max(age, this.#added - (this.#blocks.get(blocks[at] as number) ?? this.#added));
     }
     this.#added += blocks.length - known;
-    // The first block is used last, so that it is forgotten last.
+    // Touch the first block last, so that it is evicted last.
     for (let at = blocks.length - 1; at >= 0; at--) {
       const block = blocks[at] as number;
       this.#blocks.delete(block);
@@ -54,12 +53,12 @@ export class CachedBlocks {
     return age;
   }
 
-  /** Blocks of this age were there. */
+  /** Blocks of this age were cached. */
   hit(age: number): void {
     this.#capacity = Math.min(MAX_BLOCKS, Math.max(this.#capacity * GROWTH, age));
   }
 
-  /** Blocks of this age were not there any more. */
+  /** Blocks of this age had been evicted. */
   missed(age: number): void {
     this.#capacity = Math.max(MIN_BLOCKS, Math.min(this.#capacity, age));
     this.#trim();

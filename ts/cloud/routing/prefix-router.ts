@@ -1,62 +1,60 @@
 /**
- * Chooses the runner for a request: the one that is likely to have computed the most of its prompt already, unless it has
- * so much to do that computing the prompt anew elsewhere is done earlier. What a runner has in its cache is not known; it
- * is concluded from what was sent there, and corrected by what each reply says of it.
+ * Chooses the runner that has probably cached most of the prompt, unless its load makes recomputing elsewhere faster.
+ * The caches are unknown: the router infers them from the requests it sent and corrects them by the usage reports.
  *
- * Pure: no clock, no timers, no sockets. bench/sim plays traffic to it.
+ * Pure: no clock, timers or sockets. bench/sim replays traffic against it.
  */
 import { BlockUses } from './block-uses.js';
 import { CachedBlocks } from './cached-blocks.js';
 
-/** A runner that can take the request. */
 export interface Candidate {
   readonly id: string;
   readonly slots: number;
-  /** Requests that it has. */
+  /** Requests at the runner. */
   readonly running: number;
 }
 
-/** What a reply said when it was over. */
+/** The usage report of a reply. */
 export interface CacheReport {
   readonly promptTokens: number;
   readonly cachedTokens: number;
   readonly completionTokens: number;
 }
 
-/** A choice, until its request is over. */
+/** The choice for one request. */
 export interface Decision {
   readonly id: string;
-  /** How many of the prompt's blocks the runner was believed to have. */
+  /** Number of prompt blocks that the runner probably has cached. */
   readonly predicted: number;
-  /** To be called when the first token has come: the prompt is computed. */
+  /** Call at the first token: the prompt is computed. */
   prefilled(): void;
-  /** To be called once, when the request is over or another runner has it; null where no reply has said anything. */
+  /** Call once, at the end of the request or before another choice; null without a report. */
   finished(report: CacheReport | null): void;
 }
 
-/** Work is counted in blocks of prompt. A token that is decoded takes about as long as so many blocks. */
+/** Costs are in prompt blocks. Decoding a token takes about as long as this many. */
 const BLOCKS_PER_DECODED_TOKEN = 1 / 16;
 
-/** A block that is computed twice costs the request that waits for it, and all that could be computed meanwhile. */
+/** Recomputing a block delays its own request and takes time from others. */
 const OWN_WEIGHT = 1;
 const LOST_WEIGHT = 2;
 
 /**
- * That second part is not lost where others use what was computed. What was asked for more often than this lately is taken
- * to go on being asked for, and shares it: no conversation has as many turns.
+ * The second cost does not apply if others use the block. A block with more recent uses than this will be reused: no
+ * conversation has that many turns.
  */
 const MANY_USES = 40;
 
-/** How much the newest completion counts in the average length. */
-const NEWEST = 0.05;
+/** Weight of the newest completion in the average length. */
+const NEWEST_WEIGHT = 0.05;
 const FIRST_COMPLETION_TOKENS = 150;
 
-/** Below this share of what was predicted, the prediction was wrong rather than inexact. */
-const MISSED = 0.5;
+/** If fewer than this share of the predicted blocks were cached, the prediction was wrong. */
+const MISS_SHARE = 0.5;
 
 interface RunnerState {
   readonly cached: CachedBlocks;
-  /** Blocks of prompts that it has been given and has not computed yet. */
+  /** Prompt blocks sent but not computed yet. */
   pending: number;
 }
 
@@ -77,17 +75,17 @@ export class PrefixRouter {
       const cost = (uncached[known[at] as number] as number) + this.#costOf(candidates[at] as Candidate);
       if (cost < bestCost) [best, bestCost] = [at, cost];
     }
-    // Equal ones take turns.
+    // Tie-break: round robin.
     this.#turn += 1;
     return this.#give((candidates[best] as Candidate).id, blocks, known[best] as number);
   }
 
-  /** Forgets all runners but these. One that has ended has an empty cache when it comes back. */
+  /** Drops all other runners. A restarted runner has an empty cache. */
   keep(ids: ReadonlySet<string>): void {
     for (const id of this.#runners.keys()) if (!ids.has(id)) this.#runners.delete(id);
   }
 
-  /** For each block, what computing it and all behind it costs. `known` is how many each of the candidates has. */
+  /** Cost of computing each block and all after it. `known`: number of cached blocks per candidate. */
   #costsFrom(blocks: readonly number[], known: readonly number[]): Float64Array {
     const uses = this.#uses.add(blocks);
     const costs = new Float64Array(blocks.length + 1);
@@ -103,7 +101,7 @@ export class PrefixRouter {
     return costs;
   }
 
-  /** What has to be done beside its own prompt: the prompts before it, its share of steps, and the wait for a slot. */
+  /** Load of a runner: pending prompts, its share of steps, and the wait for a slot. */
   #costOf({ id, slots, running }: Candidate): number {
     const completion = this.#completionTokens * BLOCKS_PER_DECODED_TOKEN;
     const beside = completion * Math.min(1, running / slots);
@@ -128,10 +126,10 @@ export class PrefixRouter {
       finished: (report) => {
         prefilled();
         if (report === null || report.promptTokens === 0) return;
-        this.#completionTokens += NEWEST * (report.completionTokens - this.#completionTokens);
+        this.#completionTokens += NEWEST_WEIGHT * (report.completionTokens - this.#completionTokens);
         if (predicted === 0) return;
         const found = (report.cachedTokens / report.promptTokens) * blocks.length;
-        if (found < MISSED * predicted) state.cached.missed(age);
+        if (found < MISS_SHARE * predicted) state.cached.missed(age);
         else state.cached.hit(age);
       },
     };

@@ -1,19 +1,19 @@
-/** A prompt as a chain of hashes: two prompts with the same first text have the same first hashes. */
+/** A prompt as a chain of hashes: prompts with a common prefix have common first hashes. */
 
-/** Some 128 tokens. A prefix that is shared by less than that is not worth a detour. */
+/** Characters per block, about 128 tokens. Shorter prefixes are not worth routing for. */
 export const BLOCK_LENGTH = 512;
 
-/** Prompts are compared over their first two million characters. */
+/** Blocks cover the first two million characters. */
 const MAX_BLOCKS = 4096;
 
-/** Of a body that is too large to be text, this much is read as it came. */
+/** A larger body is not parsed; its first `RAW_BYTES` are hashed. */
 const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 const RAW_BYTES = 256 * 1024;
 
-/** Whoever knows what a runner makes of a request puts first what comes first in its prompt. */
+/** Fields in the order in which they appear in the prompt. */
 const PARTS = ['model', 'tools', 'functions', 'system', 'instructions', 'messages', 'input', 'prompt', 'query'];
 
-/** The hashes of a request's prompt. Bytes that are no JSON are compared as they are. */
+/** Hashes of a request's prompt. A body that is not JSON is hashed as bytes. */
 export function promptBlocks(body: Buffer): number[] {
   if (body.length > MAX_TEXT_BYTES) return blocksOf(body.toString('latin1', 0, RAW_BYTES));
   try {
@@ -24,7 +24,7 @@ export function promptBlocks(body: Buffer): number[] {
   }
 }
 
-/** What is left over at the end makes a block of its own: prompts that are shorter than a block are compared, too. */
+/** The last block may be shorter, so short prompts are compared too. */
 export function blocksOf(text: string): number[] {
   const blocks: number[] = [];
   let low = 0x811c9dc5;
@@ -36,7 +36,7 @@ export function blocksOf(text: string): number[] {
       low = Math.imul(low ^ code, 0x01000193);
       high = Math.imul(high ^ code, 0x85ebca6b) ^ (high >>> 13);
     }
-    // 53 bits, which a number holds exactly.
+    // 53 bits fit into a number.
     blocks.push((high >>> 11) * 2 ** 32 + (low >>> 0));
   }
   return blocks;

@@ -1,10 +1,10 @@
-/** Small requests of the control plane's own to a runner. */
+/** Requests of the control plane to a runner: warm-up and health. */
 import http from 'node:http';
 import { isOutOfFiles, outOfFiles } from '../../process/open-files.js';
 import type { RunnerModel } from './protocol.js';
 
 const WARM_UP_MS = 60_000;
-const LOOK_MS = 5000;
+const HEALTH_MS = 5000;
 const MAX_REPLY_BYTES = 1 << 20;
 
 interface Reply {
@@ -12,7 +12,7 @@ interface Reply {
   body: unknown;
 }
 
-/** Has each model compute one token, or what it computes instead. Rejects with what is wrong. */
+/** Makes each model compute one token, embedding or score. Rejects with the error of the runner. */
 export async function warmUp(socketPath: string, models: readonly RunnerModel[]): Promise<void> {
   for (const model of models) await warmUpModel(socketPath, model);
 }
@@ -29,18 +29,18 @@ async function warmUpModel(socketPath: string, model: RunnerModel): Promise<void
 }
 
 export interface RunnerHealth {
-  /** Requests that it computes, and that wait in it. */
+  /** Running requests. */
   active: number;
   queued: number;
 }
 
 /**
- * Null: it does not reply. Rejects with its reason when it says that it cannot compute any more, and with
- * `too_many_open_files` when it could not be asked.
+ * Resolves with null without a reply. Rejects with the reason if the engine has failed, and with `too_many_open_files`
+ * if no connection can be opened.
  */
 export async function fetchHealth(socketPath: string): Promise<RunnerHealth | null> {
-  const reply = await ask(socketPath, 'GET', '/health', undefined, LOOK_MS).catch((error) => {
-    if (isOutOfFiles(error)) throw outOfFiles('The runner could not be asked', error);
+  const reply = await ask(socketPath, 'GET', '/health', undefined, HEALTH_MS).catch((error) => {
+    if (isOutOfFiles(error)) throw outOfFiles('Could not connect to the runner', error);
     return null;
   });
   if (reply === null) return null;
@@ -49,8 +49,8 @@ export async function fetchHealth(socketPath: string): Promise<RunnerHealth | nu
   return { active: countOf(body?.active), queued: countOf(body?.queued) };
 }
 
-function countOf(said: unknown): number {
-  return typeof said === 'number' && Number.isSafeInteger(said) ? said : 0;
+function countOf(value: unknown): number {
+  return Number.isSafeInteger(value) ? (value as number) : 0;
 }
 
 function messageOf({ status, body }: Reply): string {

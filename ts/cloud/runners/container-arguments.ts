@@ -1,4 +1,4 @@
-/** What podman is told about a runner's container: what it may see, do and take. Pure, but for looking at files. */
+/** Arguments of `podman run` for a runner's container. Pure, except for looking at files. */
 import fs from 'node:fs';
 import { readAdapterFiles } from '../../engine/adapter-file.js';
 import { findProjector } from '../../engine/find-projector.js';
@@ -8,13 +8,13 @@ import type { RunnerConfig, RunnerModelFile } from './protocol.js';
 
 export interface ContainerLimits {
   memoryBytes: number;
-  /** How many processors it may keep busy; null: all. */
+  /** CPU limit; null: none. */
   cpus: number | null;
-  /** With none it sees none. Which ones a runner computes on, it decides itself. */
+  /** 0 hides all GPUs. Otherwise the runner chooses among them. */
   gpus: number;
 }
 
-/** Programs of the image, as the Containerfile has them. */
+/** Paths in the image, as in the Containerfile. */
 export const IN_IMAGE = {
   folder: '/app',
   node: 'node',
@@ -23,25 +23,25 @@ export const IN_IMAGE = {
   fetcher: 'node_modules/chasqui/dist/cli/cloud/fetch-main.js',
 };
 
-/** Labels by which a cloud finds its containers again. */
+/** Labels by which a cloud finds its containers. */
 export const CLOUD_LABEL = 'chasqui.cloud';
 export const RUNNER_LABEL = 'chasqui.runner';
-/** Of a cloud that lasts as long as a command: nobody will ask for the container once it has ended. */
+/** Marks containers of a cloud that lasts as long as one command. */
 export const BRIEF_LABEL = 'chasqui.brief';
 
-/** Threads count, too: each of the runner's processes has some ten, and one per core to compute with. */
+/** Includes threads: each process of a runner has about ten, plus one per core for computing. */
 const MAX_PROCESSES = 2048;
 const TMP_MIB = 256;
-/** How /proc names what podman calls so, and more than which is never asked for: podman lowers its own limits, too. */
+/** Podman's names of limits and those in /proc. Requests above `max` fail, because podman lowers its own limits. */
 const OWN_LIMITS = [
   { name: 'nofile', title: 'Max open files', max: 1 << 20 },
   { name: 'nproc', title: 'Max processes', max: 1 << 15 },
 ];
-/** An estimate of what a model takes says nothing of Node's own needs, or of how far off it is. */
+/** Headroom for Node and for the error of the estimate. */
 const ESTIMATE_SHARE = 1.25;
 const ESTIMATE_RESERVE = 2 ** 30;
 
-/** What the script says a runner may take is the limit. What was only estimated gets room around it. */
+/** The memory of the script is the limit. An estimate gets headroom. */
 export function limitsOf(
   { memoryBytes, gpus, options }: { memoryBytes: number | null; gpus: number | null; options: { threads?: unknown } },
   estimatedBytes: number,
@@ -49,21 +49,21 @@ export function limitsOf(
   const { threads } = options;
   return {
     memoryBytes: memoryBytes ?? Math.ceil(estimatedBytes * ESTIMATE_SHARE) + ESTIMATE_RESERVE,
-    // One more, for requests, while all threads compute: a limit stops them all for the rest of a period.
+    // One extra CPU for requests: at the limit, all threads stop for the rest of a period.
     cpus: typeof threads === 'number' && threads > 0 ? threads + 1 : null,
     gpus: gpus ?? 0,
   };
 }
 
 /**
- * The options of `podman run` that confine whatever is run, up to the image. In it the account is called root, has no
- * capabilities and cannot get any; outside it is the cloud's own, to which the mounted files belong.
+ * Options of `podman run` that isolate the container, up to the image. Inside, the account is root without
+ * capabilities; outside, it is the account of the cloud, which owns the mounted files.
  */
 export function confinement({ memoryBytes, cpus, gpus }: ContainerLimits, { hasNetwork = false } = {}): string[] {
   return [
     ...['--pull=never', '--log-driver=none', '--no-healthcheck', '--sdnotify=ignore', '--http-proxy=false'],
     ...['--user=0:0', '--cap-drop=ALL', '--security-opt=no-new-privileges'],
-    // Files are mounted as they are: a label of the container's own on them would be a change to them.
+    // Relabeling would change the mounted files.
     '--security-opt=label=disable',
     ...['--read-only', '--read-only-tmpfs=false', `--tmpfs=/tmp:rw,nosuid,nodev,noexec,size=${TMP_MIB}m,mode=1777`],
     ...(hasNetwork ? [] : ['--network=none']),
@@ -75,7 +75,7 @@ export function confinement({ memoryBytes, cpus, gpus }: ContainerLimits, { hasN
   ];
 }
 
-/** The cloud's own hard limits of open files and processes. Podman's defaults may be more than this account can give. */
+/** This process's hard limits of open files and processes. Podman's defaults may exceed them. */
 function ownLimits(): string[] {
   let text: string;
   try {
@@ -96,14 +96,15 @@ export interface RunnerContainer {
   image: string;
   pidFile: string;
   configFile: string;
-  /** What the runner may write to: its sockets, for one. */
+  /** Writable folders, including that of its sockets. */
   folders: readonly string[];
   limits: ContainerLimits;
 }
 
 /**
- * Everything after `podman`. Files and folders have the same paths inside, so that settings and messages hold there.
- * @throws {ChasquiError} `invalid_options`: a path that podman takes for two
+ * Arguments after `podman`. Files and folders keep their paths inside, so that settings and messages are valid there.
+ *
+ * @throws {ChasquiError} `invalid_options`: a path that podman would split
  */
 export function runArguments(config: RunnerConfig, container: RunnerContainer): string[] {
   const { name, cloud, image, pidFile, configFile, folders, limits } = container;
@@ -111,9 +112,9 @@ export function runArguments(config: RunnerConfig, container: RunnerContainer): 
   return [
     ...['run', `--name=${name}`, `--pidfile=${pidFile}`],
     ...[`--label=${CLOUD_LABEL}=${cloud}`, `--label=${RUNNER_LABEL}=${config.id}`],
-    // The end of what is written to its standard input tells it of the end of its parent.
+    // The end of standard input tells the runner that its parent has ended.
     ...(config.endsWithParent ? ['--interactive', `--label=${BRIEF_LABEL}=yes`] : []),
-    // Images of messages may be at addresses.
+    // Images in messages may be URLs.
     ...confinement(limits, { hasNetwork: [config, ...config.others].some((model) => projectorOf(model) !== null) }),
     ...folders.map((folder) => mount(folder, false)),
     ...files.filter((file) => fs.existsSync(file)).map((file) => mount(file, true)),
@@ -121,7 +122,7 @@ export function runArguments(config: RunnerConfig, container: RunnerContainer): 
   ];
 }
 
-/** All files that the runner reads, each once. One that is missing is the runner's to report. */
+/** Files that the runner reads, without duplicates. The runner reports missing ones. */
 export function filesOf({ others, ...first }: Pick<RunnerConfig, 'modelPath' | 'options' | 'others'>): string[] {
   return [...new Set([first, ...others].flatMap(filesOfModel))];
 }
@@ -143,11 +144,11 @@ function projectorOf({ modelPath, options }: RunnerModelFile): string | null {
 }
 
 function mount(path: string, isReadOnly: boolean): string {
-  // A file of a cache may be a link to another place, which the container does not see.
+  // Cached files may be links to places that the container does not see.
   const source = fs.realpathSync(path);
   for (const each of [source, path]) {
     if (!/[,"\n]/.test(each)) continue;
-    throw new ChasquiError('invalid_options', `podman takes no path with a comma or a quote, such as ${each}.`);
+    throw new ChasquiError('invalid_options', `Podman cannot mount a path with a comma or a quote: ${each}.`);
   }
   return `--mount=type=bind,source=${source},target=${path}${isReadOnly ? ',readonly=true' : ''}`;
 }

@@ -1,17 +1,18 @@
 /**
- * The container of one runner, which podman keeps: found again by its name and its files, ended, removed.
+ * The container of one runner. Its name and files identify it after a restart of the control plane.
  *
- *     <run>/<id>.sock, .ctl, .pid    what the control plane uses; the runner sees none of it
- *     <run>/<id>.cwd/                where podman and what watches the container work: they leave files there
- *     <run>/<id>/                    mounted into the container: the runner's sockets and its configuration
+ *     <run>/<id>.sock, .ctl, .pid    for the control plane; not visible to the runner
+ *     <run>/<id>.cwd/                working folder of podman and conmon
+ *     <run>/<id>/                    mounted into the container: the runner's sockets and configuration
  *
- * A runner that somebody has taken over could put a link to another socket of this machine in the place of its own. The
- * sockets outside are hard links to those that it made, which it cannot exchange any more.
+ * A compromised runner could replace its socket by a link to another socket of this machine. Therefore the sockets outside
+ * are hard links to the original ones, which it cannot replace.
  */
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { describeExit } from '../../process/fork-script.js';
 import { countOutOfMemoryKills } from '../../process/out-of-memory.js';
 import {
   BRIEF_LABEL,
@@ -25,15 +26,15 @@ import type { Podman } from './podman.js';
 import type { RunnerConfig } from './protocol.js';
 
 const END_MS = 10_000;
-/** Of podman itself, which had nothing to start or could not start it. */
+/** Podman's own exit codes for a failed start. */
 const NOT_STARTED = [125, 126, 127];
-/** Exit codes of what a signal has ended are this, and the signal's number. */
+/** Added to the signal number in exit codes. */
 const SIGNALLED = 128;
-/** What podman says of a container that has ended: the one until it has cleaned up behind it, the other from then on. */
+/** Podman's states of an ended container: before and after its clean-up. */
 const ENDED = ['stopped', 'exited'];
 
 export class Container {
-  /** The only folder of its own that it may write to. */
+  /** The container's own writable folder. */
   readonly folder: string;
   readonly #killsBefore = countOutOfMemoryKills();
 
@@ -49,7 +50,10 @@ export class Container {
     return `chasqui-${this.id}`;
   }
 
-  /** Of podman, outside the container: where it is killed for want of memory, conmon leaves a file `oom` where it works. */
+  /**
+   * Working folder of podman, outside the container. conmon creates the file `oom` here if the container runs out of
+   * memory.
+   */
   get workingFolder(): string {
     return `${this.folder}.cwd`;
   }
@@ -58,22 +62,27 @@ export class Container {
     return path.join(this.folder, `${this.id}.json`);
   }
 
-  /** As the runner sees them. */
+  /** Paths inside the container. */
   get sockets(): Pick<RunnerConfig, 'socketPath' | 'controlPath'> {
     return { socketPath: path.join(this.folder, 'sock'), controlPath: path.join(this.folder, 'ctl') };
   }
 
-  /** The program that runs it, to its end; `writable` are folders beside its own. */
+  /** The command that runs the container in the foreground. `writable`: additional writable folders. */
   command(config: RunnerConfig, limits: ContainerLimits, writable: readonly string[]): [string, ...string[]] {
     const container: RunnerContainer = {
-      ...{ name: this.name, cloud: cloudOf(this.runFolder), image: this.podman.image, limits },
-      ...{ pidFile: this.#pidFile, configFile: this.configFile, folders: [this.folder, ...writable] },
+      name: this.name,
+      cloud: cloudOf(this.runFolder),
+      image: this.podman.image,
+      pidFile: this.#pidFile,
+      configFile: this.configFile,
+      folders: [this.folder, ...writable],
+      limits,
     };
     const [program, ...options] = this.podman.command;
     return [program, ...options, ...runArguments(config, container)];
   }
 
-  /** Of the runner, as this machine counts; null: not yet. What the runner says of it is not believed. */
+  /** Process id on this machine, or null before the start. The runner's own claim is not trusted. */
   get pid(): number | null {
     try {
       return Number(fs.readFileSync(this.#pidFile, 'utf8')) || null;
@@ -82,7 +91,7 @@ export class Container {
     }
   }
 
-  /** Makes those of the sockets that are there reachable outside. */
+  /** Links the existing sockets to their paths outside. */
   exposeSockets(): void {
     const { socketPath, controlPath } = this.sockets;
     this.#expose(socketPath, `${this.folder}.sock`);
@@ -93,12 +102,15 @@ export class Container {
     void this.podman.run(['kill', this.name]).catch(() => {});
   }
 
-  /** Ends it, if need be, and removes it. Resolves with how it ended; null where podman does not know. Never rejects. */
+  /**
+   * Stops and removes the container. Resolves with a description of its end, or null if podman does not know it. Never
+   * rejects.
+   */
   async remove(): Promise<string | null> {
     const how = await this.#describeEnd().catch(() => null);
     await removeContainer(this.podman, this.name);
     for (const file of [this.folder, this.workingFolder, this.#pidFile]) {
-      // What cannot be removed now, because no folder can be opened, say, is in nobody's way: ids are not used again.
+      // Leftovers are harmless, because ids are not reused.
       await fs.promises.rm(file, { recursive: true, force: true }).catch(() => undefined);
     }
     return how;
@@ -114,12 +126,12 @@ export class Container {
     const { code, stdout } = await this.podman.run(['container', 'inspect', `--format=${format}`, this.name]);
     const [status, exit, ranOut, limit] = stdout.trim().split(' ');
     if (code !== 0 || !ENDED.includes(status ?? '')) return null;
-    // With the first version of cgroups podman may miss it; the count is of the whole machine.
+    // With cgroups v1 podman may miss an OOM kill, so the count of the whole machine helps.
     const isKilled = Number(exit) === SIGNALLED + os.constants.signals.SIGKILL;
     if (isKilled && (ranOut === 'true' || countOutOfMemoryKills() !== this.#killsBefore)) {
-      return `it was ended for want of memory: it may take ${mib(Number(limit))}`;
+      return `it ran out of memory: its limit is ${mib(Number(limit))}`;
     }
-    return describeExit(Number(exit));
+    return describeContainerExit(Number(exit));
   }
 
   #expose(inside: string, outside: string): void {
@@ -127,22 +139,23 @@ export class Container {
     try {
       fs.linkSync(inside, outside);
     } catch {
-      // It is not there yet.
+      // The socket does not exist yet.
       return;
     }
     if (!fs.lstatSync(outside).isSocket()) fs.rmSync(outside, { force: true });
   }
 }
 
-/** How a program ended that podman was to run, by podman's own exit code. */
-export function describeExit(code: number | null): string {
+/** Describes the end of a container by podman's exit code. */
+export function describeContainerExit(code: number | null): string {
   if (code !== null && NOT_STARTED.includes(code)) return 'podman could not start its container';
-  const [signal] = Object.entries(os.constants.signals).find(([, number]) => number + SIGNALLED === code) ?? [];
-  return signal === undefined ? `it ended with exit code ${code}` : `it was ended by ${signal}`;
+  const signals = Object.entries(os.constants.signals) as [NodeJS.Signals, number][];
+  const [signal = null] = signals.find(([, number]) => number + SIGNALLED === code) ?? [];
+  return describeExit(code, signal);
 }
 
-/** What is left of control planes before this one, of this folder or of commands that are over, and nobody knows. */
-export async function removeLeftContainers(
+/** Removes containers that earlier control planes of this folder, or ended commands, left behind. */
+export async function removeOrphanedContainers(
   podman: Podman,
   runFolder: string,
   known: ReadonlySet<string>,
@@ -155,12 +168,12 @@ export async function removeLeftContainers(
   }
 }
 
-/** One that cannot be removed now is removed at the next start of a cloud. */
+/** On failure, the next start of a cloud retries. */
 async function removeContainer(podman: Podman, container: string): Promise<void> {
   await podman.run(['rm', '--force', '--ignore', '--time=0', container]).catch(() => {});
 }
 
-/** Names a cloud by its folder, and tells nobody where that is. */
+/** Identifies a cloud by its folder without revealing the path. */
 function cloudOf(runFolder: string): string {
   return createHash('sha256').update(path.resolve(runFolder)).digest('hex').slice(0, 16);
 }

@@ -1,20 +1,20 @@
-/** The control plane's end of a runner's control socket: its state as it changes, and its end. */
+/** Connection to a runner's control socket: reports state changes and the end of the runner. */
 import net from 'node:net';
 import type { RunnerStatus } from './protocol.js';
 import { readStatus } from './read-status.js';
 
 export interface ControlListener {
-  /** Before each attempt to connect. */
+  /** Called before each attempt to connect. */
   prepare(): void;
   onStatus(status: RunnerStatus): void;
-  /** It has written what no runner does. Nothing more of it is read. */
-  onNonsense(): void;
-  /** The socket was there and is not any more, or never came: the process has ended, or is as good as that. */
+  /** The runner sent an invalid line. Nothing more is read. */
+  onInvalid(): void;
+  /** The connection ended, or could not be established: the process has ended or is unusable. */
   onLost(): void;
 }
 
 const RETRY_MS = 50;
-/** A line longer than this comes from no runner. */
+/** Longer lines are invalid. */
 const MAX_LINE = 64 * 1024;
 
 export class ControlLink {
@@ -22,7 +22,7 @@ export class ControlLink {
   #retry: NodeJS.Timeout | undefined;
   #closed = false;
 
-  /** Tries to connect until `isAlive` says that there is nobody who could listen. */
+  /** Retries to connect while `isAlive` returns true. */
   constructor(
     private readonly path: string,
     private readonly listener: ControlListener,
@@ -71,6 +71,6 @@ export class ControlLink {
   #refuse(): void {
     if (this.#closed) return;
     this.close();
-    this.listener.onNonsense();
+    this.listener.onInvalid();
   }
 }

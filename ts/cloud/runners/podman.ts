@@ -1,4 +1,4 @@
-/** Podman on this machine: its commands, and what has to be there for it to run containers. */
+/** Runs podman commands, and checks that podman can run containers here. */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { ChasquiError } from '../../errors.js';
@@ -19,7 +19,7 @@ interface PodmanInfo {
     cgroupControllers?: string[] | null;
     cgroupVersion?: string;
     security?: { rootless?: boolean };
-    /** Of a rootless podman: the accounts that its containers may have. */
+    /** Rootless podman: the accounts available to containers. */
     idMappings?: { uidmap?: { size: number }[] | null };
   };
 }
@@ -34,20 +34,21 @@ export interface ListedContainer {
 const COMMAND_MS = 60_000;
 const MAX_OUTPUT_BYTES = 4 << 20;
 const NEEDED_CONTROLLERS = ['memory', 'pids', 'cpu'];
-/** For a program that prints its version. */
+/** Memory limit of the trial container. */
 const TRIAL_BYTES = 256 * 2 ** 20;
 
 export class Podman {
   constructor(readonly image: string = DEFAULT_IMAGE) {}
 
-  /** Where systemd does not run it cannot be asked for groups either, whatever podman's own default is. */
+  /** Without systemd, cgroups must be managed directly, whatever podman's default is. */
   get command(): [string, ...string[]] {
     return existsSync('/run/systemd/system') ? ['podman'] : ['podman', '--cgroup-manager=cgroupfs'];
   }
 
   /**
-   * Starts a container as runners are started, and says whether podman is rootless.
-   * @throws {ChasquiError} `invalid_options`: podman, the image, or a way to limit containers is missing
+   * Starts a trial container with the options of runners. Returns whether podman is rootless.
+   *
+   * @throws {ChasquiError} `invalid_options`: podman, the image, or a cgroup controller is missing
    */
   async check(): Promise<{ rootless: boolean }> {
     const { host } = JSON.parse(
@@ -61,18 +62,16 @@ export class Podman {
     const { stdout } = await this.#orRefuse('cannot start a container', [...trial, IN_IMAGE.commands, '--version']);
     const found = stdout.trim();
     if (found === VERSION) return { rootless };
-    throw refused(
-      `\`runnerImage\` is ${this.image}, which has chasqui ${found}, but this is ${VERSION}: build it anew.`,
-    );
+    throw refused(`\`runnerImage\` is ${this.image}, which has chasqui ${found}, but this is ${VERSION}. Rebuild it.`);
   }
 
-  /** Those of any cloud on this machine, whether they run or not. */
+  /** Lists containers with a label, running or not, of all clouds on this machine. */
   async list(label: string): Promise<ListedContainer[]> {
     const { code, stdout } = await this.run(['ps', '--all', '--no-trunc', `--filter=label=${label}`, '--format=json']);
     return code === 0 ? ((JSON.parse(stdout || '[]') as ListedContainer[] | null) ?? []) : [];
   }
 
-  /** Whatever `args` ends with. Rejects with `invalid_options` where there is no podman, or with `too_many_open_files`. */
+  /** Resolves with any exit code. Rejects with `invalid_options` without podman, or with `too_many_open_files`. */
   async run(args: readonly string[], timeoutMs = COMMAND_MS): Promise<Output> {
     const [program, ...options] = this.command;
     const child = withPipes(spawn(program, [...options, ...args], { stdio: ['ignore', 'pipe', 'pipe'] }), 'podman');
@@ -100,32 +99,30 @@ export class Podman {
   async #orRefuse(problem: string, args: readonly string[]): Promise<Output> {
     const output = await this.run(args);
     if (output.code === 0) return output;
-    const why = output.code === null ? `it was ended after ${COMMAND_MS / 1000} s` : output.stderr.trim().slice(-1000);
+    const why = output.code === null ? `it timed out after ${COMMAND_MS / 1000} s` : output.stderr.trim().slice(-1000);
     throw refused(`podman ${problem}: ${why}`);
   }
 }
 
 function cannotLimit(missing: readonly string[], rootless: boolean, version = 'v1'): string {
-  const what = `podman cannot limit what a container takes: the cgroup controllers ${missing.join(', ')} are missing`;
-  if (!rootless) return what;
-  if (version === 'v1') return `${what}; with the first version of cgroups only root can, so use the second`;
-  return `${what} for this account; systemd gives them to it by \`Delegate=memory pids cpu\` of user@.service`;
+  const problem = `podman cannot limit containers: the cgroup controllers ${missing.join(', ')} are missing`;
+  if (!rootless) return problem;
+  if (version === 'v1') return `${problem}. Rootless limits need cgroups v2`;
+  return `${problem} for this account. Delegate them with \`Delegate=memory pids cpu\` in user@.service`;
 }
 
-/** Files of an image belong to several, so that such an account can neither build one nor bring one here. */
+/** Images contain files of several accounts, so a single-account mapping can neither build nor pull one. */
 function hasOneAccount({ idMappings }: PodmanInfo['host']): boolean {
   const accounts = idMappings?.uidmap ?? [];
   return accounts.length === 1 && accounts[0]?.size === 1;
 }
 
 function noImage(image: string, hasOneAccount: boolean): ChasquiError {
-  const message =
-    `There is no image ${image} on this machine for this account: build it by the Containerfile, as that says, ` +
-    'or name another one by `runnerImage`.';
+  const message = `This account has no image ${image}. Build it as described in the Containerfile, or set \`runnerImage\`.`;
   const range = '100000-165535';
   const before =
-    ' Before that, this account needs others to unpack an image with, which /etc/subuid and /etc/subgid do not give it: ' +
-    `usermod --add-subuids ${range} --add-subgids ${range} <account>, and then podman system migrate.`;
+    ' First give this account subordinate ids in /etc/subuid and /etc/subgid, which unpacking an image needs: ' +
+    `usermod --add-subuids ${range} --add-subgids ${range} <account>, then podman system migrate.`;
   return new ChasquiError('invalid_options', hasOneAccount ? message + before : message);
 }
 

@@ -1,32 +1,31 @@
-/** What the control plane and a runner's process tell each other. */
+/** Messages between the control plane and a runner's process. */
 import type { LoadOptions } from '../../engine/load-options.js';
 import type { ErrorCode } from '../../errors.js';
 
-/** A model that a runner loads. */
 export interface RunnerModelFile {
   modelPath: string;
   options: LoadOptions;
 }
 
-/** In a file that the process is given the path of, because it may hold more than an argument can. */
+/** Passed as a file, because it may exceed the size limit of arguments. */
 export interface RunnerConfig extends RunnerModelFile {
   id: string;
-  /** Drawn for each start: by it, a control plane knows that a process is the one that it has in its database. */
+  /** Random per start. Identifies the process after a restart of the control plane. */
   bootId: string;
-  /** Where requests are taken. */
+  /** Socket for requests. */
   socketPath: string;
-  /** Where a control plane listens to the state. */
+  /** Socket for the control plane. */
   controlPath: string;
-  /** The models beside the first one. */
+  /** Additional models. */
   others: readonly RunnerModelFile[];
-  /** Where responses are kept, together with all runners of the app. */
+  /** Stored responses, shared by all runners of the app. */
   responsesFolder: string;
-  /** Set before anything else, where the process was not started with them. */
+  /** Environment variables for containers; set first. */
   environment?: Readonly<Record<string, string>>;
   drainMs: number;
-  /** Whether it ends with the process that started it, whose end it sees at its standard input. */
+  /** Exit when standard input ends, which happens when the parent exits. */
   endsWithParent: boolean;
-  /** It ends when no control plane has listened to it for as long. */
+  /** Exit after this time without a control plane. */
   orphanMs: number;
 }
 
@@ -36,15 +35,14 @@ export interface RunnerModel {
   pooling: string;
 }
 
-/** A line of JSON on the control socket: when a control plane connects, and after each change. */
+/** One JSON line on the control socket, sent on connection and after each change. */
 export interface RunnerStatus {
   bootId: string;
   pid: number;
   state: 'loading' | 'ready' | 'draining' | 'failed';
-  /** How much of the model is loaded, 0 to 1. */
+  /** Loading progress, from 0 to 1. */
   fraction: number;
-  /** All of them, when they are loaded. */
+  /** Empty until all are loaded. */
   models: readonly RunnerModel[];
-  /** Why it failed. */
   failure: { code: ErrorCode; message: string } | null;
 }

@@ -1,16 +1,16 @@
-/** What a runner writes on its control socket → its status. A runner computes for strangers, and may be in their hands. */
+/** Validates the status lines of a runner, which may be compromised. */
 import { Ajv } from 'ajv';
 import type { RunnerStatus } from './protocol.js';
 
 const TEXT = { type: 'string' };
 
-/** What a later version adds to it is no concern of this one. */
+/** Allows additional fields of later versions. */
 const isStatus = new Ajv({ strict: true }).compile<RunnerStatus>({
   type: 'object',
   required: ['bootId', 'pid', 'state', 'fraction', 'models', 'failure'],
   properties: {
     bootId: TEXT,
-    // The numbers below mean groups of processes.
+    // 0 and negative numbers mean process groups in kill(2).
     pid: { type: 'integer', minimum: 1 },
     state: { enum: ['loading', 'ready', 'draining', 'failed'] },
     fraction: { type: 'number' },
@@ -31,11 +31,11 @@ const isStatus = new Ajv({ strict: true }).compile<RunnerStatus>({
   },
 });
 
-/** Returns null for a line that no runner writes. */
+/** Returns null for an invalid line. */
 export function readStatus(line: string): RunnerStatus | null {
   try {
-    const said: unknown = JSON.parse(line);
-    return isStatus(said) ? said : null;
+    const status: unknown = JSON.parse(line);
+    return isStatus(status) ? status : null;
   } catch {
     return null;
   }

@@ -1,39 +1,40 @@
-/** A runner's process: started or found again, watched, stopped. It may be in a container of its own. */
+/** Starts, adopts, watches and stops a runner's process, optionally in a container. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import { type Container, describeExit } from './container.js';
+import { describeExit } from '../../process/fork-script.js';
+import { type Container, describeContainerExit } from './container.js';
 import type { ContainerLimits } from './container-arguments.js';
 import { ControlLink } from './control-link.js';
 import type { RunnerConfig, RunnerStatus } from './protocol.js';
 
-/** How runners are started, which the command line knows. */
+/** How to start runners. */
 export interface RunnerCommand {
-  /** The program and its arguments; the path of the configuration follows. */
+  /** Program and arguments. The path of the configuration file is appended. */
   readonly command: readonly [string, ...string[]];
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** A container that is to be, and what the runner may do in it. */
+/** Settings of a new container. */
 export interface Isolation {
   readonly container: Container;
   readonly limits: ContainerLimits;
-  /** Folders that it may write to, beside its own. */
+  /** Additional writable folders. */
   readonly writable: readonly string[];
 }
 
 export interface RunnerListener {
   onStatus(status: RunnerStatus): void;
-  /** `how` is in words, such as `it was ended by SIGKILL`. */
+  /** `how`: for example `it was ended by SIGKILL`. */
   onEnd(how: string): void;
 }
 
-/** What is kept of a runner in the database: all that is needed to find it again. */
+/** Stored data for finding a runner again. */
 export interface RunnerRecord {
   readonly id: string;
   readonly bootId: string;
-  /** Null while it is not known. */
+  /** Null before the start. */
   readonly pid: number | null;
 }
 
@@ -42,7 +43,7 @@ export type IsolationName = 'process' | 'podman';
 type UnplacedConfig = Omit<RunnerConfig, 'socketPath' | 'controlPath' | 'environment'>;
 type SecretCommand = RunnerCommand & { readonly secrets: Readonly<Record<string, string>> };
 
-/** How long a process that was found in the database and does not listen may take to begin. */
+/** Time for a stored runner to listen on its control socket. */
 const ADOPTION_MS = 15_000;
 
 export class RunnerProcess {
@@ -68,7 +69,7 @@ export class RunnerProcess {
     return randomUUID();
   }
 
-  /** `secrets` are variables for the runner alone. Where it cannot be started, `onEnd` is called later. */
+  /** `secrets`: environment variables for the runner only. A failed start calls `onEnd` later. */
   static start(
     folder: string,
     config: UnplacedConfig,
@@ -86,14 +87,14 @@ export class RunnerProcess {
         isolation === null ? runner.#spawn(config, command, log) : runner.#contain(config, command, log, isolation);
       runner.#watch(child);
     } catch (error) {
-      setImmediate(() => runner.#end(`it could not be started: ${(error as Error).message}`));
+      setImmediate(() => runner.#end(`it failed to start: ${(error as Error).message}`));
     } finally {
       if (log !== null) fs.closeSync(log);
     }
     return runner;
   }
 
-  /** One of a control plane before this one. `onEnd` is called when it cannot be found. */
+  /** Finds a runner of an earlier control plane. Calls `onEnd` if that fails. */
   static adopt(
     folder: string,
     record: RunnerRecord,
@@ -108,7 +109,6 @@ export class RunnerProcess {
     return runner;
   }
 
-  /** Where it takes requests. */
   get socketPath(): string {
     return path.join(this.folder, `${this.id}.sock`);
   }
@@ -121,21 +121,21 @@ export class RunnerProcess {
     return this.#pid ?? this.container?.pid ?? null;
   }
 
-  /** It lets running requests finish, then ends. */
+  /** Finishes running requests, then exits. */
   stop(): void {
     this.#signal('SIGTERM', false);
   }
 
-  /** It ends at once, with the process of its engine. */
+  /** Kills the runner and its engine. */
   kill(): void {
     if (this.container === null) this.#signal('SIGKILL', true);
     else if (this.container.pid !== null) this.container.kill();
-    // Podman is about to make it.
+    // Podman is still creating the container.
     else this.#child?.kill('SIGKILL');
   }
 
-  /** Leaves the process as it is. */
-  forget(): void {
+  /** Stops watching the process. */
+  release(): void {
     this.#ended = true;
     this.#link?.close();
   }
@@ -154,8 +154,8 @@ export class RunnerProcess {
   }
 
   /**
-   * What is started is podman, which passes on what the container writes, and ends as the container does. Secrets are not
-   * for its environment, where their names could mean something to podman itself.
+   * Starts podman in the foreground: it forwards the output and exits with the container. Secrets stay out of its
+   * environment, where their names could affect podman itself.
    */
   #contain(
     config: UnplacedConfig,
@@ -178,11 +178,11 @@ export class RunnerProcess {
 
   #watch(child: ChildProcess): void {
     this.#child = child;
-    child.on('error', (error) => this.#end(`it could not be started: ${error.message}`));
+    child.on('error', (error) => this.#end(`it failed to start: ${error.message}`));
     child.on('exit', (code, signal) => {
       this.#exited = true;
-      if (signal !== null) this.#how = `it was ended by ${signal}`;
-      else this.#how = this.container === null ? `it ended with exit code ${code}` : describeExit(code);
+      const isOwnExit = this.container === null || signal !== null;
+      this.#how = isOwnExit ? describeExit(code, signal) : describeContainerExit(code);
       this.#end();
     });
     child.stdin?.on('error', () => {});
@@ -193,30 +193,30 @@ export class RunnerProcess {
 
   #connect(isAlive: () => boolean): void {
     const onStatus = (status: RunnerStatus): void => {
-      // Another process has taken the place of the one that is looked for.
+      // Another process uses the socket.
       if (status.bootId !== this.bootId) {
-        this.#end('it was not found again');
+        this.#end('it was not found after a restart of the control plane');
         return;
       }
-      // In a container it has a number of its own.
+      // The pid inside a container differs.
       this.#pid = this.container === null ? status.pid : this.container.pid;
       this.container?.exposeSockets();
       this.listener.onStatus(status);
     };
-    // The exit tells more than the end of the connection, and follows it.
+    // Wait for the exit event, which has more information.
     const onLost = (): void => {
-      setTimeout(() => this.#end(), this.#how === null ? EXIT_MS : 0);
+      setTimeout(() => this.#end(), this.#how === null ? EXIT_EVENT_MS : 0);
     };
-    const onNonsense = () => this.#end('it said what no runner says');
+    const onInvalid = () => this.#end('it sent an invalid status');
     const prepare = () => this.container?.exposeSockets();
-    this.#link = new ControlLink(this.#controlPath, { prepare, onStatus, onNonsense, onLost }, isAlive);
+    this.#link = new ControlLink(this.#controlPath, { prepare, onStatus, onInvalid, onLost }, isAlive);
   }
 
   get #controlPath(): string {
     return path.join(this.folder, `${this.id}.ctl`);
   }
 
-  #end(how = this.#how ?? 'its process is gone'): void {
+  #end(how = this.#how ?? 'its process does not exist'): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#link?.close();
@@ -228,7 +228,7 @@ export class RunnerProcess {
     else void this.container.remove().then((known) => this.listener.onEnd(known ?? how));
   }
 
-  /** An engine whose runner is gone ends as well; this is for one that hangs. Nothing outlives a container. */
+  /** Kills a hanging engine; others exit with their runner. Nothing outlives a container. */
   #endEngine(): void {
     const isGone = this.#pid !== null && (this.#exited || !isProcess(this.#pid, this.id));
     if (this.container === null && isGone) killGroup(this.#pid as number, this.id);
@@ -241,14 +241,14 @@ export class RunnerProcess {
     try {
       process.kill(group ? -pid : pid, signal);
     } catch {
-      // It has ended meanwhile.
+      // The process has exited.
     }
   }
 }
 
-const EXIT_MS = 200;
+const EXIT_EVENT_MS = 200;
 
-/** Numbers of processes are used again: this one has the runner's id in its arguments. Only Linux lets us look. */
+/** Pids are reused, so check for the runner's id in the arguments. Only Linux allows that. */
 function isProcess(pid: number, id: string): boolean {
   try {
     process.kill(pid, 0);
@@ -263,17 +263,17 @@ function isProcess(pid: number, id: string): boolean {
   }
 }
 
-/** Those that a runner started are in its group, which nobody else gets the number of while one of them is there. */
+/** Kills the process group of the runner. Its id is not reused while a member exists. */
 function killGroup(pid: number, id: string): void {
   if (process.platform === 'linux' && !groupIsOf(pid, id)) return;
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // There are none.
+    // The group is empty.
   }
 }
 
-/** Whether nothing but what the runner started can be in the group: no process has its number now, or the runner. */
+/** Whether only processes of the runner can be in the group: its pid is unused or the runner's. */
 function groupIsOf(pid: number, id: string): boolean {
   return !fs.existsSync(`/proc/${pid}`) || isProcess(pid, id);
 }

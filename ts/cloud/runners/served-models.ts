@@ -3,7 +3,7 @@ import { modelIdOf } from '../../engine/load-options.js';
 import type { StartSettings } from '../../server/start.js';
 import type { RunnerModelFile } from './protocol.js';
 
-/** What the models may take is decided before a runner is started, so that here all of them are loaded, and stay. */
+/** The supervisor has checked the memory, so all models are loaded and pinned. */
 export function servedModels(models: readonly RunnerModelFile[]): Required<Pick<StartSettings, 'models' | 'model'>> {
   const budgetBytes = Number.MAX_SAFE_INTEGER;
   const [first, ...others] = models;

@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Container, describeExit } from '../../../../ts/cloud/runners/container.js';
+import { Container, describeContainerExit } from '../../../../ts/cloud/runners/container.js';
 import { Podman } from '../../../../ts/cloud/runners/podman.js';
 import { RunnerProcess } from '../../../../ts/cloud/runners/runner-process.js';
 
@@ -93,7 +93,7 @@ for (const status of ['stopped', 'exited']) {
     const { PATH } = process.env;
     process.env.PATH = `${folder}:${PATH}`;
     try {
-      assert.is(await container.remove(), 'it was ended for want of memory: it may take 1 MiB');
+      assert.is(await container.remove(), 'it ran out of memory: its limit is 1 MiB');
     } finally {
       process.env.PATH = PATH;
     }
@@ -101,10 +101,10 @@ for (const status of ['stopped', 'exited']) {
 }
 
 test('exit codes of podman are told in words', () => {
-  assert.is(describeExit(125), 'podman could not start its container');
-  assert.is(describeExit(137), 'it was ended by SIGKILL');
-  assert.is(describeExit(3), 'it ended with exit code 3');
-  assert.is(describeExit(200), 'it ended with exit code 200');
+  assert.is(describeContainerExit(125), 'podman could not start its container');
+  assert.is(describeContainerExit(137), 'it was ended by SIGKILL');
+  assert.is(describeContainerExit(3), 'it ended with exit code 3');
+  assert.is(describeContainerExit(200), 'it ended with exit code 200');
 });
 
 test.run();

@@ -35,11 +35,11 @@ test('an image that is missing is named, and what the account lacks to have one'
   const security = { rootless: true };
   const some = [{ size: 1 }, { size: 65536 }];
   const has = await refusal({ cgroupControllers: CONTROLLERS, security, idMappings: { uidmap: some } });
-  assert.match(has, /no image localhost\/nothing on this machine for this account.*`runnerImage`\.$/);
+  assert.match(has, /no image localhost\/nothing\. .*`runnerImage`\.$/);
   const lacks = await refusal({ cgroupControllers: CONTROLLERS, security, idMappings: { uidmap: [{ size: 1 }] } });
   assert.match(
     lacks,
-    /\/etc\/subuid and \/etc\/subgid do not give it: usermod --add-subuids .* podman system migrate\.$/,
+    /\/etc\/subuid and \/etc\/subgid, which unpacking an image needs: usermod --add-subuids .* podman system migrate\.$/,
   );
   assert.not.match(await refusal({ cgroupControllers: CONTROLLERS, idMappings: {} }), 'subuid');
 });
@@ -48,9 +48,9 @@ test('an account that may not limit containers is told who gives it that', async
   const host = { cgroupControllers: ['memory', 'pids'], security: { rootless: true } };
   assert.match(
     await refusal({ ...host, cgroupVersion: 'v2' }),
-    /controllers cpu are missing for this account; systemd/,
+    /controllers cpu are missing for this account\. Delegate/,
   );
-  assert.match(await refusal({ ...host, cgroupVersion: 'v1' }), /only root can, so use the second/);
+  assert.match(await refusal({ ...host, cgroupVersion: 'v1' }), /Rootless limits need cgroups v2/);
   assert.match(await refusal({ cgroupControllers: [] }), /controllers memory, pids, cpu are missing\.$/);
 });
 

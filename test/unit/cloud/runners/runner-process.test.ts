@@ -18,7 +18,7 @@ test('a log that cannot be opened is the end of its runner, and of nothing else'
     const listener = { onStatus: () => undefined, onEnd };
     RunnerProcess.start(folder, config as never, command as never, path.join(noFolder, 'r1.log'), listener);
   });
-  assert.match(how, /^it could not be started: E(EXIST|NOTDIR)/);
+  assert.match(how, /^it failed to start: E(EXIST|NOTDIR)/);
   fs.rmSync(folder, { recursive: true });
 });
 
@@ -63,12 +63,12 @@ for (const said of [
   line({ failure: { code: 'engine_failed', message: {} } }),
 ]) {
   test(`a runner that says ${said} is ended, and nothing else`, async () => {
-    assert.equal(await toldOf(`${said}\n`), ['it said what no runner says']);
+    assert.equal(await toldOf(`${said}\n`), ['it sent an invalid status']);
   });
 }
 
 test('a line that is longer than those of runners ends its runner before it is complete', async () => {
-  assert.equal(await toldOf('x'.repeat(65 * 1024)), ['it said what no runner says']);
+  assert.equal(await toldOf('x'.repeat(65 * 1024)), ['it sent an invalid status']);
 });
 
 test('states are told as they come, with what a later version adds to them, and those behind nonsense are not', async () => {
@@ -78,7 +78,7 @@ test('states are told as they come, with what a later version adds to them, and 
   assert.equal(await toldOf(`${lines.join('\n')}\n`), [
     { ...STATUS, models },
     { ...STATUS, failure, more: 1 },
-    'it said what no runner says',
+    'it sent an invalid status',
   ]);
 });
 

@@ -148,7 +148,7 @@ test('a folder that cannot be used', async ({ folder }) => {
   fs.writeFileSync(file, '');
   const { code, stderr } = await runCli(['keys', 'list', '--data-dir', file]);
   assert.is(code, 1);
-  assert.match(stderr, /^chasqui: The keys in .*chasqui\.db cannot be used: .*\n$/);
+  assert.match(stderr, /^chasqui: Cannot use the keys in .*chasqui\.db: .*\n$/);
 });
 
 test('processes that create at the same time do not get in each other’s way', async ({ folder }) => {

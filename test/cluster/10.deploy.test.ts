@@ -108,7 +108,7 @@ test('what is deployed again changes nothing', async () => {
 
 test('a kind that the cluster lacks is refused before anything is there', async () => {
   for (const [args, says] of [
-    [['--gateway', 'web'], /no kind HTTPRoute: it comes with the Gateway API, .* --gateway needs it/],
+    [['--gateway', 'web'], /--gateway requires the Gateway API, .*kind HTTPRoute/],
     [['--scale', 'keda-http', '--route-host', 'a.example'], /no kind InterceptorRoute: .* --scale needs it/],
     [
       ['--routing', 'inferencepool', '--endpoint-picker', 'picker:9002'],
@@ -128,7 +128,7 @@ test('what a field of another program keeps from being deployed changes nothing,
   assert.is(scaled.code, 0, scaled.stderr);
   const { code, stderr } = await deploy(PRIVATE, []);
   assert.is(code, 2);
-  assert.match(stderr, /--take-over applies it all the same\. .*conflict with "kubectl".*: \.spec\.replicas\n$/s);
+  assert.match(stderr, /Use --take-over to overwrite them\. .*conflict with "kubectl".*: \.spec\.replicas\n$/s);
   assert.is(await cluster.find(urlOf.keys()), null);
   await deployed(PRIVATE, '--take-over');
   assert.is((await deployment()).spec.replicas, 1);

@@ -108,7 +108,7 @@ test('after a rollback a deployment takes its fields over when it is told to', a
   const how = ['--to', 'kubernetes', '--image', 'chasqui:2', '--weights-size', '1Gi'];
   const { code, stderr } = await chasqui('deploy', `${script}::chat`, ...how);
   assert.is(code, 2);
-  assert.match(stderr, /--take-over applies it all the same.*conflict/s);
+  assert.match(stderr, /Use --take-over to overwrite them.*conflict/s);
   await said('deploy', `${script}::chat`, ...how, '--take-over');
   assert.is((await status()).state, 'ready');
 });

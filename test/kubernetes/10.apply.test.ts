@@ -58,11 +58,11 @@ test('a name that something else has is refused before anything changes', async 
   cluster.objects.set('Service/acme-chat', { apiVersion: 'v1', kind: 'Service', metadata });
   const foreign = await rejection(applyObjects(here, toObjects(SMALL)));
   assert.is(foreign.code, 'invalid_options');
-  assert.match(foreign.message, /Service acme-chat that is none of chasqui's/);
+  assert.match(foreign.message, /Service acme-chat that chasqui does not manage/);
   cluster.objects.clear();
   await applyObjects(here, toObjects({ ...SMALL, org: 'acme', name: 'two-chat' }));
   const same = await rejection(applyObjects(here, toObjects({ ...SMALL, org: 'acme-two', name: 'chat' })));
-  assert.match(same.message, /calls acme\/two-chat acme-two-chat, too/);
+  assert.match(same.message, /uses the name acme-two-chat of acme-two\/chat for acme\/two-chat/);
   assert.ok(!cluster.requests.some((request) => request.startsWith('DELETE')));
 });
 
@@ -72,7 +72,7 @@ test('fields of another manager are a conflict, unless they are taken over', asy
   cluster.owned.add('Deployment/acme-chat');
   const conflict = await rejection(applyObjects(here, objects));
   assert.is(conflict.code, 'deployment_refused');
-  assert.match(conflict.message, /`takeOver` applies it all the same. .*conflict with "autoscaler": .spec.replicas$/);
+  assert.match(conflict.message, /Use `takeOver` to overwrite them. .*conflict with "autoscaler": .spec.replicas$/);
   await applyObjects(here, objects, { force: true });
 });
 
@@ -84,7 +84,7 @@ test('a cluster without add-ons takes an app that needs none', async () => {
   const kept = structuredClone([...cluster.objects]);
   const lacking = await rejection(applyObjects(here, toObjects({ ...routed, auth: 'private' })));
   assert.is(lacking.code, 'invalid_options');
-  assert.match(lacking.message, /no kind HTTPRoute: it comes with the Gateway API, .* `gateway` needs it/);
+  assert.match(lacking.message, /`gateway` requires the Gateway API, .*kind HTTPRoute/);
   assert.equal([...cluster.objects], kept);
 });
 

@@ -223,7 +223,7 @@ test('a rollback from public to private brings the keys, which the public revisi
   const rollBack = () => apps('rollback', 'chat', '--namespace', 'models', '--json');
   const refused = await rollBack();
   assert.is(refused.code, 2, refused.stderr);
-  assert.match(refused.stderr, /acme has no key that opens chat/);
+  assert.match(refused.stderr, /No API key of organisation `acme` covers app `chat`/);
   const { template: now } = deployment().spec as { template: { spec: { containers: { image: string }[] } } };
   assert.is(now.spec.containers[0]?.image, 'chasqui:1', 'nothing was changed');
   const keys = KeyStore.open(folder);

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../errors.js';
 import type { ImageHosts } from '../images/public-address.js';
+import { URL_NAME } from '../keys/key-settings.js';
 import { Metrics } from '../metrics/metrics.js';
 import type { RequestRecord } from '../metrics/request-record.js';
 import type { Spans } from '../metrics/spans.js';
@@ -136,7 +137,7 @@ export function basePathOf({ mode, basePath }: Profile, deployment: Deployment |
   if (!deployment) throw new ChasquiError('invalid_options', `The ${mode} mode needs an organisation and an app.`);
   const { org, app } = deployment;
   for (const name of [org, app]) {
-    if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name)) {
+    if (!URL_NAME.test(name)) {
       throw new ChasquiError(
         'invalid_options',
         `\`${name}\` cannot be part of a URL path: use up to 100 letters, digits, \`.\`, \`_\` and \`-\`.`,

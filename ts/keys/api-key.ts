@@ -1,7 +1,4 @@
-/**
- * What an API key is made of: `<id>:<secret>`. The id names it in lists and logs, the secret is known to its holder
- * only.
- */
+/** An API key is `<id>:<secret>`. The id identifies it in lists and logs. */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 export interface NewKey {
@@ -28,10 +25,7 @@ export function isSecret(secret: string, hash: Uint8Array): boolean {
   return timingSafeEqual(hashOf(secret), hash);
 }
 
-/**
- * Slow hashes and salts protect passwords that people choose, because those can be tried out or looked up. 256 random
- * bits cannot, so one fast hash is enough, and checking a key costs a request next to nothing.
- */
+/** A fast hash without salt suffices for 256 random bits, and keeps the check of a key cheap. */
 function hashOf(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();
 }

@@ -1,21 +1,21 @@
 /**
- * The API keys of one deployment, in a JSON file that another program writes, such as a Secret that Kubernetes mounts.
- * A change of the file counts with the next request, once it can be seen here.
+ * API keys of one deployment from a JSON file that another program writes, such as a mounted Kubernetes Secret. The
+ * next request sees a change of the file.
  */
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { ChasquiError } from '../errors.js';
 import { isSecret, splitKey } from './api-key.js';
 
-/** What the file holds: an object with one member, `keys`. */
+/** Element of `keys` in the file. */
 export interface StoredKey {
   /** 16 hexadecimal digits. */
   id: string;
   /** SHA-256 of the secret, 64 hexadecimal digits. */
   hash: string;
-  /** The organisation whose deployments it opens; null or absent opens those of every organisation. */
+  /** Restricts the key to one organisation; null or absent: all. */
   org?: string | null;
-  /** Unix seconds; null or absent: it does not expire. */
+  /** Unix seconds; null or absent: never. */
   expiresAt?: number | null;
 }
 
@@ -25,7 +25,7 @@ interface KnownKey {
   expiresAt: number;
 }
 
-/** 10,000 keys take less. */
+/** Enough for 10,000 keys. */
 const MAX_BYTES = 4 << 20;
 
 export class KeyFile {
@@ -33,13 +33,13 @@ export class KeyFile {
   #keys: ReadonlyMap<string, KnownKey> = new Map();
   #version = '';
 
-  /** Throws `key_store_failed` when the file cannot be used. */
+  /** Throws `key_store_failed` if the file cannot be used. */
   constructor(file: string) {
     this.#file = path.resolve(file);
     this.#refresh();
   }
 
-  /** Whether `key`, as a client sent it, opens the deployments of `org` now. A file that became unreadable opens none. */
+  /** Whether `key` is valid for `org`. If the file has become unreadable, no key is. */
   admits(key: string, org: string): boolean {
     try {
       this.#refresh();
@@ -50,9 +50,9 @@ export class KeyFile {
     const parts = splitKey(key);
     if (!parts) return false;
     const known = this.#keys.get(parts.id);
-    const isRight = isSecret(parts.secret, known?.hash ?? NO_HASH);
+    const isEqual = isSecret(parts.secret, known?.hash ?? NO_HASH);
     return (
-      known !== undefined && isRight && known.expiresAt > Date.now() / 1000 && (known.org === null || known.org === org)
+      known !== undefined && isEqual && known.expiresAt > Date.now() / 1000 && (known.org === null || known.org === org)
     );
   }
 
@@ -60,7 +60,7 @@ export class KeyFile {
     this.#keys = new Map();
   }
 
-  /** Kubernetes replaces a link to a folder, so that the file is another one after each change. */
+  /** Kubernetes replaces a linked folder, so each change has a new inode. */
   #refresh(): void {
     const version = orFail(this.#file, () => {
       const { ino, mtimeMs, size } = statSync(this.#file);
@@ -77,7 +77,7 @@ const NO_HASH = Buffer.alloc(32);
 
 function readKeys(text: string): Map<string, KnownKey> {
   const { keys } = JSON.parse(text) as { keys?: unknown };
-  if (!Array.isArray(keys)) throw new Error('its `keys` is no array');
+  if (!Array.isArray(keys)) throw new Error('its `keys` is not an array');
   return new Map(keys.map((key, index) => [idOf(key, index), toKnownKey(key, index)]));
 }
 
@@ -88,8 +88,9 @@ function idOf(key: Partial<StoredKey> | null, index: number): string {
 
 function toKnownKey({ hash, org = null, expiresAt = null }: Partial<StoredKey>, index: number): KnownKey {
   if (!/^[0-9a-f]{64}$/.test(String(hash))) throw new Error(`\`keys[${index}].hash\` is not 64 hexadecimal digits`);
-  if (org !== null && typeof org !== 'string') throw new Error(`\`keys[${index}].org\` is no text`);
-  if (expiresAt !== null && typeof expiresAt !== 'number') throw new Error(`\`keys[${index}].expiresAt\` is no number`);
+  if (org !== null && typeof org !== 'string') throw new Error(`\`keys[${index}].org\` is not a string`);
+  if (expiresAt !== null && typeof expiresAt !== 'number')
+    throw new Error(`\`keys[${index}].expiresAt\` is not a number`);
   return { hash: Buffer.from(String(hash), 'hex'), org, expiresAt: expiresAt ?? Number.POSITIVE_INFINITY };
 }
 
@@ -98,7 +99,7 @@ function orFail<T>(file: string, action: () => T): T {
     return action();
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new ChasquiError('key_store_failed', `The keys in ${file} cannot be used: ${reason}.`, null, {
+    throw new ChasquiError('key_store_failed', `Cannot use the keys in ${file}: ${reason}.`, null, {
       cause: error,
     });
   }

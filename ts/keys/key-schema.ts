@@ -1,11 +1,11 @@
-/** The table of keys, and how a file that an earlier version wrote is brought up to date. */
+/** The table of keys and its migrations. */
 import type Database from 'libsql';
 
 type Connection = InstanceType<typeof Database>;
 
 /**
- * `PRAGMA user_version` counts the steps that a file has been taken through. The first is the table as files have it
- * whose version nobody counted yet. Steps that have been published are never changed; new ones are added at the end.
+ * `PRAGMA user_version` counts the applied steps. The first one also accepts tables of versions without this counter.
+ * Published steps never change; new ones are appended.
  */
 const STEPS = [
   `CREATE TABLE IF NOT EXISTS api_keys (
@@ -26,14 +26,14 @@ const STEPS = [
   ALTER TABLE api_keys ADD COLUMN last_used_at INTEGER`,
 ];
 
-/** Takes the steps that the file has not been taken through yet. Several processes may do so at the same time. */
+/** Applies the missing steps. Safe to run in several processes at the same time. */
 export function migrateKeys(database: Connection): void {
   if (versionOf(database) === STEPS.length) return;
   database.exec('BEGIN IMMEDIATE');
   try {
-    // Another process may have done it while this one waited.
+    // Another process may have migrated the file during the wait.
     const version = versionOf(database);
-    if (version > STEPS.length) throw new Error('it was written by a later version of chasqui; install that version');
+    if (version > STEPS.length) throw new Error('it was written by a newer version of chasqui; install that version');
     for (const step of STEPS.slice(version)) database.exec(step);
     database.exec(`PRAGMA user_version = ${STEPS.length}`);
     database.exec('COMMIT');

@@ -1,29 +1,29 @@
-/** What a key may be made to open, and the checks of what people and programs ask for. */
+/** Settings of API keys, and their validation. */
 import { ChasquiError } from '../errors.js';
 
-/** Calling apps, deploying them, reading about them, managing the organisation's keys. */
+/** `call`: requests to apps; `deploy`: deployments; `read`: status and logs; `admin`: the organisation and its keys. */
 export const SCOPES = ['call', 'deploy', 'read', 'admin'] as const;
 
 export type Scope = (typeof SCOPES)[number];
 
-/** Null is no limit. */
+/** null: unlimited. */
 export interface KeyLimits {
-  requestsPerMinute: number | null;
-  tokensPerMinute: number | null;
-  /** How many requests may be under way at once. */
-  concurrency: number | null;
-  bodyBytes: number | null;
+  readonly requestsPerMinute: number | null;
+  /** Prompt plus completion tokens, counted at the end of a request. */
+  readonly tokensPerMinute: number | null;
+  /** Running and queued requests. */
+  readonly concurrency: number | null;
+  readonly bodyBytes: number | null;
 }
 
 export interface KeySettings {
-  /** What its owner calls it. */
   name: string | null;
-  /** The organisation whose deployments it opens; null opens those of every organisation. */
+  /** Restricts the key to one organisation; null: all. */
   org: string | null;
-  /** The only app of the organisation that it opens; null opens all. */
+  /** Restricts the key to one app of `org`; null: all. */
   app: string | null;
   scopes: readonly Scope[];
-  /** Unix seconds; null is never. */
+  /** Unix seconds; null: never. */
   expiresAt: number | null;
   limits: KeyLimits;
 }
@@ -37,23 +37,23 @@ export const NO_LIMITS: Readonly<KeyLimits> = {
 
 const MAX_NAME_LENGTH = 100;
 const MAX_LIMIT = 1e12;
-/** The last second that JavaScript's dates have. */
+/** Maximum of JavaScript dates. */
 const MAX_UNIX_SECONDS = 8.64e12;
-/** What may stand in `<host>/<org>/<app>`. */
-const URL_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
+/** Names of organisations and apps, as in `<host>/<org>/<app>`. */
+export const URL_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
-/** Throws `invalid_value` that names the field, as an API or a form calls it. */
+/** Throws `invalid_value` with the name of the field in the API. */
 export function checkKeySettings(given: Partial<KeySettings>, now = Date.now() / 1000): KeySettings {
   const { name = null, org = null, app = null, scopes = ['call'], expiresAt = null } = given;
   const limits = { ...NO_LIMITS, ...given.limits };
   if (name !== null && (name.length === 0 || name.length > MAX_NAME_LENGTH)) {
-    throw wrong('name', `must have from 1 to ${MAX_NAME_LENGTH} characters`);
+    throw invalid('name', `must have from 1 to ${MAX_NAME_LENGTH} characters`);
   }
   checkUrlName('org', org);
   checkUrlName('app', app);
-  if (app !== null && org === null) throw wrong('org', 'must name the organisation of the app when there is an `app`');
+  if (app !== null && org === null) throw invalid('org', 'must name the organisation of the `app`');
   if (expiresAt !== null && !(Number.isSafeInteger(expiresAt) && expiresAt > now && expiresAt <= MAX_UNIX_SECONDS)) {
-    throw wrong('expires_at', 'must be a time in the future, in whole seconds since 1970');
+    throw invalid('expires_at', 'must be a time in the future, in whole seconds since 1970');
   }
   for (const [field, limit] of [
     ['requests_per_minute', limits.requestsPerMinute],
@@ -62,24 +62,32 @@ export function checkKeySettings(given: Partial<KeySettings>, now = Date.now() /
     ['body_bytes', limits.bodyBytes],
   ] as const) {
     if (limit !== null && !(Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT)) {
-      throw wrong(`limits.${field}`, 'must be a whole number from 1, or be left out for no limit');
+      throw invalid(`limits.${field}`, 'must be a whole number from 1; omit it for no limit');
     }
   }
   return { name, org, app, scopes: checkScopes(scopes), expiresAt, limits };
 }
 
-/** In the order of `SCOPES`, each once. */
+/** Returns the scopes in the order of `SCOPES`, without duplicates. */
 function checkScopes(scopes: readonly string[]): Scope[] {
   const unknown = scopes.some((scope) => !SCOPES.includes(scope as Scope));
-  if (unknown || scopes.length === 0) throw wrong('scopes', `must have one or more of ${SCOPES.join(', ')}`);
+  if (unknown || scopes.length === 0) throw invalid('scopes', `must have one or more of ${SCOPES.join(', ')}`);
   return SCOPES.filter((scope) => scopes.includes(scope));
 }
 
 function checkUrlName(field: string, name: string | null): void {
   if (name === null || URL_NAME.test(name)) return;
-  throw wrong(field, 'must have up to 100 letters, digits, `.`, `_` and `-`, and begin with a letter or digit');
+  throw invalid(field, 'must have at most 100 letters, digits, `.`, `_` and `-`, and start with a letter or digit');
 }
 
-function wrong(field: string, problem: string): ChasquiError {
+function invalid(field: string, problem: string): ChasquiError {
   return new ChasquiError('invalid_value', `\`${field}\` ${problem}.`, field);
+}
+
+/** The last second of a UTC date such as 2030-12-31, in Unix seconds; NaN for an invalid date. */
+export function endOfDate(date: string): number {
+  const at = Date.parse(`${date}T23:59:59Z`);
+  // JavaScript parses 30 February as a day in March.
+  const isDay = !Number.isNaN(at) && new Date(at).toISOString().startsWith(`${date}T`);
+  return isDay ? Math.floor(at / 1000) : Number.NaN;
 }

@@ -1,6 +1,6 @@
 /**
- * The API keys of this machine's deployments, in a database file that several processes may use at the same time. A
- * running server sees every change with its next request.
+ * API keys of this machine in a database that several processes may use. A running server sees changes with its next
+ * request.
  */
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
@@ -17,11 +17,10 @@ export interface ApiKey extends KeySettings {
   createdAt: number;
   /** Unix seconds; null while it is valid. */
   revokedAt: number | null;
-  /** Unix seconds; a few seconds late. Null before its first use, and for keys that only servers without a cloud see. */
+  /** Unix seconds, updated every few seconds. Null before the first use, and on servers without a cloud. */
   lastUsedAt: number | null;
 }
 
-/** Narrows a list or a change to keys of one organisation, or of one of its apps. */
 export interface KeyFilter {
   org?: string | null;
   app?: string | null;
@@ -46,39 +45,38 @@ interface KeyRow {
   body_bytes: number | null;
 }
 
-/** A key and the hash of its secret, as they were read last. */
-interface KnownKey {
+interface CachedKey {
   key: ApiKey;
   hash: Uint8Array;
 }
 
-/** Readers never wait in a database with a write-ahead log; a writer waits this long for another one. */
+/** With a write-ahead log readers never wait. A writer waits this long for another one. */
 const BUSY_TIMEOUT_MS = 5000;
 
-/** More keys than this in use at once are read from the file again and again. */
-const MAX_KNOWN_KEYS = 10_000;
+/** Maximum number of cached keys. */
+const MAX_CACHED_KEYS = 10_000;
 
-/** Methods throw `key_store_failed` when the file cannot be read or written. */
+/** Methods throw `key_store_failed` if the file cannot be read or written. */
 export class KeyStore {
   readonly #database: Sqlite;
   readonly #file: string;
   readonly #dataVersion: { get(): unknown };
-  /** What was read since the file changed last. */
-  readonly #known = new Map<string, KnownKey>();
-  #knownVersion = -1;
+  /** Cache, cleared after each change of the file. */
+  readonly #cache = new Map<string, CachedKey>();
+  #cacheVersion = -1;
 
   private constructor(file: string) {
     this.#file = file;
     this.#database = openSqlite(file);
     this.#database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     this.#database.exec('PRAGMA journal_mode = WAL');
-    // With this a new or revoked key survives a loss of power at the next moment.
+    // A new or revoked key must survive a power loss.
     this.#database.exec('PRAGMA synchronous = FULL');
     migrateKeys(this.#database);
     this.#dataVersion = this.#database.prepare('PRAGMA data_version').raw();
   }
 
-  /** Opens the database in `folder`; both are made when they are not there, for this account's eyes only. */
+  /** Opens or creates the database in `folder`. Both are private to this account. */
   static open(folder: string): KeyStore {
     const file = path.join(path.resolve(folder), 'chasqui.db');
     return orFail(file, () => {
@@ -89,7 +87,7 @@ export class KeyStore {
     });
   }
 
-  /** The key is returned once and never stored. Throws `invalid_value` that names the setting. */
+  /** Returns the key, which is not stored. Throws `invalid_value` with the name of the setting. */
   create(settings: NewKeySettings = {}): { id: string; key: string } {
     const { name, org, app, scopes, expiresAt, limits } = checkKeySettings(settings as Partial<KeySettings>);
     const { id, key, hash } = newKey();
@@ -97,14 +95,23 @@ export class KeyStore {
       `INSERT INTO api_keys (id, hash, created_at, name, org, app, scopes, expires_at, requests_per_minute,
         tokens_per_minute, concurrency, body_bytes) VALUES (?, ?, unixepoch(), ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       [
-        ...[id, hash, name, org, app, scopes.join(' '), expiresAt],
-        ...[limits.requestsPerMinute, limits.tokensPerMinute, limits.concurrency, limits.bodyBytes],
+        id,
+        hash,
+        name,
+        org,
+        app,
+        scopes.join(' '),
+        expiresAt,
+        limits.requestsPerMinute,
+        limits.tokensPerMinute,
+        limits.concurrency,
+        limits.bodyBytes,
       ],
     );
     return { id, key };
   }
 
-  /** All keys, oldest first; with `org`, those that open its deployments, and with `app` those that open that one. */
+  /** Lists keys, oldest first. `org` and `app` select the keys that are valid for them. */
   list({ org = null, app = null }: KeyFilter = {}): ApiKey[] {
     return this.#rows(
       `SELECT * FROM api_keys WHERE (?1 IS NULL OR org IS NULL OR org = ?1) AND (?2 IS NULL OR app IS NULL OR app = ?2)
@@ -113,7 +120,7 @@ export class KeyStore {
     ).map(toApiKey);
   }
 
-  /** What may call this app now, for a `KeyFile` elsewhere: hashes instead of secrets, and no limits. */
+  /** The valid keys of this app for a `KeyFile`: hashes without limits. */
   storedFor(org: string, app: string, now = Date.now() / 1000): StoredKey[] {
     const rows = this.#rows(
       'SELECT * FROM api_keys WHERE (org IS NULL OR org = ?) AND (app IS NULL OR app = ?) ORDER BY created_at, id',
@@ -126,20 +133,20 @@ export class KeyStore {
     });
   }
 
-  /** Returns null when there is no key of this id, valid or not. */
+  /** Returns the key, valid or not, or null. */
   find(id: string): ApiKey | null {
     const row = this.#find(id);
     return row ? toApiKey(row) : null;
   }
 
-  /** The key as it is afterwards, or null when there is none of this id. Revoking twice changes nothing. */
+  /** Returns the revoked key, or null if it does not exist. Idempotent. */
   revoke(id: string): ApiKey | null {
     this.#run('UPDATE api_keys SET revoked_at = unixepoch() WHERE id = ? AND revoked_at IS NULL', [id]);
     return this.find(id);
   }
 
-  /** Writes down when keys were used last, in Unix seconds. */
-  used(times: ReadonlyMap<string, number>): void {
+  /** Stores the times of last use, in Unix seconds. */
+  setLastUsed(times: ReadonlyMap<string, number>): void {
     orFail(this.#file, () => {
       this.#database.transaction(() => {
         for (const values of times) this.#database.prepare(SET_LAST_USED).run(values);
@@ -148,21 +155,21 @@ export class KeyStore {
   }
 
   /**
-   * The key that a client sent, if it is valid now: in a few microseconds, and knowing what other processes changed a
-   * moment ago. The same object for the same key, until something changes.
+   * Returns the valid key for the text that a client sent, or null. Takes a few microseconds, sees changes of other
+   * processes, and returns the same object until a change.
    */
   check(key: string, now = Date.now() / 1000): ApiKey | null {
     const parts = splitKey(key);
     if (!parts) return null;
-    const known = this.#know(parts.id);
-    // An unknown id takes as long as a wrong secret.
-    const isRight = isSecret(parts.secret, known?.hash ?? NO_HASH);
-    return known && isRight && isValid(known.key, now) ? known.key : null;
+    const known = this.#cached(parts.id);
+    // Takes equally long for an unknown id.
+    const isEqual = isSecret(parts.secret, known?.hash ?? NO_HASH);
+    return known && isEqual && isValid(known.key, now) ? known.key : null;
   }
 
   /**
-   * Whether `key`, as a client sent it, may call this app of `org`, or some app of it, now. Its limits are for who counts,
-   * as the gateway of a cloud does.
+   * Whether `key` may call this app of `org`, or without `app` any app of it. Does not enforce limits; the gateway of a
+   * cloud does.
    */
   admits(key: string, org: string, app?: string): boolean {
     const found = this.check(key);
@@ -174,16 +181,16 @@ export class KeyStore {
     this.#database.close();
   }
 
-  #know(id: string): KnownKey | undefined {
+  #cached(id: string): CachedKey | undefined {
     const [version] = orFail(this.#file, () => this.#dataVersion.get()) as [number];
-    if (version !== this.#knownVersion || this.#known.size >= MAX_KNOWN_KEYS) this.#known.clear();
-    this.#knownVersion = version;
-    const known = this.#known.get(id);
+    if (version !== this.#cacheVersion || this.#cache.size >= MAX_CACHED_KEYS) this.#cache.clear();
+    this.#cacheVersion = version;
+    const known = this.#cache.get(id);
     if (known) return known;
     const row = this.#find(id);
     if (!row) return undefined;
     const read = { key: toApiKey(row), hash: row.hash };
-    this.#known.set(id, read);
+    this.#cache.set(id, read);
     return read;
   }
 
@@ -197,8 +204,8 @@ export class KeyStore {
 
   #run(sql: string, values: readonly unknown[]): void {
     orFail(this.#file, () => this.#database.prepare(sql).run(values));
-    // The version of the data tells of other connections' changes only.
-    this.#known.clear();
+    // `data_version` reports changes of other connections only.
+    this.#cache.clear();
   }
 }
 
@@ -207,7 +214,7 @@ const SET_LAST_USED =
 
 const NO_HASH = Buffer.alloc(32);
 
-/** By the clock on the wall: that is what the person who set the date meant. */
+/** `now`: Unix seconds of the system clock. */
 export function isValid({ revokedAt, expiresAt }: ApiKey, now: number): boolean {
   return revokedAt === null && (expiresAt === null || now < expiresAt);
 }
@@ -218,7 +225,7 @@ function orFail<T>(file: string, action: () => T): T {
   } catch (error) {
     if (error instanceof ChasquiError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
-    throw new ChasquiError('key_store_failed', `The keys in ${file} cannot be used: ${reason}.`, null, {
+    throw new ChasquiError('key_store_failed', `Cannot use the keys in ${file}: ${reason}.`, null, {
       cause: error,
     });
   }

@@ -1,6 +1,6 @@
 /**
- * The API keys that an operator chose for a server of their own. All open the same, so a key has no id: it is compared with
- * each of them.
+ * API keys that an operator chose for a server. All have the same rights and no ids, so a key is compared with each of
+ * them.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
@@ -11,27 +11,28 @@ const MAX_KEY_LENGTH = 512;
 const MAX_FILE_BYTES = 1 << 20;
 
 export class SharedKeys {
-  /** People choose such keys, and so the digests of well-known ones must be of no use to whoever reads this memory. */
+  /** Chosen keys can be weak. The salt makes precomputed digests useless. */
   readonly #salt = randomBytes(32);
   readonly #digests: readonly Buffer[];
 
   /**
-   * `file` has a key on each line, beside those of `keys`.
-   * @throws {ChasquiError} `invalid_options`: there is no key, or one that no header can hold, or the file cannot be read.
+   * `file`: additional keys, one per line.
+   *
+   * @throws {ChasquiError} `invalid_options`: no keys, an invalid key, or an unreadable file
    */
   constructor(keys: readonly string[], file?: string) {
     for (const key of keys) checkKey(key, 'apiKey');
-    const ofFile = file === undefined ? [] : readKeys(file);
-    if (keys.length + ofFile.length > MAX_KEYS) throw problem('apiKey', `has more than ${MAX_KEYS} keys`);
-    this.#digests = [...keys, ...ofFile].map((key) => this.#digestOf(key));
+    const fileKeys = file === undefined ? [] : readKeys(file);
+    if (keys.length + fileKeys.length > MAX_KEYS) throw problem('apiKey', `has more than ${MAX_KEYS} keys`);
+    this.#digests = [...keys, ...fileKeys].map((key) => this.#digestOf(key));
   }
 
-  /** Takes the same time whichever key it is, and whether it is one. */
+  /** Takes the same time for every key, valid or not. */
   admits(key: string): boolean {
     const digest = this.#digestOf(key);
-    let isOne = false;
-    for (const each of this.#digests) isOne = timingSafeEqual(each, digest) || isOne;
-    return isOne;
+    let isKnown = false;
+    for (const each of this.#digests) isKnown = timingSafeEqual(each, digest) || isKnown;
+    return isKnown;
   }
 
   #digestOf(key: string): Buffer {
@@ -49,17 +50,16 @@ function readKeys(file: string): string[] {
     throw problem('apiKeyFile', `cannot be read: ${(error as Error).message}`);
   }
   const keys = text.split('\n').flatMap((line) => line.trim() || []);
-  // A server that asks for a key must not be open because a file was empty.
-  if (keys.length === 0) throw problem('apiKeyFile', `is ${file}, which has no key in it`);
+  // An empty file must not open a server that requires a key.
+  if (keys.length === 0) throw problem('apiKeyFile', `is ${file}, which contains no key`);
   for (const key of keys) checkKey(key, 'apiKeyFile');
   return keys;
 }
 
-/** The message does not repeat the key. */
+/** Does not reveal the key in the message. */
 function checkKey(key: string, option: string): void {
   if (key.length <= MAX_KEY_LENGTH && /^[\x21-\x7e]+$/.test(key)) return;
-  const what = `has a key that is not of 1 to ${MAX_KEY_LENGTH} letters, digits and signs of ASCII, without spaces`;
-  throw problem(option, what);
+  throw problem(option, `has a key that is not 1 to ${MAX_KEY_LENGTH} printable ASCII characters without spaces`);
 }
 
 function problem(option: string, what: string): ChasquiError {

@@ -54,7 +54,7 @@ export const CATALOGUE = {
   spec_decode_num_accepted_tokens_total: counter('Tokens of drafts that the model accepted.'),
   images_encoded_total: counter('Images that the projector encoded.'),
   embedded_tokens_total: counter('Tokens of texts that vectors or scores were computed of.'),
-  sampled_aside_total: counter('Tokens whose grammar took longer than a step can wait.'),
+  sampled_aside_total: counter('Tokens sampled outside a step because of a slow grammar.'),
 
   // The server counts these as requests pass through it.
   prompt_tokens_total: counter('Tokens of prompts, including those found in the prefix cache.'),

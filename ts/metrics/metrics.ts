@@ -10,7 +10,7 @@ import { ProcessSamples, watchEventLoop } from './process-samples.js';
 import { type CurrentSamples, Registry, toFamilies } from './registry.js';
 
 export interface MetricsOptions {
-  /** Other servers whose metric names are added to our own; default none. */
+  /** Also export the metrics under the names of these servers; default none. */
   names?: readonly OtherNames[];
 }
 

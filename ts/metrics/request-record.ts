@@ -63,7 +63,7 @@ export class RequestRecord {
     this.arrival = arrival;
   }
 
-  /** Returns the same streams, whose tokens are counted when they are read. */
+  /** Returns the streams, wrapped to count their tokens as they are read. */
   follow(
     model: string,
     streams: readonly TokenStream[],
@@ -89,7 +89,7 @@ export class RequestRecord {
     return this.#cachedTokens.reduce((sum, tokens) => sum + tokens, 0);
   }
 
-  /** How far its prompts are, all of them together; `null` before they are tokenized, and where nobody tells. */
+  /** Prefill progress of all prompts together; `null` before tokenization, and if the engine does not report it. */
   get prefill(): Prefill | null {
     const parts = this.#prompts.flatMap(({ prefill }) => prefill ?? []);
     if (parts.length === 0) return null;

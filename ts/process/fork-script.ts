@@ -99,9 +99,13 @@ function describeCrash(code: number | null, signal: NodeJS.Signals | null, said:
 export function lastWords(complaint: string): string {
   const lines = complaint
     .split('\n')
-    // What controls a terminal has no place in a message.
-    .map((line) => line.replaceAll(/\p{Cc}+/gu, ' ').trim())
+    .map((line) => withoutControls(line).trim())
     .filter(Boolean);
   const telling = (line: string) => /assert|abort|terminate called|^\w*Error: |FATAL ERROR/i.test(line);
   return lines.findLast(telling) ?? lines.at(-1) ?? '';
+}
+
+/** Replaces control characters by spaces: text of other programs must not control a terminal. */
+export function withoutControls(text: string): string {
+  return text.replaceAll(/\p{Cc}+/gu, ' ');
 }

@@ -83,12 +83,12 @@ test('a file that cannot be read any more opens nothing, until it can be read ag
 
 const { row: good } = stored();
 for (const [what, content, says] of [
-  ['no JSON', 'keys', /cannot be used/],
-  ['no list', '{}', /`keys` is no array/],
+  ['no JSON', 'keys', /Cannot use the keys/],
+  ['no list', '{}', /`keys` is not an array/],
   ['an id', JSON.stringify({ keys: [good, { ...good, id: 'x' }] }), /`keys\[1\]\.id` is not 16/],
   ['a hash', JSON.stringify({ keys: [{ ...good, hash: 'x' }] }), /`keys\[0\]\.hash` is not 64/],
-  ['an organisation', JSON.stringify({ keys: [{ ...good, org: 7 }] }), /`keys\[0\]\.org` is no text/],
-  ['a time', JSON.stringify({ keys: [{ ...good, expiresAt: 'soon' }] }), /`keys\[0\]\.expiresAt` is no number/],
+  ['an organisation', JSON.stringify({ keys: [{ ...good, org: 7 }] }), /`keys\[0\]\.org` is not a string/],
+  ['a time', JSON.stringify({ keys: [{ ...good, expiresAt: 'soon' }] }), /`keys\[0\]\.expiresAt` is not a number/],
   ['a row', '{"keys": [null]}', /`keys\[0\]\.id`/],
   ['its size', ' '.repeat(5 << 20), /more than/],
 ] as const) {

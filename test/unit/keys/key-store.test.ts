@@ -188,8 +188,8 @@ test('a check between changes reads no row, and one after a change does', ({ fol
 
 test('when a key was used last is written down, and never goes back', ({ keys }) => {
   const [one, other] = [keys.create(), keys.create()];
-  keys.used(new Map([[one.id, 2000]]));
-  keys.used(
+  keys.setLastUsed(new Map([[one.id, 2000]]));
+  keys.setLastUsed(
     new Map([
       [one.id, 1000],
       ['none', 1000],
@@ -211,7 +211,7 @@ test('a file of an earlier version keeps its keys, and one of a later version is
   one.close();
   other.close();
   database.exec('PRAGMA user_version = 99');
-  assert.throws(() => KeyStore.open(folder), /later version/);
+  assert.throws(() => KeyStore.open(folder), /newer version/);
   database.exec('PRAGMA user_version = 2');
   database.close();
 });

@@ -2,8 +2,8 @@
 import { statSync } from 'node:fs';
 import { type FileMark, type FileMarks, markOf } from '../../cloud/apps/weights.js';
 import type { Json } from '../../cloud/script/canonical-json.js';
+import { readModelReference } from '../../cloud/script/field-values.js';
 import { type FileField, fileFieldsOf, nameOfField } from '../../cloud/script/file-fields.js';
-import { readModelReference } from '../../cloud/script/model-reference.js';
 import { ChasquiError } from '../../errors.js';
 import { showProgress } from '../progress.js';
 

@@ -11,7 +11,7 @@ import {
 } from '../../cloud/kubernetes/change.js';
 import { type ClusterEvent, readEvents } from '../../cloud/kubernetes/events.js';
 import { noKeys } from '../../cloud/kubernetes/from-manifest.js';
-import { nameOf } from '../../cloud/kubernetes/names.js';
+import { nameOf } from '../../cloud/kubernetes/kubernetes-app.js';
 import { keysSecret } from '../../cloud/kubernetes/objects.js';
 import {
   type AppStatus,

@@ -90,7 +90,7 @@ export class StoredKeyRing implements KeyRing {
   /** Throws if the write fails. The next flush retries. */
   flush(): void {
     if (this.#used.size === 0) return;
-    this.#keys.used(this.#used);
+    this.#keys.setLastUsed(this.#used);
     this.#used = new Map();
   }
 }

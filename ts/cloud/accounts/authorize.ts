@@ -1,7 +1,8 @@
 /** Authorizes requests to the management API. */
 import type { FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../errors.js';
-import type { KeyRing, Scope } from '../gateway/access.js';
+import type { Scope } from '../../keys/key-settings.js';
+import type { KeyRing } from '../gateway/access.js';
 import { type Actor, LOCAL_ACTOR } from './audit.js';
 import { isSame } from './secret.js';
 

@@ -1,7 +1,7 @@
 /** Parses bodies and queries of the accounts API. Errors name the field. */
 import { ChasquiError } from '../../errors.js';
+import type { Scope } from '../../keys/key-settings.js';
 import type { NewKeySettings } from '../../keys/key-store.js';
-import type { Scope } from '../gateway/access.js';
 import { type AuditQuery, MAX_AUDIT_ROWS } from './audit.js';
 import type { UsageQuery } from './usage-store.js';
 

@@ -5,7 +5,7 @@ import { VERSION } from '../../version.js';
 import type { Actor, AuditLog } from '../accounts/audit.js';
 import { type Authorize, isWithin } from '../accounts/authorize.js';
 import type { AppControl } from '../apps/control.js';
-import { isSecretName, WANTED_SECRET } from '../script/secret-name.js';
+import { isSecretName, WANTED_SECRET } from '../script/field-values.js';
 import type { SecretStore } from '../store/secrets.js';
 import { readCount, readCursor, readDeployment, readRollback, readScale, readSecret } from './read-bodies.js';
 import type { ModelUploads } from './uploads.js';

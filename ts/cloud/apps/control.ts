@@ -1,5 +1,6 @@
 /** Operations on apps: deploy, list, scale, roll back, restart, delete. */
 import { ChasquiError } from '../../errors.js';
+import { URL_NAME } from '../../keys/key-settings.js';
 import type { Actor, AuditLog } from '../accounts/audit.js';
 import type { ModelUploads } from '../api/uploads.js';
 import { RESERVED_ORGS } from '../gateway/app-address.js';
@@ -31,8 +32,6 @@ export interface Deployed {
   unchanged: boolean;
 }
 
-/** Parts of the URL `<host>/<org>/<app>`. */
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 const MAX_RUNNERS = 64;
 const LOG_BYTES = 256 * 1024;
 
@@ -235,7 +234,7 @@ function authorOf({ kind, name }: Actor): string {
 }
 
 function checkName(field: string, name: string): void {
-  if (NAME.test(name)) return;
+  if (URL_NAME.test(name)) return;
   const shown = JSON.stringify(name.slice(0, 100));
   throw invalid(field, `\`${field}\` is ${shown}, but must be at most 100 letters, digits, \`.\`, \`_\` and \`-\`.`);
 }

@@ -1,5 +1,6 @@
 /** A runner and its states: loading, warming, ready, draining, ended. Reports each change to its app. */
 import type { ErrorCode } from '../../errors.js';
+import { withoutControls } from '../../process/fork-script.js';
 import { isOutOfFiles } from '../../process/open-files.js';
 import { fetchHealth, warmUp } from '../runners/ask-runner.js';
 import type { RunnerStatus } from '../runners/protocol.js';
@@ -166,8 +167,7 @@ export class LiveRunner {
     const failure = this.status?.failure ?? null;
     const isPermanent = failure !== null && PERMANENT.includes(failure.code);
     const reason = failure?.message ?? this.#endsBecause ?? withLogLine(how, this.hooks.lastLogLine(this));
-    // Terminals show this text: remove control characters.
-    return { state: 'CRASHED', reason: reason.replaceAll(/\p{Cc}+/gu, ' '), isPermanent };
+    return { state: 'CRASHED', reason: withoutControls(reason), isPermanent };
   }
 
   #later(ms: number, action: () => void): void {

@@ -5,8 +5,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { fetchedFileOf } from '../../hub/fetch-model.js';
+import type { ModelReference } from '../script/field-values.js';
 import { filesIn, storedManifest } from '../script/manifest.js';
-import type { ModelReference } from '../script/model-reference.js';
 import type { AppRow, AppStore, RevisionRow } from './app-store.js';
 
 /** Each app keeps the weights of this many revisions. */

@@ -5,8 +5,8 @@ import { sizeOfModel } from '../../engine/model-files.js';
 import { ChasquiError } from '../../errors.js';
 import { fetchModel } from '../../hub/fetch-model.js';
 import type { ImageHosts } from '../../images/public-address.js';
+import type { ModelReference } from '../script/field-values.js';
 import { filesIn, type Manifest, modelsIn } from '../script/manifest.js';
-import type { ModelReference } from '../script/model-reference.js';
 import type { HubFetcher, OnFetchProgress } from './hub-weights.js';
 import { SharedFetches } from './shared-fetches.js';
 

@@ -1,8 +1,7 @@
 /** The pages of keys. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../errors.js';
-import { endOfDate } from '../../keys/end-of-date.js';
-import { SCOPES, type Scope } from '../../keys/key-settings.js';
+import { endOfDate, SCOPES, type Scope } from '../../keys/key-settings.js';
 import type { NewKeySettings } from '../../keys/key-store.js';
 import { createKey, revokeKey } from '../accounts/key-changes.js';
 import { actorOf, changing, type DashboardContext, signedIn, tryPassword } from './context.js';

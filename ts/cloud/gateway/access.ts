@@ -1,20 +1,8 @@
 /** API keys as the gateway sees them, and the authorization of requests to apps. */
 import { ChasquiError } from '../../errors.js';
+import type { KeyLimits, Scope } from '../../keys/key-settings.js';
 import type { AppAddress } from './app-address.js';
 import type { AppDirectory, DeployedApp } from './directory.js';
-
-/** `call`: requests to apps; `deploy`: deployments; `read`: status and logs; `admin`: the organisation. */
-export type Scope = 'call' | 'deploy' | 'read' | 'admin';
-
-/** Limits of a key; null: unlimited. Gateways do not share their counters. */
-export interface KeyLimits {
-  readonly requestsPerMinute: number | null;
-  /** Prompt plus completion tokens, counted at the end of a request. */
-  readonly tokensPerMinute: number | null;
-  /** Running and queued requests. */
-  readonly concurrency: number | null;
-  readonly bodyBytes: number | null;
-}
 
 /** A valid key. */
 export interface CloudKey {

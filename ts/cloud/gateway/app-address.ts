@@ -1,5 +1,6 @@
 /** Parses the address of a request: `/<org>/<app>/v1/...`. */
 import { ChasquiError } from '../../errors.js';
+import { URL_NAME } from '../../keys/key-settings.js';
 
 export interface AppAddress {
   org: string;
@@ -13,7 +14,6 @@ export interface AppAddress {
 /** Path prefixes of the cloud itself, so no organisation may have these names. */
 export const RESERVED_ORGS: readonly string[] = ['api', 'dashboard', 'health', 'metrics'];
 
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 const MAX_SHOWN_LENGTH = 200;
 
 /**
@@ -26,7 +26,7 @@ export function parseAppAddress(target: string): AppAddress {
   const { path, query } = splitTarget(target);
   refuseAmbiguous(path);
   const [, org = '', app = '', ...rest] = path.split('/');
-  if (!NAME.test(org) || !NAME.test(app) || RESERVED_ORGS.includes(org)) {
+  if (!URL_NAME.test(org) || !URL_NAME.test(app) || RESERVED_ORGS.includes(org)) {
     throw new ChasquiError(
       'unknown_url',
       `Unknown URL \`${shorten(path)}\`. The base URL of an app ends in \`/<org>/<app>/v1\`.`,

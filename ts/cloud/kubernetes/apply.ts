@@ -1,4 +1,4 @@
-/** Brings an app's objects into a cluster, and takes away those that it no longer has. */
+/** Applies the objects of an app to a cluster and deletes those it no longer has. */
 
 import { ChasquiError } from '../../errors.js';
 import { type Cluster, kubectl } from './kubectl.js';
@@ -6,14 +6,14 @@ import { APP_LABEL, type KubernetesObject } from './kubernetes-app.js';
 import { ADD_ONS, CORE_KINDS } from './objects.js';
 import { appOf, type Deployment } from './status.js';
 
-/** Names this program among those that change an object's fields. */
+/** Field manager of server-side apply. */
 const MANAGER = 'chasqui';
 
 export interface Applied {
-  /** As kubectl names them, such as `deployment.apps/acme-chat`. */
+  /** Names as kubectl prints them, such as `deployment.apps/acme-chat`. */
   applied: string[];
   removed: string[];
-  /** What the app no longer names, and might miss: a volume with fetched weights. */
+  /** Unused objects that were not deleted: volumes with fetched weights. */
   kept: string[];
 }
 
@@ -23,8 +23,8 @@ interface ApplyOptions {
 }
 
 /**
- * Applies on the server, so that fields which others own stay as they are; a field that another one has changed is a
- * conflict and fails, unless `force` takes it over. What the cluster refuses of one object changes none of them.
+ * Server-side apply: fields of other managers stay unchanged. A field that another manager has changed is a conflict,
+ * unless `force` takes it over. Fails without any change if the cluster rejects one of the objects.
  */
 export async function applyObjects(
   cluster: Cluster,
@@ -33,7 +33,7 @@ export async function applyObjects(
 ): Promise<Applied> {
   const kinds = await kindsOf(cluster);
   refuseMissingAddOns(kinds, objects);
-  await refuseNamesOfOthers(cluster, objects);
+  await refuseTakenNames(cluster, objects);
   await apply(cluster, objects, ['--dry-run=server'], options);
   const applied = await addObjects(cluster, objects, options);
   const app = objects[0]?.metadata.labels[APP_LABEL] ?? '';
@@ -44,7 +44,7 @@ export async function applyObjects(
   return { applied, removed, kept };
 }
 
-/** Applies objects and takes none away. Returns their names. */
+/** Applies objects without deleting any. Returns their names. */
 export async function addObjects(
   cluster: Cluster,
   objects: readonly KubernetesObject[],
@@ -72,30 +72,30 @@ async function apply(
   }
 }
 
-/** Kubectl goes on with advice for its own options. */
+/** Drops kubectl's advice about its own options. */
 function conflictIn(error: unknown): ChasquiError | null {
   if (!(error instanceof ChasquiError)) return null;
   const [, conflict] =
     /(Apply failed with \d+ conflicts?: .*?)(?:\nPlease review the fields above|$)/s.exec(error.message) ?? [];
   if (conflict === undefined) return null;
-  const message = `Another program has changed what would be deployed: \`takeOver\` applies it all the same. ${conflict}`;
+  const message = `Another program has changed fields of the deployment. Use \`takeOver\` to overwrite them. ${conflict}`;
   return new ChasquiError('deployment_refused', message);
 }
 
-/** Kubectl would apply the others. */
+/** Without this check kubectl would apply the other objects. */
 function refuseMissingAddOns(kinds: ReadonlySet<string>, objects: readonly KubernetesObject[]): void {
   for (const { kind } of objects) {
     const addOn = ADD_ONS[kind];
     if (addOn === undefined || kinds.has(addOn.kinds)) continue;
     throw new ChasquiError(
       'invalid_options',
-      `The cluster has no kind ${kind}: it comes with ${addOn.name}, which is not installed there. \`${addOn.option}\` needs it.`,
+      `\`${addOn.option}\` requires ${addOn.name}, which is not installed in the cluster (kind ${kind}).`,
     );
   }
 }
 
-/** What has the names already is to be the same app's, or it would be changed into something else. */
-async function refuseNamesOfOthers(cluster: Cluster, objects: readonly KubernetesObject[]): Promise<void> {
+/** Refuses names of existing objects that belong to another app or program. */
+async function refuseTakenNames(cluster: Cluster, objects: readonly KubernetesObject[]): Promise<void> {
   const own = objects.find(({ kind }) => kind === 'Deployment');
   if (own === undefined) return;
   const { name, labels } = own.metadata;
@@ -104,22 +104,22 @@ async function refuseNamesOfOthers(cluster: Cluster, objects: readonly Kubernete
   const { items } = (found === '' ? { items: [] } : JSON.parse(found)) as { items: KubernetesObject[] };
   const isForeign = ({ metadata }: KubernetesObject) => metadata.labels?.[APP_LABEL] !== labels[APP_LABEL];
   const foreign = items.find(isForeign);
-  if (foreign !== undefined) throw nameTaken(`has a ${foreign.kind} ${name} that is none of chasqui's`);
-  const there = items.find(({ kind }) => kind === 'Deployment');
-  if (there === undefined) return;
-  const [old, now] = [appOf(there as Deployment), appOf(own as Deployment)];
+  if (foreign !== undefined) throw nameTaken(`has a ${foreign.kind} ${name} that chasqui does not manage`);
+  const existing = items.find(({ kind }) => kind === 'Deployment');
+  if (existing === undefined) return;
+  const [old, now] = [appOf(existing as Deployment), appOf(own as Deployment)];
   if (old.org === now.org && old.app === now.app) return;
-  throw nameTaken(`calls ${old.org}/${old.app} ${name}, too, so that there is no name for ${now.org}/${now.app}`);
+  throw nameTaken(`uses the name ${name} of ${now.org}/${now.app} for ${old.org}/${old.app}`);
 }
 
-function nameTaken(what: string): ChasquiError {
+function nameTaken(problem: string): ChasquiError {
   return new ChasquiError(
     'invalid_options',
-    `The cluster ${what}: choose another \`appName\`, \`org\` or \`namespace\`.`,
+    `The cluster ${problem}. Choose another \`appName\`, \`org\` or \`namespace\`.`,
   );
 }
 
-/** Removes everything of an app but the weights, which may have taken long to fetch, unless `weights` says so. */
+/** Deletes an app. The weights stay unless `weights` is set, because fetching them may take long. */
 export async function deleteApp(
   cluster: Cluster,
   app: string,
@@ -141,17 +141,15 @@ async function remove(cluster: Cluster, names: readonly string[]): Promise<void>
 }
 
 /**
- * What the cluster knows, as `kubectl get` names it. A part of its API that another program answers for may be out of order,
- * as metrics often are: then kubectl lists the rest, and fails.
+ * Resource types of the cluster. If an API extension is down, as metrics often are, kubectl lists the rest and fails.
  */
 async function kindsOf(cluster: Cluster): Promise<ReadonlySet<string>> {
   const args = ['api-resources', '--verbs=list', '--namespaced', '--output=name'];
-  return new Set((await kubectl(cluster, args, { takesParts: true })).split('\n'));
+  return new Set((await kubectl(cluster, args, { acceptsPartial: true })).split('\n'));
 }
 
-/** All objects that the cluster has of an app. */
 async function namesOf(cluster: Cluster, known: ReadonlySet<string>, app: string): Promise<string[]> {
-  // A cluster that lacks an add-on knows nothing of its kinds, and kubectl fails when it is asked for them.
+  // kubectl fails for resource types of add-ons that are not installed.
   const addOns = Object.values(ADD_ONS).map((addOn) => addOn.kinds);
   const kinds = [...CORE_KINDS, ...addOns].filter((kind) => known.has(kind));
   if (kinds.length === 0) return [];

@@ -1,13 +1,13 @@
-/** What a cluster tells of an app's objects: pods that cannot be placed, images that cannot be had, probes that fail. */
+/** Cluster events of an app: unschedulable pods, image pull errors, failed probes. */
 import { type Cluster, kubectl } from './kubectl.js';
 import { APP_LABEL } from './kubernetes-app.js';
 
 export interface ClusterEvent {
-  /** The same event is told again and again; then its time and its count change. */
+  /** Stays the same when the event is repeated. */
   id: string;
-  /** When it was told last. */
+  /** Last occurrence. */
   at: string | null;
-  /** Such as `Pod/acme-chat-7d9f-x2x`. */
+  /** For example `Pod/acme-chat-7d9f-x2x`. */
   object: string;
   type: string;
   reason: string;
@@ -27,16 +27,16 @@ interface NativeEvent {
   series?: { count?: number; lastObservedTime?: string };
 }
 
-/** Of names that Kubernetes draws for pods, and how much of them is drawn. */
+/** Maximum length of pod names, and the length of their random suffix. */
 const POD_NAME_LENGTH = 63;
-const DRAWN_LENGTH = 5;
+const SUFFIX_LENGTH = 5;
 
 interface Named {
   kind: string;
   metadata: { name: string };
 }
 
-/** Of this app alone, the latest last. Clusters forget them after an hour or so. */
+/** Events of the app, the latest last. Clusters keep them for about an hour. */
 export async function readEvents(cluster: Cluster, app: string): Promise<ClusterEvent[]> {
   const kinds = 'deployments.apps,replicasets.apps,pods,persistentvolumeclaims';
   const [objects, events] = await Promise.all([
@@ -51,14 +51,14 @@ async function itemsOf<Item>(cluster: Cluster, args: readonly string[]): Promise
   return (JSON.parse(output) as { items: Item[] }).items;
 }
 
-/** A pod that is gone is known by its replica set, whose name its own begins with, as far as there is room. */
+/** Deleted pods are recognized by the name of their replica set, which is a possibly truncated prefix of theirs. */
 function eventsOf(objects: readonly Named[], events: readonly NativeEvent[]): ClusterEvent[] {
   const known = new Set(objects.map(({ kind, metadata }) => `${kind}/${metadata.name}`));
   const sets = objects.filter(({ kind }) => kind === 'ReplicaSet');
-  const podsBegin = new Set(sets.map(({ metadata }) => `${metadata.name}-`.slice(0, POD_NAME_LENGTH - DRAWN_LENGTH)));
+  const podsBegin = new Set(sets.map(({ metadata }) => `${metadata.name}-`.slice(0, POD_NAME_LENGTH - SUFFIX_LENGTH)));
   return events
     .filter(({ involvedObject: { kind = '', name = '' } = {} }) => {
-      return known.has(`${kind}/${name}`) || (kind === 'Pod' && podsBegin.has(name.slice(0, -DRAWN_LENGTH)));
+      return known.has(`${kind}/${name}`) || (kind === 'Pod' && podsBegin.has(name.slice(0, -SUFFIX_LENGTH)));
     })
     .map(toEvent)
     .sort((one, other) => (one.at ?? '').localeCompare(other.at ?? ''));

@@ -1,4 +1,4 @@
-/** What the first container of a pod does: brings the files of the app's models, before the runner is started. */
+/** The init container of a pod: fetches the model files. */
 
 import { refuseTooLittleMemory, runnerModels } from '../apps/runner-memory.js';
 import type { WeightStore } from '../apps/weights.js';
@@ -8,14 +8,15 @@ import { type Manifest, modelsIn, toManifest } from '../script/manifest.js';
 
 export interface ModelFetcher {
   weights: WeightStore;
-  /** The projector of a model of the hub that is on this computer; null: it has none. */
+  /** Returns the path of the projector of a downloaded hub model, or null. */
   projectorOf(modelPath: string): Promise<string | null>;
 }
 
 /**
- * `options`: the app's, as its script says them; `name`: what messages call the app. `onProgress` is told what is done,
- * such as `fetching weights 2 of 3,`, and how much of it, from 0 to 1.
- * @throws {ChasquiError} `script_invalid`, `model_fetch_failed` and what else is against it
+ * `options`: of the script; `name`: of the app, for messages. `onProgress` gets for example `fetching weights 2 of 3,`
+ * and a fraction from 0 to 1.
+ *
+ * @throws {ChasquiError} `script_invalid`, `model_fetch_failed` and others
  */
 export async function fetchModels(
   options: Json,
@@ -29,7 +30,7 @@ export async function fetchModels(
   return withProjectors(manifest, runnerModels(manifest, weights), fetcher);
 }
 
-/** Several models of a hub may lie in the same folder of its cache, so it is said whose projector is whose. */
+/** Sets the projector of each model explicitly, because several hub models may share a folder. */
 function withProjectors(
   manifest: Manifest,
   models: readonly RunnerModelFile[],

@@ -1,18 +1,18 @@
-/** From what a deployment script says to what Kubernetes is told. Pure. */
+/** Converts a manifest and cluster settings to a `KubernetesApp`. Pure. */
 import { ChasquiError } from '../../errors.js';
 import type { StoredKey } from '../../keys/key-file.js';
 import { canonicalJson, type Json } from '../script/canonical-json.js';
+import { readModelReference } from '../script/field-values.js';
 import { fileFieldsOf, nameOfField } from '../script/file-fields.js';
 import { filesIn, type Manifest, slotsOf } from '../script/manifest.js';
-import { readModelReference } from '../script/model-reference.js';
 import type { KubernetesApp } from './kubernetes-app.js';
 
-/** What the script does not say, because it is the cluster's. */
+/** Settings that depend on the cluster. */
 export interface ClusterSettings
   extends Pick<KubernetesApp, 'image' | 'message' | 'gateway' | 'scaler' | 'endpointPicker'> {
   strategy: KubernetesApp['strategy'];
   keys: readonly StoredKey[];
-  /** The Secret with the variables that the script names; null: none. */
+  /** The Secret with the variables of the script, or null. */
   secret: string | null;
   weights: KubernetesApp['weights'];
 }
@@ -21,14 +21,14 @@ export interface DeployedManifest {
   org: string;
   name: string;
   revision: string;
-  /** What the script says; the manifest is what it means. */
+  /** The options of the script. */
   options: Options;
   manifest: Manifest;
 }
 
 type Options = { readonly [name: string]: Json };
 
-/** Linux takes 128 KiB. */
+/** Linux limits an argument to 128 KiB. */
 const MAX_ARGUMENT_BYTES = 120 << 10;
 const MIB = 2 ** 20;
 
@@ -40,17 +40,16 @@ export function toKubernetesApp(
   const { threads, gpuLayers } = manifest.options;
   if (manifest.memoryBytes === null) {
     throw refused(
-      '`machine.memory` of the script is missing: Kubernetes places a pod by what it takes, with all files of all its ' +
-        'models and their contexts.',
+      'The script must set `machine.memory`, by which Kubernetes places pods. Include all model files and contexts.',
     );
   }
-  refuseFilesOfThisMachine(options);
+  refuseLocalFiles(options);
   if (manifest.secrets.length > 0 && settings.secret === null) {
     const names = manifest.secrets.join(', ');
-    throw refused(`The script names \`secrets\` (${names}): say by \`secret\` which Secret of the cluster has them.`);
+    throw refused(`The script uses \`secrets\` (${names}). Set \`secret\` to the Secret of the cluster that has them.`);
   }
   if (manifest.secrets.length === 0 && settings.secret !== null) {
-    throw refused(`\`secret\` is ${settings.secret}, but the script names no \`secrets\` that pods are to have of it.`);
+    throw refused(`\`secret\` is ${settings.secret}, but the script uses no \`secrets\`.`);
   }
   if (manifest.auth === 'private' && settings.keys.length === 0) {
     throw noKeys(org, name);
@@ -90,27 +89,27 @@ export function toKubernetesApp(
   };
 }
 
-/** Pods have what they can fetch, and nothing of the machine that deploys. */
-function refuseFilesOfThisMachine(options: Options): void {
+/** Pods can only fetch models. */
+function refuseLocalFiles(options: Options): void {
   const file = fileFieldsOf(options).find(({ text }) => readModelReference(text)?.kind === 'file');
   if (file !== undefined) {
     throw refused(
-      `\`${nameOfField(file.at)}\` of the script is a file of this machine, which a cluster cannot read: name a hub, ` +
-        'as in hf:org/repository, or an address.',
+      `\`${nameOfField(file.at)}\` of the script is a local file, which a cluster cannot read. Use a hub model ` +
+        '(hf:org/repository) or a URL.',
     );
   }
 }
 
-/** As an argument of a container, on lines of its own, as people read it among the objects. */
+/** An argument of a container, indented for readability. */
 function toArgument(options: Options): string {
   const text = JSON.stringify(JSON.parse(canonicalJson(options)), null, 2);
   if (Buffer.byteLength(text) <= MAX_ARGUMENT_BYTES) return text;
   throw refused(
-    `The script's options are ${Buffer.byteLength(text)} bytes, of which a pod takes ${MAX_ARGUMENT_BYTES}.`,
+    `The script's options have ${Buffer.byteLength(text)} bytes, but pods accept only ${MAX_ARGUMENT_BYTES}.`,
   );
 }
 
-/** 80 and 443 are open anyway. */
+/** Ports besides 80 and 443, which are always open. */
 function portsOf(manifest: Manifest): number[] {
   const ports = filesIn(manifest).flatMap((file) => (file.kind === 'url' ? Number(new URL(file.url).port || 443) : []));
   return [...new Set(ports)].filter((port) => ![80, 443].includes(port)).sort((one, other) => one - other);
@@ -120,9 +119,9 @@ function seconds(ms: number): number {
   return Math.ceil(ms / 1000);
 }
 
-/** Of an app that is to be private, before anything is changed. */
+/** The error for a private app without keys. */
 export function noKeys(org: string, name: string): ChasquiError {
-  return refused(`${org} has no key that opens ${name}: create one before, or nobody could call it.`);
+  return refused(`No API key of organisation \`${org}\` covers app \`${name}\`. Create one first.`);
 }
 
 function refused(message: string): ChasquiError {

@@ -1,4 +1,4 @@
-/** Runs kubectl, which brings the ways to sign in to a cluster that people have set up. */
+/** Runs kubectl, which uses the existing credentials for the cluster. */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { ChasquiError } from '../../errors.js';
@@ -7,29 +7,27 @@ import { withPipes } from '../../process/open-files.js';
 export interface Cluster {
   /** A context of the kubeconfig; null: its current one. */
   context: string | null;
-  /** null: the context's. */
+  /** null: that of the context. */
   namespace: string | null;
 }
 
-/** `kubectl get` of everything an app has is far smaller. */
+/** Well above the output of `kubectl get` for an app. */
 const MAX_OUTPUT_BYTES = 32 << 20;
-const MAX_COMPLAINT_BYTES = 16 << 10;
+const MAX_STDERR_BYTES = 16 << 10;
 
 interface KubectlOptions {
   input?: string;
   signal?: AbortSignal;
   timeoutMs?: number;
-  /** What was printed before it failed is taken, where there is any. */
-  takesParts?: boolean;
+  /** Accept partial output of a failed command. */
+  acceptsPartial?: boolean;
 }
 
-/**
- * What kubectl prints. Rejects with `cluster_failed`, whose message is kubectl's own, and with the signal's reason.
- */
+/** Resolves with the output. Rejects with `cluster_failed` and kubectl's message, or with the signal's reason. */
 export async function kubectl(
   cluster: Cluster,
   args: readonly string[],
-  { input, signal, timeoutMs = 60_000, takesParts = false }: KubectlOptions = {},
+  { input, signal, timeoutMs = 60_000, acceptsPartial = false }: KubectlOptions = {},
 ): Promise<string> {
   const child = withPipes(
     spawn('kubectl', [...placeOf(cluster), ...args], { stdio: ['pipe', 'pipe', 'pipe'] }),
@@ -39,15 +37,15 @@ export async function kubectl(
   const timer = setTimeout(stop, timeoutMs);
   signal?.addEventListener('abort', stop, { once: true });
   let output = '';
-  let complaint = '';
+  let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output += text;
     if (output.length > MAX_OUTPUT_BYTES) stop();
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    complaint = (complaint + text).slice(-MAX_COMPLAINT_BYTES);
+    stderr = (stderr + text).slice(-MAX_STDERR_BYTES);
   });
-  // A kubectl that ends before it has read everything says why itself.
+  // If kubectl exits early, its own error is reported.
   child.stdin.on('error', () => {});
   child.stdin.end(input ?? '');
   try {
@@ -55,18 +53,18 @@ export async function kubectl(
       child.once('error', reject).once('close', resolve);
     });
     signal?.throwIfAborted();
-    if (code === 0 || (takesParts && code !== null && output !== '')) return output;
-    const why = code === null ? `It was ended after ${timeoutMs / 1000} s.` : complaint.trim();
+    if (code === 0 || (acceptsPartial && code !== null && output !== '')) return output;
+    const why = code === null ? `It timed out after ${timeoutMs / 1000} s.` : stderr.trim();
     throw new ChasquiError('cluster_failed', `\`kubectl ${args[0]}\` failed. ${why}`);
   } catch (error) {
-    throw explained(error);
+    throw toClusterError(error);
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', stop);
   }
 }
 
-/** Gives each line that kubectl prints to `onLine`, for as long as it goes on. Rejects as `kubectl` does. */
+/** Passes each line of output to `onLine` until kubectl exits. Rejects like `kubectl`. */
 export async function followKubectl(
   cluster: Cluster,
   args: readonly string[],
@@ -77,18 +75,18 @@ export async function followKubectl(
     'kubectl',
   );
   const lines = createInterface({ input: child.stdout }).on('line', onLine);
-  let complaint = '';
+  let stderr = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    complaint = (complaint + text).slice(-MAX_COMPLAINT_BYTES);
+    stderr = (stderr + text).slice(-MAX_STDERR_BYTES);
   });
   try {
     const code = await new Promise<number | null>((resolve, reject) => {
       child.once('error', reject).once('close', resolve);
     });
     if (code === 0) return;
-    throw new ChasquiError('cluster_failed', `\`kubectl ${args[0]}\` failed. ${complaint.trim()}`);
+    throw new ChasquiError('cluster_failed', `\`kubectl ${args[0]}\` failed. ${stderr.trim()}`);
   } catch (error) {
-    throw explained(error);
+    throw toClusterError(error);
   } finally {
     lines.close();
   }
@@ -101,8 +99,8 @@ function placeOf({ context, namespace }: Cluster): string[] {
   ];
 }
 
-function explained(error: unknown): unknown {
+function toClusterError(error: unknown): unknown {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return error;
-  const message = 'kubectl is not installed, or not in the PATH: it is what talks to the cluster.';
+  const message = 'kubectl is not installed, or not in the PATH.';
   return new ChasquiError('cluster_failed', message);
 }

@@ -1,28 +1,29 @@
-/** What the Kubernetes objects of an app are made of. */
+/** Input for the Kubernetes objects of an app. */
+import { ChasquiError } from '../../errors.js';
 import type { StoredKey } from '../../keys/key-file.js';
 
 export interface KubernetesApp {
   org: string;
   name: string;
-  /** The digest of the settings: other settings, another revision. */
+  /** Digest of the settings. */
   revision: string;
-  /** What this deployment is for; null: nobody said. */
+  /** Deployment message, or null. */
   message: string | null;
-  /** The container image of chasqui, see the Containerfile; best with its digest. */
+  /** Container image of chasqui (see the Containerfile), preferably with a digest. */
   image: string;
   auth: 'private' | 'public';
-  /** What opens a private app; their hashes are put into a Secret. */
+  /** Keys of a private app. Their hashes are stored in a Secret. */
   keys: readonly StoredKey[];
-  /** What its script says, as JSON: what a pod fetches, and how that is loaded. */
+  /** Options of the script as JSON, for fetching and loading models. */
   options: string;
-  /** Where files come from that are not at the usual ports of the web. */
+  /** Ports of model URLs besides 80 and 443. */
   fetchPorts: readonly number[];
-  /** Requests that a runner computes at the same time. */
+  /** Concurrent requests per runner. */
   slots: number;
   machine: {
-    /** Cores; null: no request for any. */
+    /** Requested cores, or null. */
     cpu: number | null;
-    /** A quantity of Kubernetes, such as `8Gi`. */
+    /** A Kubernetes quantity such as `8Gi`. */
     memory: string;
     /** NVIDIA GPUs. */
     gpu: number;
@@ -30,19 +31,19 @@ export interface KubernetesApp {
   scale: { min: number; max: number; keepAliveSeconds: number };
   timeouts: { startSeconds: number; requestSeconds: number; drainSeconds: number };
   strategy: 'rolling' | 'recreate';
-  /** Where fetched weights are kept; null: nowhere, each pod fetches its own. */
+  /** Volume for fetched weights; null: each pod fetches its own. */
   weights: { size: string; storageClass: string | null } | null;
-  /** Variables from a Secret that exists already; null: none. Those of the hub, such as HF_TOKEN, are for fetching alone. */
+  /** Variables from an existing Secret, or null. Hub variables such as HF_TOKEN go to the init container only. */
   secret: { name: string; variables: readonly string[] } | null;
-  /** The Gateway that the app's HTTPRoute is attached to; null: no route is made. */
+  /** Parent Gateway of the app's HTTPRoute; null: no route. */
   gateway: { name: string; namespace: string | null; host: string | null } | null;
-  /** `keda-http`: between 0 and `scale.max` pods, by KEDA's HTTP add-on; null: always `scale.min`, and at least one. */
+  /** `keda-http`: KEDA's HTTP add-on scales from 0 to `scale.max` pods. null: always `scale.min` pods, at least one. */
   scaler: { kind: 'keda-http'; host: string } | null;
-  /** The service of the endpoint picker that chooses a pod for each request; null: the Service does. */
+  /** Service of the endpoint picker that routes requests to pods; null: the Service balances them. */
   endpointPicker: { name: string; port: number } | null;
 }
 
-/** Of a Deployment, a Service and so on. Its fields are those of Kubernetes' own reference. */
+/** Any Kubernetes object. */
 export interface KubernetesObject {
   apiVersion: string;
   kind: string;
@@ -50,10 +51,27 @@ export interface KubernetesObject {
   [field: string]: unknown;
 }
 
-/** Objects of one app have this label; it is how those that are no longer needed are found. */
+/** Label of all objects of an app; finds obsolete ones. */
 export const APP_LABEL = 'chasqui.dev/app';
 export const REVISION_LABEL = 'chasqui.dev/revision';
-/** Kubernetes' own, which `kubectl rollout history` shows and each revision keeps. */
+/** Standard annotation, shown by `kubectl rollout history`. */
 export const MESSAGE_ANNOTATION = 'kubernetes.io/change-cause';
-/** All that is deployed by this program; a label and its value. */
+/** Label selector for all objects that chasqui manages. */
 export const MANAGED = 'app.kubernetes.io/managed-by=chasqui';
+
+/** Kubernetes allows 63 characters, and objects append up to 8. */
+const MAX_LENGTH = 55;
+
+/** Suffix of the Secret with an app's keys. */
+export const KEYS_SUFFIX = '-keys';
+
+/** Returns `<org>-<app>`. Throws `invalid_options` if Kubernetes does not allow that name. */
+export function nameOf({ org, name }: { org: string; name: string }): string {
+  const joined = `${org}-${name}`;
+  if (/^[a-z]([a-z0-9-]*[a-z0-9])?$/.test(joined) && joined.length <= MAX_LENGTH) return joined;
+  throw new ChasquiError(
+    'invalid_options',
+    `\`${joined}\` is not a valid Kubernetes name. Use lower-case letters, digits and hyphens for the organisation and ` +
+      `the app, a letter first, and at most ${MAX_LENGTH} characters for both.`,
+  );
+}

@@ -1,15 +1,17 @@
-/** From an app to the Kubernetes objects that run it. Pure; nothing here talks to a cluster. */
+/** Creates the Kubernetes objects of an app. Pure. */
+import { stringify } from 'yaml';
 import {
   APP_LABEL,
+  KEYS_SUFFIX,
   type KubernetesApp,
   type KubernetesObject,
   MESSAGE_ANNOTATION,
+  nameOf,
   REVISION_LABEL,
 } from './kubernetes-app.js';
-import { KEYS_SUFFIX, nameOf } from './names.js';
 import { PORT, podLabels, podTemplate } from './pod.js';
 
-/** In the order in which they are to be made. */
+/** In the order of creation. */
 export function toObjects(app: KubernetesApp): KubernetesObject[] {
   return [
     object(app, 'v1', 'ServiceAccount', '', { automountServiceAccountToken: false }),
@@ -25,33 +27,38 @@ export function toObjects(app: KubernetesApp): KubernetesObject[] {
   ];
 }
 
-/** Every kind of Kubernetes' own that an app may have had in an earlier revision, as `kubectl get` names it. */
+/** Built-in resource types that an app may have had in an earlier revision, as in `kubectl get`. */
 export const CORE_KINDS: readonly string[] = [
-  ...['serviceaccounts', 'secrets', 'persistentvolumeclaims', 'deployments.apps', 'services'],
-  ...['poddisruptionbudgets.policy', 'networkpolicies.networking.k8s.io'],
+  'serviceaccounts',
+  'secrets',
+  'persistentvolumeclaims',
+  'deployments.apps',
+  'services',
+  'poddisruptionbudgets.policy',
+  'networkpolicies.networking.k8s.io',
 ];
 
 export interface AddOn {
-  /** As `kubectl get` names what it brings. */
+  /** Its resource type for `kubectl get`. */
   kinds: string;
-  /** As people call it. */
+  /** For messages. */
   name: string;
-  /** The option that asks for it. */
+  /** The option that requires it. */
   option: string;
 }
 
-/** What not every cluster has, by the kind of its objects. */
+/** Optional extensions of a cluster, by kind. */
 export const ADD_ONS: Readonly<Record<string, AddOn>> = {
   HTTPRoute: { kinds: 'httproutes.gateway.networking.k8s.io', name: 'the Gateway API', option: 'gateway' },
   InferencePool: {
     kinds: 'inferencepools.inference.networking.k8s.io',
-    ...{ name: 'the inference extension of the Gateway API', option: 'routing' },
+    name: 'the inference extension of the Gateway API',
+    option: 'routing',
   },
   InterceptorRoute: { kinds: 'interceptorroutes.http.keda.sh', name: "KEDA's HTTP add-on", option: 'scaler' },
   ScaledObject: { kinds: 'scaledobjects.keda.sh', name: 'KEDA', option: 'scaler' },
 };
 
-/** Whose an object is. */
 type Owner = Pick<KubernetesApp, 'org' | 'name' | 'revision'>;
 
 function object(
@@ -70,7 +77,7 @@ function object(
   return { apiVersion, kind, metadata: { name: `${nameOf(app)}${suffix}`, labels }, ...fields };
 }
 
-/** The hashes of the keys that open a private app. */
+/** Hashes of the keys of a private app. */
 export function keysSecret(app: Owner & Pick<KubernetesApp, 'keys'>): KubernetesObject {
   return object(app, 'v1', 'Secret', KEYS_SUFFIX, {
     type: 'Opaque',
@@ -78,7 +85,7 @@ export function keysSecret(app: Owner & Pick<KubernetesApp, 'keys'>): Kubernetes
   });
 }
 
-/** One node may write it. Several pods share it where they run on that node, or the class allows it. */
+/** Writable by one node. Several pods share it on one node, or if the storage class allows it. */
 function claim(app: KubernetesApp): KubernetesObject {
   const { size = '', storageClass = null } = app.weights ?? {};
   return object(app, 'v1', 'PersistentVolumeClaim', '-weights', {
@@ -93,10 +100,10 @@ function claim(app: KubernetesApp): KubernetesObject {
 function deployment(app: KubernetesApp): KubernetesObject {
   const made = object(app, 'apps/v1', 'Deployment', '', {
     spec: {
-      // A scaler owns the number, and an apply that names it would undo its work.
+      // With a scaler, applying `replicas` would reset its value.
       ...(app.scaler === null && { replicas: Math.max(1, app.scale.min) }),
       revisionHistoryLimit: 3,
-      // Kubernetes must not call a rollout failed before its pods may have started.
+      // Pods may take this long to start before the rollout counts as failed.
       progressDeadlineSeconds: app.timeouts.startSeconds + 60,
       selector: { matchLabels: { [APP_LABEL]: nameOf(app) } },
       strategy:
@@ -120,14 +127,14 @@ function service(app: KubernetesApp): KubernetesObject {
   });
 }
 
-/** One pod alone may be moved, or its node could never be drained. */
+/** One pod may be unavailable. Otherwise the node of a single pod could never be drained. */
 function disruptionBudget(app: KubernetesApp): KubernetesObject {
   return object(app, 'policy/v1', 'PodDisruptionBudget', '', {
     spec: { maxUnavailable: 1, selector: { matchLabels: { [APP_LABEL]: nameOf(app) } } },
   });
 }
 
-/** In: the port of requests, probes and metrics. Out: names, and what fetches weights and images. */
+/** Ingress: requests, probes and metrics. Egress: DNS, and the ports for fetching weights and images. */
 function networkPolicy(app: KubernetesApp): KubernetesObject {
   return object(app, 'networking.k8s.io/v1', 'NetworkPolicy', '', {
     spec: {
@@ -149,7 +156,7 @@ function networkPolicy(app: KubernetesApp): KubernetesObject {
   });
 }
 
-/** Its pods are chosen by an endpoint picker that knows their queues and caches. */
+/** For an endpoint picker that routes by queues and caches. */
 function inferencePool(app: KubernetesApp): KubernetesObject {
   return object(app, 'inference.networking.k8s.io/v1', 'InferencePool', '', {
     spec: {
@@ -160,7 +167,7 @@ function inferencePool(app: KubernetesApp): KubernetesObject {
   });
 }
 
-/** The path goes to the runner as it is: the runner's own paths begin with it. */
+/** The path is not rewritten: the runner's own paths have this prefix. */
 function route(app: KubernetesApp): KubernetesObject {
   const { name, namespace = null, host = null } = app.gateway ?? {};
   const backend =
@@ -175,7 +182,7 @@ function route(app: KubernetesApp): KubernetesObject {
         {
           matches: [{ path: { type: 'PathPrefix', value: `/${app.org}/${app.name}` } }],
           backendRefs: [backend],
-          // A stream lasts as long as its answer; the runner has limits of its own.
+          // No limit for streams; the runner has its own.
           timeouts: { request: '0s' },
         },
       ],
@@ -189,7 +196,7 @@ function interceptorRoute(app: KubernetesApp): KubernetesObject {
       target: { service: nameOf(app), port: 80 },
       rules: [{ hosts: [app.scaler?.host], paths: [{ value: `/${app.org}/${app.name}` }] }],
       scalingMetric: { concurrency: { targetValue: app.slots } },
-      // The add-on gives up after 300 s otherwise, and a first start fetches weights.
+      // The default of 300 s is too short for a first start, which fetches weights.
       timeouts: {
         readiness: `${app.timeouts.startSeconds}s`,
         responseHeader: `${app.timeouts.startSeconds + app.timeouts.requestSeconds}s`,
@@ -216,4 +223,9 @@ function scaledObject(app: KubernetesApp): KubernetesObject {
       ],
     },
   });
+}
+
+/** YAML for people and for `kubectl apply --filename`. */
+export function toYaml(objects: readonly KubernetesObject[]): string {
+  return objects.map((object) => stringify(object, { aliasDuplicateObjects: false, lineWidth: 0 })).join('---\n');
 }

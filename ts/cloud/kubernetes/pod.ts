@@ -1,22 +1,21 @@
 /**
- * The pod of a runner. A first container fetches the files of the app's models and ends; then the runner is started,
- * `chasqui serve --mode serverless` with its probes, limits and time to stop.
+ * The pod of a runner. An init container fetches the model files. Then `chasqui serve --mode serverless` starts with
+ * its probes, limits and grace period.
  */
 import { IN_IMAGE } from '../runners/container-arguments.js';
-import { APP_LABEL, type KubernetesApp, REVISION_LABEL } from './kubernetes-app.js';
-import { KEYS_SUFFIX, nameOf } from './names.js';
+import { APP_LABEL, KEYS_SUFFIX, type KubernetesApp, nameOf, REVISION_LABEL } from './kubernetes-app.js';
 
 export const PORT = 8080;
-/** Where the image's account keeps fetched models and what it learned about modules. */
+/** Home folder of the image's account: fetched models and cached facts about modules. */
 const HOME = '/home/chasqui';
 const KEYS = '/etc/chasqui';
-/** What the first container has fetched, and what the runner is to load. */
+/** List of the fetched models, written by the init container. */
 const MODELS = '/tmp/models.json';
-/** The account of the Containerfile. */
+/** User id of the Containerfile. */
 const USER = 10001;
-/** Endpoints and gateways take this long to hear that a pod is leaving, and send it requests until then. */
-const LEAVE_SECONDS = 5;
-/** What stopping takes beside the draining of requests. */
+/** Time for endpoints and gateways to stop sending requests to a terminating pod. */
+const PRE_STOP_SECONDS = 5;
+/** Time to stop after the requests are drained. */
 const STOP_SECONDS = 15;
 const PROBE_SECONDS = 5;
 
@@ -31,7 +30,7 @@ const CONFINED = {
     readOnlyRootFilesystem: true,
     capabilities: { drop: ['ALL'] },
   },
-  // What a container said last is the reason that the status of its pod shows.
+  // The last log lines become the reason in the pod status.
   terminationMessagePolicy: 'FallbackToLogsOnError',
 };
 
@@ -45,8 +44,8 @@ export function podTemplate(app: KubernetesApp): { metadata: object; spec: objec
     spec: {
       serviceAccountName: nameOf(app),
       automountServiceAccountToken: false,
-      // Draining of requests follows after the pause, and the end of the engine after that.
-      terminationGracePeriodSeconds: app.timeouts.drainSeconds + LEAVE_SECONDS + STOP_SECONDS,
+      // preStop pause, draining, and exit of the engine.
+      terminationGracePeriodSeconds: app.timeouts.drainSeconds + PRE_STOP_SECONDS + STOP_SECONDS,
       securityContext: {
         runAsNonRoot: true,
         runAsUser: USER,
@@ -61,14 +60,14 @@ export function podTemplate(app: KubernetesApp): { metadata: object; spec: objec
   };
 }
 
-/** It alone has the hub's secrets, and ends before there is a server. */
+/** Only this container has the hub secrets. It exits before the server starts. */
 function fetcher(app: KubernetesApp): object {
   return {
     name: FETCHER,
     image: app.image,
     command: [IN_IMAGE.node, IN_IMAGE.fetcher],
     args: [app.options, app.name, MODELS].map(unexpanded),
-    env: environment(app, isOfHub),
+    env: environment(app, isHubVariable),
     resources: resources({ ...app.machine, gpu: 0 }),
     ...CONFINED,
     volumeMounts: [HOME_MOUNT, TMP_MOUNT],
@@ -82,9 +81,9 @@ function runner(app: KubernetesApp): object {
     image: app.image,
     args: args(app).map(unexpanded),
     ports: [{ name: 'http', containerPort: PORT, protocol: 'TCP' }],
-    env: environment(app, (name) => !isOfHub(name)),
+    env: environment(app, (name) => !isHubVariable(name)),
     resources: resources(app.machine),
-    // The server listens before its models are loaded, and is ready when they are.
+    // The server listens before its models are loaded.
     startupProbe: {
       ...ready,
       periodSeconds: PROBE_SECONDS,
@@ -97,7 +96,7 @@ function runner(app: KubernetesApp): object {
       timeoutSeconds: 5,
       failureThreshold: 3,
     },
-    lifecycle: { preStop: { exec: { command: ['sleep', String(LEAVE_SECONDS)] } } },
+    lifecycle: { preStop: { exec: { command: ['sleep', String(PRE_STOP_SECONDS)] } } },
     ...CONFINED,
     volumeMounts: [
       HOME_MOUNT,
@@ -113,19 +112,19 @@ function args(app: KubernetesApp): string[] {
     ...(app.auth === 'private' ? ['--keys-file', `${KEYS}/keys.json`] : []),
     ...['--shutdown-timeout', String(app.timeouts.drainSeconds)],
     ...['--metrics-names', 'vllm'],
-    // Beside localhost and addresses, which probes use, a gateway sends the host that its clients asked for.
+    // Gateways forward the host names of their clients.
     ...['--allowed-host', '*'],
     ...['--app-models', MODELS],
   ];
 }
 
-/** Kubernetes puts variables in the place of `$(NAME)`, and one dollar in that of two. */
+/** Kubernetes expands `$(NAME)` and replaces `$$` by `$`. */
 function unexpanded(argument: string): string {
   return argument.replaceAll('$', '$$$$');
 }
 
-/** Read by what fetches, and by nothing else. */
-function isOfHub(variable: string): boolean {
+/** Used for fetching only. */
+function isHubVariable(variable: string): boolean {
   return /^(HF|HUGGING_?FACE)_/.test(variable);
 }
 
@@ -137,7 +136,7 @@ function environment({ secret }: KubernetesApp, isWanted: (variable: string) => 
 }
 
 function resources(machine: KubernetesApp['machine']): object {
-  // Cores are requested and not limited: a limit stops all threads of a step for the rest of a period.
+  // No CPU limit: it would stop all threads of a step for the rest of a period.
   const cpu = machine.cpu === null ? {} : { cpu: String(machine.cpu) };
   const gpu = machine.gpu > 0 ? { 'nvidia.com/gpu': String(machine.gpu) } : {};
   return {

@@ -1,8 +1,8 @@
-/** What a cluster says about an app, in the words that the cloud of one machine uses. */
+/** Status of an app in a cluster, in the terms of the single-machine cloud. */
 
+import { withoutControls } from '../../process/fork-script.js';
 import { type Cluster, kubectl } from './kubectl.js';
-import { APP_LABEL, MANAGED, MESSAGE_ANNOTATION, REVISION_LABEL } from './kubernetes-app.js';
-import { KEYS_SUFFIX } from './names.js';
+import { APP_LABEL, KEYS_SUFFIX, MANAGED, MESSAGE_ANNOTATION, REVISION_LABEL } from './kubernetes-app.js';
 import { FETCHER } from './pod.js';
 
 export type PodState = 'pending' | 'fetching' | 'loading' | 'ready' | 'draining' | 'crashed';
@@ -10,29 +10,29 @@ export type PodState = 'pending' | 'fetching' | 'loading' | 'ready' | 'draining'
 export interface PodStatus {
   name: string;
   state: PodState;
-  /** Why it is in this state, or how far it has come, where the cluster says so. */
+  /** Reason or progress, if known. */
   reason: string | null;
   restarts: number;
   revision: string | null;
 }
 
-/** A template of pods that the cluster still has, of which it can go back to. */
+/** A pod template that the cluster keeps for rollbacks. */
 export interface PodRevision {
-  /** As the cluster counts them. */
+  /** Number in the cluster. */
   number: number;
-  /** The digest of the script's settings. */
+  /** Digest of the settings. */
   revision: string | null;
-  /** How many pods have it. */
+  /** Number of its pods. */
   pods: number;
   created_at: string | null;
-  /** What its deployment was said to be for. */
+  /** Deployment message. */
   message: string | null;
 }
 
 export interface AppStatus {
   state: 'ready' | 'deploying' | 'asleep' | 'failed';
   reason: string | null;
-  /** The digest of the settings that new pods get. */
+  /** Digest of the settings of new pods. */
   revision: string | null;
   wanted: number;
   ready: number;
@@ -80,7 +80,7 @@ export interface Deployment {
   };
   status?: {
     observedGeneration?: number;
-    /** Those of earlier templates are counted, too. */
+    /** Includes pods of earlier templates. */
     replicas?: number;
     readyReplicas?: number;
     updatedReplicas?: number;
@@ -94,13 +94,13 @@ interface ReplicaSet {
   status?: { replicas?: number };
 }
 
-/** By which Kubernetes numbers the templates of a Deployment. */
+/** Annotation with the revision number. */
 const NUMBER = 'deployment.kubernetes.io/revision';
 
-/** A status does not wait for the logs of more pods than people read. */
+/** A status reads the logs of at most this many pods. */
 const MAX_PROGRESS = 8;
 
-/** null: the cluster has no such app. */
+/** Returns null if the cluster does not have the app. */
 export async function readStatus(cluster: Cluster, app: string): Promise<AppStatus | null> {
   const [deployment, pods] = await Promise.all([readDeployment(cluster, app), itemsOf<Pod>(cluster, 'pods', app)]);
   if (deployment === null) return null;
@@ -114,16 +114,11 @@ export async function readStatus(cluster: Cluster, app: string): Promise<AppStat
   return status;
 }
 
-/** What a pod says is shown in terminals, which it must not control. */
-const CONTROL = /\p{Cc}+/gu;
-
-/** What it said last. Those who may look at pods need not be allowed to read their logs. */
+/** The last log line, or null, for example without permission to read logs. */
 async function readProgress(cluster: Cluster, pod: string): Promise<string | null> {
   try {
-    return (
-      (await kubectl(cluster, ['logs', pod, `--container=${FETCHER}`, '--tail=1'])).replaceAll(CONTROL, ' ').trim() ||
-      null
-    );
+    const line = await kubectl(cluster, ['logs', pod, `--container=${FETCHER}`, '--tail=1']);
+    return withoutControls(line).trim() || null;
   } catch {
     return null;
   }
@@ -133,7 +128,7 @@ export async function readDeployment(cluster: Cluster, app: string): Promise<Dep
   return (await itemsOf<Deployment>(cluster, 'deployments.apps', app))[0] ?? null;
 }
 
-/** Apps of this program in the namespace. */
+/** Apps of chasqui in the namespace. */
 export async function listApps(cluster: Cluster): Promise<ListedApp[]> {
   const args = ['get', 'deployments.apps', `--selector=${MANAGED}`, '--output=json'];
   const { items } = JSON.parse(await kubectl(cluster, args)) as { items: Deployment[] };
@@ -143,11 +138,11 @@ export async function listApps(cluster: Cluster): Promise<ListedApp[]> {
   });
 }
 
-/** Whose deployment it is; what is none of ours has empty names. */
+/** Organisation and app of a deployment; empty for foreign deployments. */
 export function appOf({ spec }: Deployment): { org: string; app: string } {
   const given = spec?.template?.spec?.containers?.[0]?.args ?? [];
-  const said = (flag: string) => (given.includes(flag) ? (given[given.indexOf(flag) + 1] ?? '') : '');
-  return { org: said('--org'), app: said('--app') };
+  const flagValue = (flag: string) => (given.includes(flag) ? (given[given.indexOf(flag) + 1] ?? '') : '');
+  return { org: flagValue('--org'), app: flagValue('--app') };
 }
 
 /** The newest last. */
@@ -165,8 +160,8 @@ export async function readRevisions(cluster: Cluster, app: string): Promise<PodR
 }
 
 /**
- * Whether pods of an earlier revision (null: of the one before) would wait for a Secret with keys that is not there: a
- * deployment for everybody has taken it away. False where there is no such revision.
+ * Whether pods of an earlier revision (null: the previous one) would wait for a missing Secret with keys, which the
+ * deployment of a public app has deleted. False without such a revision.
  */
 export async function lacksKeys(cluster: Cluster, app: string, revision: number | null): Promise<boolean> {
   const sets = (await itemsOf<ReplicaSet>(cluster, 'replicasets.apps', app)).sort((one, other) => {
@@ -192,12 +187,12 @@ export function toStatus(deployment: Deployment, pods: readonly Pod[]): AppStatu
   const { metadata = {}, spec = {}, status = {} } = deployment;
   const wanted = spec.replicas ?? 1;
   const { replicas = 0, readyReplicas = 0, updatedReplicas = 0, observedGeneration = 0, conditions = [] } = status;
-  // Until the cluster has seen a change, what it says is about the time before.
+  // Until the cluster has observed a change, its status is outdated.
   const isSeen = observedGeneration >= (metadata.generation ?? 0);
   const stuck = isSeen && conditions.find(({ type, status: is }) => type === 'Progressing' && is === 'False');
-  // While pods of an earlier template are there, it is they who may be ready.
+  // Ready pods may still be those of an earlier template.
   const isComplete = isSeen && readyReplicas >= wanted && updatedReplicas >= wanted && replicas <= updatedReplicas;
-  // Pods that the cluster refuses to make, because of a quota for one, are none that could say why they are not ready.
+  // Pods that the cluster cannot create, for example because of a quota, have no status of their own.
   const refused = !isComplete && conditions.find(({ type, status: is }) => type === 'ReplicaFailure' && is === 'True');
   return {
     state: stuck ? 'failed' : !isComplete ? 'deploying' : wanted === 0 ? 'asleep' : 'ready',
@@ -212,12 +207,12 @@ export function toStatus(deployment: Deployment, pods: readonly Pod[]): AppStatu
 function toPodStatus({ metadata, status = {} }: Pod): PodStatus {
   const [fetcher] = status.initContainerStatuses ?? [];
   const [runner] = status.containerStatuses ?? [];
-  // Until what fetches has ended well, the runner waits for it and has nothing to say.
+  // The runner starts after the fetcher has succeeded.
   const isFetched = fetcher === undefined || fetcher.state?.terminated?.exitCode === 0;
   const container = isFetched ? runner : fetcher;
   const unscheduled = status.conditions?.find(({ type, status: is }) => type === 'PodScheduled' && is === 'False');
-  const leaves = metadata.deletionTimestamp !== undefined;
-  const state = leaves ? 'draining' : stateOf(container, status.phase, isFetched);
+  const isTerminating = metadata.deletionTimestamp !== undefined;
+  const state = isTerminating ? 'draining' : stateOf(container, status.phase, isFetched);
   return {
     name: metadata.name,
     state,
@@ -236,14 +231,14 @@ function stateOf(container: ContainerStatus | undefined, phase = 'Pending', isFe
   return phase === 'Running' ? 'loading' : 'pending';
 }
 
-/** What a container said last before it ended tells more than that the cluster waits before it starts it again. */
+/** The last log lines of a crashed container say more than its state `waiting`. */
 function reasonOf(container: ContainerStatus | undefined, state: PodState): string | null {
   const { waiting, terminated } = container?.state ?? {};
   const ended = state === 'crashed' ? (terminated ?? container?.lastState?.terminated) : undefined;
   const lines = ended?.message?.trimEnd().split('\n') ?? [];
-  // After an error of its own, Node says its version.
-  const said = lines.filter((line) => /^(chasqui: |\w*Error\b)/.test(line)).at(-1) ?? lines.at(-1);
+  // Node prints its version after an error.
+  const lastLine = lines.filter((line) => /^(chasqui: |\w*Error\b)/.test(line)).at(-1) ?? lines.at(-1);
   const how = ended && (ended.reason === 'Error' ? `it ended with exit code ${ended.exitCode}` : ended.reason);
   const initializing = waiting?.reason === 'PodInitializing' ? null : waiting;
-  return said?.replaceAll(CONTROL, ' ') || how || (initializing?.message ?? initializing?.reason ?? null);
+  return (lastLine && withoutControls(lastLine)) || how || (initializing?.message ?? initializing?.reason ?? null);
 }

@@ -30,7 +30,7 @@ export interface MeasuredCloud {
   readonly memoryLimitBytes: number;
 }
 
-/** What the key of a scrape may see. */
+/** The reach of the key of a scrape. */
 export interface Visibility {
   /** Whether to include metrics of the process and of all runners. */
   readonly all: boolean;

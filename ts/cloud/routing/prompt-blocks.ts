@@ -10,7 +10,7 @@ const MAX_BLOCKS = 4096;
 const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 const RAW_BYTES = 256 * 1024;
 
-/** Fields in the order in which they appear in the prompt. */
+/** Fields in prompt order. */
 const PARTS = ['model', 'tools', 'functions', 'system', 'instructions', 'messages', 'input', 'prompt', 'query'];
 
 /** Hashes of a request's prompt. A body that is not JSON is hashed as bytes. */

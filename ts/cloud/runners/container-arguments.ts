@@ -23,7 +23,7 @@ export const IN_IMAGE = {
   fetcher: 'node_modules/chasqui/dist/cli/cloud/fetch-main.js',
 };
 
-/** Labels by which a cloud finds its containers. */
+/** Labels that identify a cloud's containers. */
 export const CLOUD_LABEL = 'chasqui.cloud';
 export const RUNNER_LABEL = 'chasqui.runner';
 /** Marks containers of a cloud that lasts as long as one command. */

@@ -7,7 +7,7 @@ export interface ControlListener {
   /** Called before each attempt to connect. */
   prepare(): void;
   onStatus(status: RunnerStatus): void;
-  /** The runner sent an invalid line. Nothing more is read. */
+  /** The runner sent an invalid line. The rest is not read. */
   onInvalid(): void;
   /** The connection ended, or could not be established: the process has ended or is unusable. */
   onLost(): void;

@@ -1,107 +1,105 @@
 /**
- * What a deployment script says about an app. It is data: a script is evaluated once, on the machine that deploys, and
- * what it exports is sent to the cloud as JSON.
+ * The options of a deployment script. They are plain data: the script runs once, on the machine that deploys, and its
+ * exports are sent to the cloud as JSON.
  */
 import type { LoadOptions } from '../../engine/load-options.js';
 
-/** A number with its unit: `500ms`, `30s`, `5m`, `1h`. */
+/** For example `500ms`, `30s`, `5m` or `1h`. */
 export type Duration = `${number}${'ms' | 's' | 'm' | 'h'}`;
-/** A number with its unit, of which each is 1024 times the one before: `512Mi`, `8Gi`. */
+/** For example `512Mi` or `8Gi`; each unit is 1024 times the previous one. */
 export type Size = `${number}${'Ki' | 'Mi' | 'Gi' | 'Ti'}`;
 
-/** Options of `loadModel` that have other names here, or that make no sense for an app. */
+/** Options of `loadModel` that have another name here or do not apply to apps. */
 type Renamed =
   | ('contextSize' | 'parallel' | 'mmproj' | 'draftModel' | 'lora' | 'imageHosts' | 'verbose')
   | ('cacheDiskMiB' | 'cacheFolder');
 
-/** An adapter (LoRA) with how strongly it works where a request does not say; 1 is as it was trained. */
+/** A LoRA adapter and its default scale. */
 export interface AdapterOptions {
-  /** Given like `model`. */
+  /** Same format as `model`. */
   file: string;
   scale?: number;
 }
 
-/** How a model is loaded. What the options of `loadModel` mean is said in its own table. */
+/** Load options; `loadModel` documents the others. */
 interface ModelSettings extends Omit<LoadOptions, Renamed> {
-  /** Tokens that one conversation can hold, its completion included. */
+  /** Context length per conversation in tokens, including the completion. */
   context?: number;
-  /** Completions that a runner computes at the same time; default 4. */
+  /** Concurrent completions per runner; default 4. */
   slots?: number;
-  /** A file beside the script with the model's chat template, of which the text is deployed as `chatTemplate`. */
+  /** A chat template file relative to the script. Its text is deployed as `chatTemplate`. */
   chatTemplateFile?: string;
 }
 
-/** A model of an app. All but `model` can be left out. */
+/** A model of an app. Only `model` is required. */
 export interface AppModel extends ModelSettings {
   /**
-   * The model: `demo` for the one in the package, `hf:org/repo:Q4_K_M` for one on a hub, `https://….gguf` for a file on
-   * a server, `file:./model.gguf` for one beside the script.
+   * `demo`: the built-in model; `hf:org/repo:Q4_K_M`: a model of a hub; `https://….gguf`: a URL; `file:./model.gguf`: a
+   * file relative to the script.
    */
   model: string;
-  /** The vision projector, given like `model`. */
+  /** The vision projector; same format as `model`. */
   mmproj?: string;
-  /** A small model with the same vocabulary to draft with, given like `model`. */
+  /** A small draft model with the same vocabulary; same format as `model`. */
   draftModel?: string;
-  /** Adapters by their names, each given like `model`: requests choose one as the model `model:name`. */
+  /** LoRA adapters by name, in the format of `model`. Requests select one as `model:name`. */
   adapters?: { readonly [name: string]: string | AdapterOptions };
 }
 
-/** What a runner needs of its machine. */
+/** Resources of a runner. */
 export interface MachineOptions {
-  /** Main memory; default: what the files and contexts of its models are estimated to take. */
+  /** Main memory; default: an estimate for the model files and contexts. */
   memory?: Size;
-  /** Processor threads to compute with; default: one per physical core. */
+  /** CPU threads; default: one per physical core. */
   cpu?: number;
-  /** How many GPUs to compute on; 0: none. Default: all there are. */
+  /** Number of GPUs; 0: none; default: all. */
   gpu?: number;
 }
 
-/** What is said of an app beside its models. */
+/** Options of an app besides its models. */
 interface AppSettings {
-  /** `private`: only with an API key of the organisation. Default. `public`: for everybody who can reach the address. */
+  /** `private` (default): requires an API key of the organisation. `public`: no key. */
   auth?: 'private' | 'public';
-  /** Names of secrets that runners find in their environment; `chasqui secrets set` stores them. */
+  /** Names of secrets that runners get as environment variables; set them with `chasqui secrets set`. */
   secrets?: readonly string[];
   machine?: MachineOptions;
-  /** How many runners there are. */
+  /** Number of runners. */
   scale?: {
-    /** Runners that are there also when nobody calls; default 0. */
+    /** Minimum number of runners, also without requests; default 0. */
     min?: number;
-    /** Runners that are there at most; default 1. */
+    /** Maximum number of runners; default 1. */
     max?: number;
-    /** How long a runner that is not needed stays; default `5m`. */
+    /** How long an idle runner stays; default `5m`. */
     keepAlive?: Duration;
-    /** Runners on top of what the requests of the moment need; default 0. */
+    /** Spare runners beyond the current demand; default 0. */
     buffer?: number;
-    /** How long more must be needed before a runner is added to those there are; default `0s`. */
+    /** How long demand must exceed capacity before a runner is added; default `0s`. */
     delay?: Duration;
   };
-  /** How long things may take. */
+  /** Time limits. */
   timeouts?: {
-    /** From a request's arrival until a runner takes it, and for the start of a runner; default `10m`. */
+    /** For the wait of a request and for the start of a runner; default `10m`. */
     start?: Duration;
-    /** A request, from when a runner has it; default `1h`. */
+    /** For a request at a runner; default `1h`. */
     request?: Duration;
-    /** Requests that are running when their runner has to go; default `5m`. */
+    /** For running requests when their runner stops; default `5m`. */
     drain?: Duration;
   };
 }
 
 /**
- * An app has one model, or several in each of its runners: requests name the one that they are for. What stands beside
- * `models` holds for those that do not say otherwise.
+ * An app with one model, or with several `models` in each runner. Options beside `models` are defaults for all of them.
  */
 export type AppOptions = AppSettings & (AppModel | (Omit<ModelSettings, 'alias'> & { models: readonly AppModel[] }));
 
-/** By this, exports of a script that are apps are told from others, whichever copy of this module the script imports. */
+/** Marks exported apps. A global symbol, so it works with any copy of this module. */
 export const APP = Symbol.for('chasqui.app');
 
-/** What `app` returns. */
 export interface App {
   readonly [APP]: AppOptions;
 }
 
-/** Describes an app. It is checked, and deployed, by `chasqui run` and `chasqui deploy`. */
+/** Describes an app for `chasqui run` and `chasqui deploy`. */
 export function app(options: AppOptions): App {
   return { [APP]: options };
 }

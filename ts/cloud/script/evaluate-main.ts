@@ -1,14 +1,14 @@
-/** Evaluates a deployment script, in a process that is ended when that takes too long or too much. */
+/** Evaluates a deployment script. The parent limits the time and memory of this process. */
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createJiti } from 'jiti';
 import { APP } from './app.js';
+import { NotData, toPlainData } from './canonical-json.js';
 import type { Evaluated } from './evaluate.js';
-import { NotData, toPlainData } from './plain-data.js';
 
 const [file = ''] = process.argv.slice(2);
 
-/** Scripts find this module as `chasqui/cloud` wherever they lie. */
+/** Scripts in any folder import this module as `chasqui/cloud`. */
 const ours = fileURLToPath(new URL(`../index${path.extname(import.meta.url)}`, import.meta.url));
 
 void evaluate(file).then((result) => process.send?.(result));
@@ -29,7 +29,7 @@ function appOf(name: string, value: unknown): { name: string; options: ReturnTyp
   return [{ name, options: toPlainData((value as { [APP]: unknown })[APP], name) }];
 }
 
-/** The first line of the message, and where in the script it was thrown. */
+/** The first line of the message and the line number in the script. */
 function reasonOf(error: unknown, script: string): string {
   if (!(error instanceof Error)) return String(error).slice(0, 500);
   const [, line] =

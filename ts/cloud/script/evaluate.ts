@@ -1,5 +1,5 @@
-/** Runs a deployment script in a process of its own and takes what it says about apps out of it, as data. */
-import { type ChildProcess, fork } from 'node:child_process';
+/** Runs a deployment script in a child process and returns its exported apps as data. */
+import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,28 +8,27 @@ import { START_LIMIT_MS } from '../../process/fork-script.js';
 import { HangWatch } from '../../process/hang-watch.js';
 import type { Json } from './canonical-json.js';
 
-/** An app as a script exports it. */
 export interface ExportedApp {
   name: string;
   options: Json;
 }
 
-/** What the process says. */
+/** Messages of the child process. */
 export type Evaluated =
   | { kind: 'apps'; apps: ExportedApp[] }
-  /** `ofScript`: the script itself failed; else what it says is no data. */
+  /** `ofScript`: the script threw; otherwise an export is not plain data. */
   | { kind: 'failed'; reason: string; ofScript: boolean };
 
 const EVALUATION_LIMIT_MS = 10_000;
 const MEMORY_LIMIT_MIB = 256;
-const KEPT_COMPLAINT = 4000;
+const MAX_STDERR = 4000;
 
 const MAIN = new URL(`./evaluate-main${path.extname(import.meta.url)}`, import.meta.url);
 
 /** @throws {ChasquiError} `script_invalid` */
 export async function evaluateScript(file: string, limitMs = EVALUATION_LIMIT_MS): Promise<ExportedApp[]> {
   const script = path.resolve(file);
-  if (!existsSync(script)) throw new ChasquiError('script_invalid', `There is no script ${file}.`);
+  if (!existsSync(script)) throw new ChasquiError('script_invalid', `The script ${file} does not exist.`);
   const result = await runScript(script, file, limitMs);
   if (result.kind === 'apps') return result.apps;
   const message = result.ofScript ? `The script ${file} failed: ${result.reason}` : `In ${file}, ${result.reason}`;
@@ -38,17 +37,17 @@ export async function evaluateScript(file: string, limitMs = EVALUATION_LIMIT_MS
 
 function runScript(script: string, shownAs: string, limitMs: number): Promise<Evaluated> {
   const child = fork(fileURLToPath(MAIN), [script], {
-    // Run from its source, this needs what its parent was started with to be understood.
+    // Run from source, the child needs the parent's loader options.
     execArgv: [...(MAIN.pathname.endsWith('.ts') ? process.execArgv : []), `--max-old-space-size=${MEMORY_LIMIT_MIB}`],
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
   return new Promise<Evaluated>((resolve, reject) => {
-    const fail = (what: string) => reject(new ChasquiError('script_invalid', `The script ${shownAs} ${what}.`));
-    const watch = new HangWatch(child.pid, (ms) => fail(`has not ended within ${ms / 1000} seconds`));
+    const fail = (problem: string) => reject(new ChasquiError('script_invalid', `The script ${shownAs} ${problem}.`));
+    const watch = new HangWatch(child.pid, (ms) => fail(`did not finish within ${ms / 1000} seconds`));
     watch.expectSign(START_LIMIT_MS);
-    let complaint = '';
+    let stderr = '';
     child.stderr?.on('data', (data: Buffer) => {
-      complaint = `${complaint}${data}`.slice(-KEPT_COMPLAINT);
+      stderr = `${stderr}${data}`.slice(-MAX_STDERR);
     });
     child.on('message', (message: Evaluated | { kind: 'started' }) => {
       if (message.kind === 'started') return watch.expectSign(limitMs);
@@ -58,12 +57,8 @@ function runScript(script: string, shownAs: string, limitMs: number): Promise<Ev
     child.on('error', (error) => fail(`could not be run: ${error.message}`));
     child.on('close', () => {
       watch.stop();
-      fail(/heap out of memory/.test(complaint) ? `takes more than ${MEMORY_LIMIT_MIB} MiB` : 'ended without a result');
+      fail(/heap out of memory/.test(stderr) ? `needs more than ${MEMORY_LIMIT_MIB} MiB` : 'ended without a result');
     });
-  }).finally(() => end(child));
-}
-
-/** Timers and connections of the script must not keep it. */
-function end(child: ChildProcess): void {
-  child.kill('SIGKILL');
+    // Timers and connections of the script would keep the process running.
+  }).finally(() => child.kill('SIGKILL'));
 }

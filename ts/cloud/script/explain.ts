@@ -1,8 +1,8 @@
-/** What is wrong with the options of a script, in words that name the field. */
+/** Error messages for script options that name the field. */
 import type { ErrorObject } from 'ajv';
 import { ChasquiError } from '../../errors.js';
 
-/** `name` is what messages call the app. */
+/** `name`: of the app, for messages. */
 export function explain(
   { instancePath, keyword, params, parentSchema, data }: ErrorObject,
   name: string,
@@ -16,7 +16,7 @@ export function explain(
     const unknown = String(params.additionalProperty).slice(0, 100);
     const known = Object.keys((parentSchema?.properties ?? {}) as object);
     const near = nearest(unknown, known);
-    const hint = near === null ? `there are ${known.join(', ')}` : `did you mean \`${near}\`?`;
+    const hint = near === null ? `known options: ${known.join(', ')}` : `did you mean \`${near}\`?`;
     return invalid(name, join(at, unknown), `is not an option; ${hint}`);
   }
   return invalid(name, at, `is ${shown(data)}, but must be ${String(parentSchema?.description)}`);
@@ -26,7 +26,6 @@ function join(at: string, name: string): string {
   return at === '' ? name : `${at}.${name}`;
 }
 
-/** `problem` follows the name of the field. */
 export function invalid(app: string, field: string, problem: string): ChasquiError {
   const end = problem.endsWith('?') ? '' : '.';
   return new ChasquiError('script_invalid', `\`${field}\` of the app ${app} ${problem}${end}`, field);
@@ -37,14 +36,14 @@ function shown(value: unknown): string {
   return text.length > 100 ? `${text.slice(0, 100)}...` : text;
 }
 
-/** The known name that takes the fewest changes of a letter, if that is few. */
+/** The known name with the smallest edit distance, if that is small. */
 function nearest(name: string, known: readonly string[]): string | null {
   const ranked = known.map((each) => ({ each, changes: changesBetween(name.toLowerCase(), each.toLowerCase()) }));
   const best = ranked.sort((one, other) => one.changes - other.changes)[0];
   return best !== undefined && best.changes <= Math.max(1, name.length / 3) ? best.each : null;
 }
 
-/** Letters put in, left out or exchanged (Levenshtein). */
+/** Levenshtein distance. */
 function changesBetween(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (let i = 1; i <= one.length; i++) {

@@ -1,18 +1,18 @@
-/** The fields of a script's options that name files: found wherever they stand, and given other values. */
+/** Finds and replaces the option fields that name files. */
 import type { Json } from './canonical-json.js';
 
 type Options = { readonly [name: string]: Json };
 
-/** A field by the way to it, such as `['models', 1, 'mmproj']`. */
 export interface FileField {
+  /** Path to the field, such as `['models', 1, 'mmproj']`. */
   readonly at: readonly (string | number)[];
-  /** What it says, such as `file:./model.gguf`. */
+  /** Its value, such as `file:./model.gguf`. */
   readonly text: string;
 }
 
 const FILES = ['model', 'mmproj', 'draftModel'];
 
-/** All fields of checked options that say where a file comes from. */
+/** Requires validated options. */
 export function fileFieldsOf(options: Options): FileField[] {
   const { adapters = {}, models = [] } = options;
   const own = FILES.flatMap((name) => fieldOf([name], options[name]));
@@ -26,12 +26,12 @@ export function fileFieldsOf(options: Options): FileField[] {
   return [...own, ...ofAdapters, ...ofModels];
 }
 
-/** The same options with another value there. */
+/** Returns a copy with another value of the field. */
 export function withField(options: Options, at: FileField['at'], value: Json): Options {
   return replace(options, at, value) as Options;
 }
 
-/** As messages call it: `models[1].mmproj`. */
+/** For messages: `models[1].mmproj`. */
 export function nameOfField(at: FileField['at']): string {
   return at.map((part, index) => (typeof part === 'number' ? `[${part}]` : `${index > 0 ? '.' : ''}${part}`)).join('');
 }

@@ -1,6 +1,6 @@
 /**
- * From what a script says about an app to what the cloud does with it: everything checked, with its defaults and in one
- * unit. The same text is checked on the machine that deploys and again by the cloud, which trusts neither.
+ * Validates the options of an app and converts them to a manifest with defaults and uniform units. Runs on the machine
+ * that deploys and again in the cloud.
  */
 import { Ajv, type ErrorObject } from 'ajv';
 import { MAX_ADAPTERS } from '../../engine/adapter-file.js';
@@ -12,6 +12,14 @@ import type { AppModel, AppOptions, Duration } from './app.js';
 import type { Json } from './canonical-json.js';
 import { explain, invalid } from './explain.js';
 import {
+  isSecretName,
+  type ModelReference,
+  readDuration,
+  readSize,
+  WANTED_MODEL,
+  WANTED_SECRET,
+} from './field-values.js';
+import {
   isAdapter,
   isModelReference,
   type ModelManifest,
@@ -19,35 +27,32 @@ import {
   toModelManifest,
   WANTED_ADAPTER,
 } from './model-manifest.js';
-import { type ModelReference, WANTED_MODEL } from './model-reference.js';
-import { readDuration, readSize } from './quantity.js';
-import { isSecretName, WANTED_SECRET } from './secret-name.js';
 
-/** The first model, and what holds for the app. */
+/** The first model and the settings of the app. */
 export interface Manifest extends ModelManifest {
-  /** The models beside the first one. */
+  /** Additional models. */
   others: readonly ModelManifest[];
   auth: 'private' | 'public';
   secrets: readonly string[];
-  /** What a runner may take; null: what its models are estimated to take. */
+  /** Memory limit of a runner; null: use an estimate. */
   memoryBytes: number | null;
-  /** How many GPUs a runner computes on; null: all there are. */
+  /** GPUs per runner; null: all. */
   gpus: number | null;
   scale: { min: number; max: number; keepAliveMs: number; buffer: number; delayMs: number };
   timeouts: { startMs: number; requestMs: number; drainMs: number };
 }
 
-/** Each is a process of its own in every runner. */
+/** Each model has its own process in every runner. */
 export const MAX_MODELS = 16;
 const MAX_RUNNERS = 64;
 
 const ROWS: Readonly<Record<string, OptionRow>> = LOAD_OPTIONS;
-/** What these say is said by other options here. */
+/** Load options with another name here. */
 const RENAMED = ['contextSize', 'parallel', 'mmproj', 'draftModel', 'lora', 'imageHosts', 'verbose'];
-/** An app neither names folders or texts of the cloud's machine nor shares with other apps what people said. */
-const OF_THE_MACHINE = ['cacheDiskMiB', 'cacheFolder', 'chatTemplateFile'];
-/** What each of several models has to itself. */
-const OF_ONE_MODEL = ['model', 'mmproj', 'draftModel', 'adapters', 'alias'] as const;
+/** Load options that apps cannot set: files and folders of the cloud's machine. */
+const MACHINE_OPTIONS = ['cacheDiskMiB', 'cacheFolder', 'chatTemplateFile'];
+/** Options that belong to a single model. */
+const PER_MODEL_OPTIONS = ['model', 'mmproj', 'draftModel', 'adapters', 'alias'] as const;
 
 const ajv = new Ajv({ allErrors: false, strict: true, verbose: true });
 ajv.addKeyword({
@@ -62,7 +67,7 @@ ajv.addKeyword({ keyword: 'adapter', validate: (_: boolean, value: unknown) => i
 
 /** `description` follows "must be" in messages. */
 const loadOption = (name: string) => ({ loadOption: name, description: wanted(ROWS[name] as OptionRow) });
-const duration = { duration: true, description: 'a duration such as 500ms, 30s, 5m or 1h, of 24 days at most' };
+const duration = { duration: true, description: 'a duration of at most 24 days, such as 500ms, 30s, 5m or 1h' };
 const size = { size: true, description: 'a size such as 512Mi or 8Gi' };
 const modelReference = { modelReference: true, description: WANTED_MODEL };
 const count = (minimum: number, maximum: number) => ({
@@ -93,7 +98,7 @@ const MODEL_PROPERTIES = {
   slots: loadOption('parallel'),
   ...Object.fromEntries(
     Object.keys(ROWS)
-      .filter((name) => ![...RENAMED, ...OF_THE_MACHINE].includes(name))
+      .filter((name) => ![...RENAMED, ...MACHINE_OPTIONS].includes(name))
       .map((name) => [name, loadOption(name)]),
   ),
 };
@@ -133,7 +138,8 @@ const validate = ajv.compile<AppOptions>({
 });
 
 /**
- * `name` is what messages call the app.
+ * `name`: of the app, for messages.
+ *
  * @throws {ChasquiError} `script_invalid`, naming the field
  */
 export function toManifest(options: Json, name: string): Manifest {
@@ -142,7 +148,7 @@ export function toManifest(options: Json, name: string): Manifest {
   const { min = 0, max = Math.max(1, min) } = scale;
   if (min > max) throw invalid(name, 'scale.min', `is ${min}, but must be at most \`scale.max\`, which is ${max}`);
   const models = modelsOf(rest, name).map((model) => toModelManifest(model, machine));
-  refuseSameNames(models, name);
+  refuseDuplicateNames(models, name);
   const [first, ...others] = models as [ModelManifest, ...ModelManifest[]];
   return {
     ...first,
@@ -166,17 +172,15 @@ export function toManifest(options: Json, name: string): Manifest {
   };
 }
 
-/** All models of the app, its own first. */
 export function modelsIn({ others, ...first }: Manifest): readonly ModelManifest[] {
   return [first, ...others];
 }
 
-/** All files that a runner of the app needs. */
 export function filesIn(manifest: Manifest): ModelReference[] {
   return modelsIn(manifest).flatMap(referencesOf);
 }
 
-/** What requests can name as their model. */
+/** All values of `model` that requests can use. */
 export function modelNamesOf(manifest: Manifest): string[] {
   return modelsIn(manifest).flatMap(({ options, adapters }) => {
     const [name = ''] = aliasesOf(options);
@@ -184,7 +188,7 @@ export function modelNamesOf(manifest: Manifest): string[] {
   });
 }
 
-/** How many requests a runner computes at once. */
+/** Concurrent requests per runner. */
 export function slotsOf(manifest: Manifest): number {
   return modelsIn(manifest).reduce((sum, { slots }) => sum + slots, 0);
 }
@@ -195,21 +199,21 @@ function modelsOf(given: object, name: string): readonly AppModel[] {
     if (!('model' in shared)) throw invalid(name, 'model', 'is missing');
     return [shared as AppModel];
   }
-  const lost = OF_ONE_MODEL.find((field) => field in shared);
-  if (lost !== undefined) throw invalid(name, lost, 'belongs to one model: where there are `models`, give it there');
+  const lost = PER_MODEL_OPTIONS.find((field) => field in shared);
+  if (lost !== undefined) throw invalid(name, lost, 'belongs to a single model. Set it within `models`');
   return models.map((model) => ({ ...shared, ...model }));
 }
 
-/** Where there are several, each has one name, by which requests tell them apart. */
-function refuseSameNames(models: readonly ModelManifest[], name: string): void {
+/** Several models need distinct names, one each. */
+function refuseDuplicateNames(models: readonly ModelManifest[], name: string): void {
   if (models.length === 1) return;
   const seen = new Set<string>();
   for (const [index, { options }] of models.entries()) {
     const [own = '', ...more] = aliasesOf(options);
     const field = `models[${index}].alias`;
-    if (more.length > 0) throw invalid(name, field, 'has several names, but each of several models has one');
+    if (more.length > 0) throw invalid(name, field, 'has several names, but with several `models` each has one');
     if (seen.has(own))
-      throw invalid(name, field, `is ${own}, as another model is called: give one of them an \`alias\``);
+      throw invalid(name, field, `is ${own}, which is also the name of another model. Give one of them an \`alias\``);
     seen.add(own);
   }
 }

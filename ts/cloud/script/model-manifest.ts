@@ -1,12 +1,12 @@
-/** One model of an app, as it was checked: where its files come from, and how it is loaded. */
+/** The validated settings of one model: sources of its files, and load options. */
 import { MAX_ADAPTER_SCALE } from '../../engine/adapter-file.js';
 import { LOAD_OPTIONS } from '../../engine/load-option-table.js';
 import type { LoadOptions } from '../../engine/load-options.js';
 import type { AdapterOptions, AppModel, MachineOptions } from './app.js';
-import { type ModelReference, readModelReference, WANTED_MODEL } from './model-reference.js';
+import { type ModelReference, readModelReference, WANTED_MODEL } from './field-values.js';
 
 export interface AdapterManifest {
-  /** Requests name it after the model's name and a colon. */
+  /** Requests select it as `<model>:<name>`. */
   readonly name: string;
   readonly file: ModelReference;
   readonly scale: number;
@@ -16,15 +16,15 @@ export interface ModelManifest {
   readonly model: ModelReference;
   readonly mmproj: ModelReference | null;
   readonly draftModel: ModelReference | null;
-  /** In the order of their names. */
+  /** Sorted by name. */
   readonly adapters: readonly AdapterManifest[];
-  /** Without the files, which have paths only when they have been fetched. */
+  /** Without file paths, which are known after fetching. */
   readonly options: LoadOptions;
-  /** How many requests it computes at once. */
+  /** Concurrent requests. */
   readonly slots: number;
 }
 
-/** `given` has been checked. */
+/** Requires validated options. */
 export function toModelManifest(given: AppModel, machine: MachineOptions): ModelManifest {
   const { model, mmproj, draftModel, adapters = {}, context, slots = LOAD_OPTIONS.parallel.default, ...load } = given;
   return {
@@ -46,7 +46,6 @@ export function toModelManifest(given: AppModel, machine: MachineOptions): Model
   };
 }
 
-/** All files of a model, its own first. */
 export function referencesOf({ model, mmproj, draftModel, adapters }: ModelManifest): ModelReference[] {
   return [model, mmproj, draftModel, ...adapters.map(({ file }) => file)].filter((each) => each !== null);
 }
@@ -55,7 +54,7 @@ export function isModelReference(value: unknown): value is string {
   return typeof value === 'string' && readModelReference(value) !== null;
 }
 
-/** To follow "must be". */
+/** Completes "must be". */
 export const WANTED_ADAPTER =
   `${WANTED_MODEL}; or else an object with such a \`file\` and a \`scale\` from -${MAX_ADAPTER_SCALE} to ` +
   `${MAX_ADAPTER_SCALE}`;
@@ -77,7 +76,7 @@ function reference(text: string): ModelReference {
   return readModelReference(text) as ModelReference;
 }
 
-/** What requests call the model, unless the script says otherwise. */
+/** The default name of a model. */
 function modelNameOf(model: ModelReference): string {
   switch (model.kind) {
     case 'demo':

@@ -1,16 +1,17 @@
-/** From `app.ts::chat` on a command line to an app that can be deployed. */
+/** Reads an app from a command-line entry such as `app.ts::chat`. */
 import path from 'node:path';
+import { templateOf } from '../../engine/template-option-table.js';
 import { ChasquiError } from '../../errors.js';
 import type { Json } from './canonical-json.js';
 import { type ExportedApp, evaluateScript } from './evaluate.js';
+import { invalid } from './explain.js';
 import { fileFieldsOf, withField } from './file-fields.js';
 import { type Manifest, toManifest } from './manifest.js';
-import { withTemplates } from './template-files.js';
 
 export interface ScriptedApp {
-  /** What the app is called where nobody says otherwise: the export in kebab case. */
+  /** Default name: the export in kebab case. */
   name: string;
-  /** What the script says, models by their absolute paths and templates by their text. */
+  /** Options with absolute model paths and inlined templates. */
   options: Options;
   manifest: Manifest;
 }
@@ -18,7 +19,8 @@ export interface ScriptedApp {
 type Options = { readonly [name: string]: Json };
 
 /**
- * `entry`: a file, and after `::` which of its exports; without that, its only one.
+ * `entry`: a file, optionally followed by `::` and the name of an export.
+ *
  * @throws {ChasquiError} `script_invalid`
  */
 export async function readScript(entry: string, limitMs?: number): Promise<ScriptedApp> {
@@ -33,19 +35,19 @@ export async function readScript(entry: string, limitMs?: number): Promise<Scrip
 
 function choose(apps: readonly ExportedApp[], file: string, wanted: string | undefined): ExportedApp {
   const names = apps.map(({ name }) => name).join(', ');
-  const exports = apps.length === 0 ? 'it exports no app() of chasqui/cloud' : `it exports ${names}`;
+  const exports = apps.length === 0 ? 'it exports no `app()` of `chasqui/cloud`' : `it exports ${names}`;
   if (wanted !== undefined) {
     const found = apps.find(({ name }) => name === wanted);
     if (found !== undefined) return found;
-    throw new ChasquiError('script_invalid', `The script ${file} has no app called ${wanted}: ${exports}.`);
+    throw new ChasquiError('script_invalid', `The script ${file} has no app ${wanted}: ${exports}.`);
   }
   const found = apps.length === 1 ? apps[0] : apps.find(({ name }) => name === 'default');
   if (found !== undefined) return found;
-  const advice = apps.length === 0 ? '' : `; say which, such as ${file}::${apps[0]?.name}`;
-  throw new ChasquiError('script_invalid', `The script ${file} does not say which app: ${exports}${advice}.`);
+  const advice = apps.length === 0 ? '' : `. Select one, for example ${file}::${apps[0]?.name}`;
+  throw new ChasquiError('script_invalid', `No app of the script ${file} is selected: ${exports}${advice}.`);
 }
 
-/** `chatLarge` becomes `chat-large`; a default export is called as its file. */
+/** Converts `chatLarge` to `chat-large`. A default export gets the name of its file. */
 function nameOf({ name }: ExportedApp, file: string): string {
   const base = name === 'default' ? path.basename(file).replace(/\.[cm]?[jt]s$/, '') : name;
   return base
@@ -61,4 +63,38 @@ function withAbsolutePaths(options: Options, folder: string): Options {
     const file = path.resolve(folder, text.slice('file:'.length).replace(/^\/\/\//, '/'));
     return withField(changed, at, `file:${file}`);
   }, options);
+}
+
+/**
+ * Replaces `chatTemplateFile` by `chatTemplate` in the app and its models. Accepts options that are not validated yet.
+ * `folder`: base of relative paths; `name`: of the app, for messages.
+ *
+ * @throws {ChasquiError} `script_invalid` if a file cannot be read or is not a template
+ */
+function withTemplates(options: Json, folder: string, name: string): Json {
+  if (!isObject(options)) return options;
+  const own = withTemplate(options, folder, (problem) => invalid(name, 'chatTemplateFile', problem));
+  if (!Array.isArray(own.models)) return own;
+  const models = own.models.map((model: Json, index) => {
+    if (!isObject(model)) return model;
+    return withTemplate(model, folder, (problem) => invalid(name, `models[${index}].chatTemplateFile`, problem));
+  });
+  return { ...own, models };
+}
+
+function withTemplate(options: Options, folder: string, refused: (problem: string) => ChasquiError): Options {
+  const { chatTemplateFile: file, ...rest } = options;
+  if (file === undefined) return options;
+  if (typeof file !== 'string' || file === '') throw refused('must be the path of a file');
+  if (rest.chatTemplate !== undefined) throw refused('and `chatTemplate` exclude each other');
+  try {
+    return { ...rest, chatTemplate: templateOf({ chatTemplateFile: path.resolve(folder, file) }) };
+  } catch (error) {
+    if (!(error instanceof ChasquiError)) throw error;
+    throw refused(error.message.replace(/^`chatTemplateFile` |\.$/g, ''));
+  }
+}
+
+function isObject(value: Json | undefined): value is Options {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

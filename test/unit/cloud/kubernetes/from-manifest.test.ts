@@ -4,8 +4,7 @@ import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type ClusterSettings, toKubernetesApp } from '../../../../ts/cloud/kubernetes/from-manifest.js';
-import { toObjects } from '../../../../ts/cloud/kubernetes/objects.js';
-import { toYaml } from '../../../../ts/cloud/kubernetes/to-yaml.js';
+import { toObjects, toYaml } from '../../../../ts/cloud/kubernetes/objects.js';
 import type { Json } from '../../../../ts/cloud/script/canonical-json.js';
 import { toManifest } from '../../../../ts/cloud/script/manifest.js';
 
@@ -82,29 +81,24 @@ test('adapters, projectors, draft models and several models go into the pod, and
 });
 
 for (const [what, options, changes, says] of [
-  [
-    'a file of this machine',
-    { ...script, model: 'file:/m.gguf' },
-    {},
-    /`model` of the script is a file of this machine/,
-  ],
-  ['no memory', { model: 'demo' }, {}, /`machine\.memory` of the script is missing/],
+  ['a file of this machine', { ...script, model: 'file:/m.gguf' }, {}, /`model` of the script is a local file/],
+  ['no memory', { model: 'demo' }, {}, /The script must set `machine\.memory`/],
   [
     'a draft model that is a file',
     { models: [{ model: 'demo' }, { model: 'demo', alias: 'b', draftModel: 'file:/d.gguf' }], machine: script.machine },
     {},
-    /`models\[1\]\.draftModel` of the script is a file of this machine/,
+    /`models\[1\]\.draftModel` of the script is a local file/,
   ],
   ['an adapter that is a file', { ...script, adapters: { a: { file: 'file:/a.gguf' } } }, {}, /`adapters\.a\.file`/],
   [
     'more than an argument can hold',
     { ...script, chatTemplate: 'x'.repeat(123_000) },
     {},
-    /bytes, of which a pod takes/,
+    /bytes, but pods accept only/,
   ],
   ['secrets without a Secret', { ...script, secrets: ['HF_TOKEN'] }, {}, /HF_TOKEN.*`secret`/],
-  ['a Secret without secrets', script, { secret: 'hub' }, /`secret` is hub, but the script names no `secrets`/],
-  ['no key', script, { keys: [] }, /no key/],
+  ['a Secret without secrets', script, { secret: 'hub' }, /`secret` is hub, but the script uses no `secrets`/],
+  ['no key', script, { keys: [] }, /No API key/],
 ] as const) {
   test(`${what} is refused`, () => assert.throws(() => appOf(options, changes), says));
 }

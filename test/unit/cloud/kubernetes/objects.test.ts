@@ -166,7 +166,7 @@ for (const [org, name] of [
   ['a'.repeat(30), 'b'.repeat(30)],
 ] as const) {
   test(`${org}/${name} is refused as a name`, () => {
-    assert.throws(() => toObjects({ ...SMALL, org, name }), /Kubernetes cannot call an app/);
+    assert.throws(() => toObjects({ ...SMALL, org, name }), /is not a valid Kubernetes name/);
   });
 }
 

@@ -89,10 +89,10 @@ test('equal data has one digest, in whatever order it was written', async () => 
 
 test('which app is meant must be clear', async () => {
   const two = write('c.ts', `${IMPORT}export const a = app({ model: 'demo' }); export const b = a;`);
-  assert.match(await failureOf(two), 'it exports a, b; say which, such as');
-  assert.match(await failureOf(`${two}::c`), 'no app called c: it exports a, b');
-  assert.match(await failureOf(write('d.ts', 'export const a = 1;')), 'it exports no app()');
-  assert.match(await failureOf(path.join(folder, 'none.ts')), 'There is no script');
+  assert.match(await failureOf(two), 'it exports a, b. Select one, for example');
+  assert.match(await failureOf(`${two}::c`), 'no app c: it exports a, b');
+  assert.match(await failureOf(write('d.ts', 'export const a = 1;')), 'it exports no `app()`');
+  assert.match(await failureOf(path.join(folder, 'none.ts')), 'does not exist');
 });
 
 test('a script that throws, or that is no TypeScript, is quoted with its line', async () => {
@@ -102,9 +102,9 @@ test('a script that throws, or that is no TypeScript, is quoted with its line', 
 });
 
 test('a script that does not end, or takes too much, is ended', async () => {
-  assert.match(await failureOf(write('loop.ts', 'for (;;) {}'), 1000), 'has not ended within 1 seconds');
+  assert.match(await failureOf(write('loop.ts', 'for (;;) {}'), 1000), 'did not finish within 1 seconds');
   const grows = write('grows.ts', 'const all = []; for (;;) all.push(new Array(1000).fill(all.length));');
-  assert.match(await failureOf(grows, 60_000), 'takes more than 256 MiB');
+  assert.match(await failureOf(grows, 60_000), 'needs more than 256 MiB');
   assert.match(await failureOf(write('exits.ts', 'process.exit(0)')), 'ended without a result');
 });
 

@@ -160,7 +160,7 @@ test('a name that something else has is refused', async () => {
   await cluster.ask('POST', `/api/v1/namespaces/${namespace}/services`, { metadata: { name: 'acme-chat' }, spec });
   const { code, stderr } = await deploy(PUBLIC, []);
   assert.is(code, 2);
-  assert.match(stderr, /has a Service acme-chat that is none of chasqui's/);
+  assert.match(stderr, /has a Service acme-chat that chasqui does not manage/);
 });
 
 test('pods that a quota keeps from being made are the reason that is shown', async () => {

@@ -203,11 +203,7 @@ test('what lacks memory is ended alone, and the reason says so', async () => {
   const { revisions } = await cloud.status('small');
   // The kernel chooses: the whole runner, or the process in it that loads the model.
   const reason = revisions.at(-1)?.reason ?? '';
-  assert.match(
-    reason,
-    /^it ran out of memory: its limit is 48 MiB|memory ran out/,
-    `the reason is: ${reason}`,
-  );
+  assert.match(reason, /^it ran out of memory: its limit is 48 MiB|memory ran out/, `the reason is: ${reason}`);
   await untilServed('chat');
   // conmon writes this file into its working directory.
   assert.not(fs.existsSync('oom'));
@@ -262,7 +258,10 @@ test('what is missing is named before anything is started', async () => {
   };
   const noImage = await start(['--isolation', 'podman', '--runner-image', 'localhost/nothing-of-this-name']);
   assert.is(noImage.code, 2);
-  assert.match(noImage.stderr, /This account has no image localhost\/nothing-of-this-name.*Containerfile.*--runner-image/s);
+  assert.match(
+    noImage.stderr,
+    /This account has no image localhost\/nothing-of-this-name.*Containerfile.*--runner-image/s,
+  );
   const other = await start(['--isolation', 'podman', '--runner-image', 'localhost/chasqui-base']);
   assert.is(other.code, 2);
   assert.match(other.stderr, /--isolation is podman, but podman cannot start a container/);

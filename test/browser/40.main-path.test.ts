@@ -27,6 +27,10 @@ const HOSTILE_README = `# Little
 And <a href="javascript:document.title='owned'">press</a> [more](https://example.com/more)
 
 <form action="https://example.com"><input name="q"></form>
+
+Bold $\\boldsymbol{x}$, coloured $\\textcolor{#ff0000}{y}$, a link $\\href{javascript:alert(1)}{z}$, and invalid: $\\frac{1}$
+
+$$E = mc^2 \\tag{7}$$
 `;
 
 let hub: FakeHub;
@@ -104,6 +108,14 @@ main('the search finds it, and its page advises and does no harm', async () => {
   const more = readme.getByRole('link', { name: 'more' });
   assert.is(await more.getAttribute('rel'), 'noopener noreferrer');
   assert.match(await page.title(), 'Search');
+
+  await readme.locator('math[display="block"] mtext', { hasText: '(7)' }).waitFor();
+  await readme.locator('math', { hasText: '𝒙' }).waitFor();
+  await readme.locator('math', { hasText: '\\href' }).waitFor();
+  assert.is(await readme.locator('math a, math [href]').count(), 0);
+  assert.is(await readme.locator('code', { hasText: '$\\frac{1}$' }).count(), 1);
+  const coloured = readme.locator('math mi').filter({ hasText: 'y' });
+  assert.is(await coloured.evaluate('(element) => getComputedStyle(element).color'), 'rgb(255, 0, 0)');
   assert.equal(foreign, []);
   assert.equal(await accessibilityProblems(page), []);
 });

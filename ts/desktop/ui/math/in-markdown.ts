@@ -1,6 +1,8 @@
 /** Formulas in Markdown: between `$` or `\(` in a line, between `$$` or `\[` as a block of their own. */
 import { Lexer, type MarkedExtension, Tokenizer, type Tokens } from 'marked';
-import { texToMathml } from './tex.js';
+
+/** Marks the `code` elements that hold TeX. */
+export const TEX = 'application/x-tex';
 
 /*
  * Both look no further than where the next formula begins, or else a text of beginnings alone would be read to its end
@@ -38,13 +40,13 @@ export const mathInMarkdown: MarkedExtension = {
         return startInParagraph(text, this.lexer);
       },
       tokenizer: (text) => tokenOf('blockMath', BLOCK.exec(text)),
-      renderer: ({ tex, raw }) => `<div>${render(tex, raw, true)}</div>`,
+      renderer: ({ raw }) => `<div>${placeholder(raw, true)}</div>`,
     },
     {
       name: 'inlineMath',
       level: 'inline',
       tokenizer: (text) => tokenOf('inlineMath', INLINE.exec(text)),
-      renderer: ({ tex, raw }) => render(tex, raw, raw.startsWith('$$')),
+      renderer: ({ raw }) => placeholder(raw, raw.startsWith('$$')),
     },
   ],
   tokenizer: {
@@ -78,13 +80,11 @@ function afterLines(text: string, from: number): number {
 }
 
 function tokenOf(type: string, match: RegExpExecArray | null): Tokens.Generic | undefined {
-  if (match === null) return undefined;
-  const [raw, ...parts] = match;
-  return { type, raw, tex: (parts.find((part) => part !== undefined) ?? '').trim() };
+  return match === null ? undefined : { type, raw: match[0] };
 }
 
-/** What is not understood stays as it was written. */
-function render(tex: string, raw: string, display: boolean): string {
-  const math = texToMathml(tex, display);
-  return math ?? `<code>${raw.trim().replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')}</code>`;
+/** Shows the source until `drawFormulas` replaces it. The sanitiser keeps both attributes. */
+function placeholder(raw: string, display: boolean): string {
+  const source = raw.trim().replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  return `<code encoding="${TEX}"${display ? ' display="block"' : ''}>${source}</code>`;
 }

@@ -1,6 +1,7 @@
 /** Markdown as HTML. While a text grows only its last block is parsed and drawn again. */
 import { Component, createRef } from 'preact';
 import { useRef } from 'preact/hooks';
+import { drawFormulas } from '../math/draw-formulas.js';
 import { type Block, MarkdownBlocks } from '../state/markdown-blocks.js';
 import { attempt } from '../state/notices.js';
 import { announce } from './announcer.js';
@@ -35,7 +36,9 @@ class BlockView extends Component<{ block: Block }> {
   }
 
   override componentDidMount(): void {
-    if (this.#place.current) addCopyButtons(this.#place.current);
+    if (!this.#place.current) return;
+    addCopyButtons(this.#place.current);
+    drawFormulas(this.#place.current);
   }
 
   override componentDidUpdate(): void {

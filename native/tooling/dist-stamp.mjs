@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 const root = path.resolve(fileURLToPath(import.meta.url), '..', '..', '..');
 const stampFile = path.join(root, 'dist', '.stamp');
 /** Bundled into the pages of the desktop app. */
-const uiPackages = ['preact', '@preact/signals', 'marked', 'dompurify', 'uplot', 'highlight.js'];
+const uiPackages = ['preact', '@preact/signals', 'marked', 'dompurify', 'uplot', 'highlight.js', 'temml'];
 
 export function isDistCurrent() {
   return fs.existsSync(stampFile) && fs.readFileSync(stampFile, 'utf8') === sourceStamp();

@@ -22,7 +22,7 @@ const REFUSED: [args: string[], says: RegExp][] = [
   ],
   [['serve', '--model-url', 'ftp://a.example/b.gguf'], /fetched from ftp:.*begin with https.*end in \.gguf/],
   [['serve', '--model', 'a', '--hf', 'b/c'], /'-m, --model <path>' cannot be used with option '--hf <user\/repo/],
-  [['serve', '-hf', 'nothing'], /`nothing` is not the name of a model on the hub: write user\/repo/],
+  [['serve', '-hf', 'nothing'], /`nothing` is not a model name\. Use user\/repo/],
   [['serve', '--modl', 'x'], /unknown option '--modl'/],
   [['serve', 'model.gguf'], /too many arguments/],
   [['serve', '--mode', 'cloud'], /--mode.*runtime, desktop or serverless/],

@@ -90,7 +90,7 @@ test('what cannot be started is said, and ends the command', async () => {
   const script = writeScript(`export const none = app({ model: 'http://127.0.0.1:9/none.gguf' });`);
   const child = startChild('ts/cli.ts', ['run', script]);
   assert.is((await child.exited).code, 4);
-  assert.match(child.output.stderr, 'The model cannot be fetched from http://127.0.0.1:9/none.gguf');
+  assert.match(child.output.stderr, 'Could not download the model from http://127.0.0.1:9/none.gguf');
 });
 
 test.run();

@@ -51,7 +51,7 @@ ollama('what is against a pull is said before a byte comes', async () => {
   for (const [model, status, words] of [
     ['hf.co/ada/closed-GGUF', 403, /access/],
     ['hf.co/ada/none-GGUF', 404, /ada\/none-GGUF/],
-    [`hf.co/ada/demo-GGUF:Q2_K`, 404, /It has: Q4_K_M/],
+    [`hf.co/ada/demo-GGUF:Q2_K`, 404, /Available: Q4_K_M/],
     ['llama3.2', 400, /write user\/repo/],
   ] as const) {
     for (const stream of [true, false]) {

@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { exactFit } from '../../ts/hub/fit.js';
+import { exactFit } from '../../ts/hub/exact-fit.js';
 import { HubClient } from '../../ts/hub/hub-client.js';
 import { runCli, startChild, untilWritten } from '../support/child.js';
 import { demoModelPath } from '../support/demo-model.js';

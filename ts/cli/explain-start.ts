@@ -4,8 +4,8 @@ import { freePort, portOwner } from '../desktop/ports.js';
 import type { LoadOptions } from '../engine/load-options.js';
 import { ChasquiError } from '../errors.js';
 import { type ExactFit, exactFit } from '../hub/exact-fit.js';
+import { formatBytes } from '../hub/format-bytes.js';
 import { readGgufFile } from '../hub/gguf-header.js';
-import { inWords } from '../hub/in-words.js';
 import { explainFailure } from './explain-failure.js';
 import { lookAtFile, lookBeside } from './look-at-file.js';
 
@@ -65,7 +65,7 @@ async function lookAtMemory(path: string, load: LoadOptions): Promise<string | u
     const context = load.contextSize ?? Math.min(USUAL_CONTEXT, await trainedContext(path));
     const fit = await fitOf(path, context, parallel, load);
     if (fit.badge !== 'too-large') return undefined;
-    const needs = `With ${parallel} × ${context} tokens of context it takes ${inWords(fit.needBytes)}, and ${inWords(haveBytes(fit))} are free.`;
+    const needs = `With ${parallel} × ${context} tokens of context it takes ${formatBytes(fit.needBytes)}, and ${formatBytes(haveBytes(fit))} are free.`;
     return `${needs} ${await whatFits(path, fit, parallel, load)}`;
   } catch {
     return undefined;

@@ -1,7 +1,7 @@
 /** Downloads a model of the hub for a command, and shows how far it has come. */
 import { ChasquiError, type ErrorCode } from '../errors.js';
 import type { DownloadJob, StartOptions } from '../hub/downloads.js';
-import { inWords } from '../hub/in-words.js';
+import { formatBytes } from '../hub/format-bytes.js';
 import type { LocalModel } from '../hub/library.js';
 import { parseModelName } from '../hub/model-name.js';
 import type { HubContext } from './hub-context.js';
@@ -114,7 +114,7 @@ export function progressLine(job: DownloadJob): string {
   const { model, state, bytesPerSecond, secondsLeft, downloadedBytes, totalBytes } = job;
   const done = totalBytes === 0 ? 1 : downloadedBytes / totalBytes;
   const filled = Math.floor(done * BAR_LENGTH);
-  const speed = bytesPerSecond === null ? '' : `  ${inWords(bytesPerSecond)}/s`;
+  const speed = bytesPerSecond === null ? '' : `  ${formatBytes(bytesPerSecond)}/s`;
   const left = secondsLeft === null ? '' : `  ${inTime(secondsLeft)}`;
   const told = state === 'downloading' ? speed + left : `  ${state}`;
   const rest = ` ${String(Math.floor(done * 100)).padStart(3)} %  ${amount(job)}${told}`;
@@ -125,5 +125,5 @@ export function progressLine(job: DownloadJob): string {
 }
 
 function amount({ downloadedBytes, totalBytes }: DownloadJob): string {
-  return `${inWords(downloadedBytes)} of ${inWords(totalBytes)}`;
+  return `${formatBytes(downloadedBytes)} of ${formatBytes(totalBytes)}`;
 }

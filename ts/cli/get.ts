@@ -1,9 +1,9 @@
 /** `chasqui get`: downloads a model of the hub, or shows what there is of it. */
 import type { Command } from 'commander';
 import { machineWithoutGpus, quickFit } from '../hub/fit.js';
-import { inWords } from '../hub/in-words.js';
+import { formatBytes } from '../hub/format-bytes.js';
 import { parseModelName } from '../hub/model-name.js';
-import { recommend } from '../hub/recommend.js';
+import { recommend } from '../hub/quantisation-advice.js';
 import { fetchHubModel } from './fetch-hub-model.js';
 import { HUB_HELP, type HubCommandOptions, hubCommand, withHub } from './hub-command.js';
 import type { HubContext } from './hub-context.js';
@@ -30,7 +30,7 @@ export function getCommand(): Command {
 async function get(hub: HubContext, name: string, { json, anyArchitecture }: GetOptions): Promise<string> {
   const job = await fetchHubModel(hub, name, process.stderr, { ...(anyArchitecture && { anyArchitecture }) });
   if (json) return JSON.stringify(job, null, 2);
-  return `${job.model} is here, ${inWords(job.totalBytes)}:\n  ${job.path}\nTo serve it: chasqui serve -hf ${job.model}`;
+  return `${job.model} is here, ${formatBytes(job.totalBytes)}:\n  ${job.path}\nTo serve it: chasqui serve -hf ${job.model}`;
 }
 
 async function list({ client }: HubContext, name: string, { json }: GetOptions): Promise<string> {
@@ -46,7 +46,7 @@ async function list({ client }: HubContext, name: string, { json }: GetOptions):
   if (quantisations.length === 0) return `${model.repo} has no model in GGUF files.`;
   const rows = quantisations.map(({ label, sizeBytes, words, fit, recommended }) => [
     label,
-    inWords(sizeBytes),
+    formatBytes(sizeBytes),
     fit.badge === 'too-large' ? 'no' : 'yes',
     `${recommended === null ? '' : `${recommended.toUpperCase()}: `}${words}`,
   ]);

@@ -1,5 +1,5 @@
 /** `chasqui ls` without a server: the models on this computer. */
-import { inWords } from '../hub/in-words.js';
+import { formatBytes } from '../hub/format-bytes.js';
 import type { LocalModel } from '../hub/library.js';
 import { findUpdate, type Update } from '../hub/updates.js';
 import type { HubContext } from './hub-context.js';
@@ -25,7 +25,7 @@ export async function listLocalModels(hub: HubContext, options: LocalListOptions
   if (models.length === 0) return 'There are no models here; chasqui search finds some, chasqui get downloads them.';
   const rows = models.map((model, at) => [
     model.id,
-    inWords(model.sizeBytes),
+    formatBytes(model.sizeBytes),
     inBillions(model.parameters),
     model.capabilities.join(' ') || '-',
     SOURCES[model.source],
@@ -44,6 +44,6 @@ const SOURCES: Readonly<Record<LocalModel['source'], string>> = {
 
 function updateOf(update: Update | null): string {
   if (update === null) return '-';
-  if (update.state === 'changed') return inWords(update.bytes);
+  if (update.state === 'changed') return formatBytes(update.bytes);
   return update.state === 'gone' ? 'gone' : 'none';
 }

@@ -1,6 +1,6 @@
 /** `chasqui rm`: deletes a model of this computer. */
 import type { Command } from 'commander';
-import { inWords } from '../hub/in-words.js';
+import { formatBytes } from '../hub/format-bytes.js';
 import { type HubCommandOptions, libraryCommand, withHub } from './hub-command.js';
 
 export function rmCommand(): Command {
@@ -10,7 +10,7 @@ export function rmCommand(): Command {
       withHub(options, async ({ library }) => {
         const { freedBytes } = await library.remove(id);
         if (options.json) return JSON.stringify({ model: id, freed_bytes: freedBytes });
-        return `${id} is deleted, which frees ${inWords(freedBytes)}.`;
+        return `${id} is deleted, which frees ${formatBytes(freedBytes)}.`;
       }),
     );
 }

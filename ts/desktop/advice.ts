@@ -2,7 +2,7 @@
 import { type Fit, type Machine, quickFit } from '../hub/fit.js';
 import type { HubListedModel, HubModel, Quantisation } from '../hub/hub-types.js';
 import { chooseQuantisation } from '../hub/model-name.js';
-import { usualBits } from '../hub/quantisation-words.js';
+import { usualBits } from '../hub/quantisation-advice.js';
 
 export function fitOf(
   { sizeBytes }: Pick<Quantisation, 'sizeBytes'>,

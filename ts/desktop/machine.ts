@@ -1,6 +1,7 @@
 /** What this computer has for models. */
 import os from 'node:os';
-import { exactFit, type Machine, machineWithoutGpus } from '../hub/fit.js';
+import { exactFit } from '../hub/exact-fit.js';
+import { type Machine, machineWithoutGpus } from '../hub/fit.js';
 import type { Machine as ShownMachine } from './api-types.js';
 
 export class MachineWatch {

@@ -1,4 +1,4 @@
-/** One file of a model, from the hub into the cache: it gets its name there only when its bytes are those announced. */
+/** Downloads one file of a model into the hub cache. It gets its final name only after its digest was verified. */
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -14,9 +14,9 @@ import { ProcessLock } from './process-lock.js';
 const HASH_BYTES = 2 ** 20;
 
 export interface DownloadSettings extends TransferSettings {
-  /** How many ranges of a file are fetched at a time. */
+  /** Ranges of one file that are fetched in parallel. */
   ranges: number;
-  /** Smaller ones are not worth a connection. */
+  /** Smaller ranges are not worth a connection. */
   minRangeBytes: number;
 }
 
@@ -28,13 +28,13 @@ export interface FileDownload {
   file: HubFile;
   settings: DownloadSettings;
   signal: AbortSignal;
-  /** Bytes that are there now. */
+  /** Called with the number of bytes on the disk. */
   onBytes(bytes: number): void;
   onTrouble(error: ChasquiError | null): void;
   onVerify(): void;
 }
 
-/** Returns the path of the file under its digest. */
+/** Returns the path of the verified blob. */
 export async function downloadFile(download: FileDownload): Promise<string> {
   const { cache, repo, file, signal, onBytes } = download;
   const content = contentOf(download);
@@ -52,7 +52,7 @@ export async function downloadFile(download: FileDownload): Promise<string> {
   }
 }
 
-/** A file that the hub has no digest for is known by where it lies. */
+/** Without a digest from the hub, the content is identified by its location. */
 export function contentOf({ repo, commit, file }: { repo: string; commit: string; file: HubFile }): PartContent {
   const { sizeBytes, sha256, path: name } = file;
   const place = () => createHash('sha256').update(`${repo}\0${commit}\0${name}\0${sizeBytes}`).digest('hex');
@@ -64,8 +64,8 @@ export function partFileOf(cache: HubCache, repo: string, { digest }: PartConten
 }
 
 /**
- * Bytes of an earlier process may be wrong: the computer may have lost power before they were on the disk, or another
- * program has touched them. Then all is fetched anew, once.
+ * Bytes of an earlier process may be wrong, for example after a power failure. If resumed content does not match its
+ * digest, the whole file is fetched again, once.
  */
 async function fetchFile(part: string, content: PartContent, download: FileDownload): Promise<string> {
   const { settings } = download;
@@ -129,7 +129,7 @@ function wrongDigest(part: string, { file }: FileDownload): ChasquiError {
   PartFile.remove(part);
   return new ChasquiError(
     'wrong_digest',
-    `The bytes of ${file.path} that came are not those that the hub announced (SHA-256). They were deleted; try again.`,
+    `The SHA-256 of ${file.path} does not match the one the hub announced. The file was deleted; try again.`,
   );
 }
 
@@ -141,23 +141,20 @@ async function keep(part: string, digest: string, { cache, repo }: FileDownload)
   return blob;
 }
 
-/** So that the name outlives a loss of power. Not all systems can; then it is as safe as any file's name. */
+/** Makes the name survive a power failure. Best effort: some systems cannot sync folders. */
 export async function flushFolder(folder: string): Promise<void> {
   const opened = await fs.promises.open(folder, 'r').catch(() => null);
   await opened?.sync().catch(() => undefined);
   await opened?.close();
 }
 
-/** What the file system says against writing `name`, in the words of the catalogue. */
+/** Maps file system errors of writing `name` to `ChasquiError`. */
 export function ofDisk(error: unknown, name: string): unknown {
   const { code, syscall, message } = error as NodeJS.ErrnoException;
   if (error instanceof ChasquiError || (syscall === undefined && code !== 'ENOSPC')) return error;
-  if (isOutOfFiles(error)) return outOfFiles(`${name} could not be written`, error);
+  if (isOutOfFiles(error)) return outOfFiles(`${name} cannot be written`, error);
   if (code === 'ENOSPC' || code === 'EDQUOT') {
-    return new ChasquiError(
-      'no_space',
-      `${name} could not be written to its end: the disk is full. Free some space and go on.`,
-    );
+    return new ChasquiError('no_space', `${name} cannot be written: the disk is full. Free some space and resume.`);
   }
-  return new ChasquiError('download_failed', `${name} could not be written: ${message}.`, null, { cause: error });
+  return new ChasquiError('download_failed', `${name} cannot be written: ${message}.`, null, { cause: error });
 }

@@ -1,7 +1,6 @@
-/** A download as it is kept, and as it is told of. */
+/** A download: the internal job and its public form. */
 import { contentOf } from './download-file.js';
 import type { DownloadState, StoredDownload } from './download-store.js';
-import type { SpeedMeter } from './speed-meter.js';
 
 export interface DownloadJob {
   id: string;
@@ -10,21 +9,21 @@ export interface DownloadJob {
   state: DownloadState;
   totalBytes: number;
   downloadedBytes: number;
-  /** Of the last seconds; `null` where nothing is coming. */
+  /** Average of the last seconds; `null` unless bytes are arriving. */
   bytesPerSecond: number | null;
   secondsLeft: number | null;
-  /** Why it failed; while it is downloading, what is just being tried again. */
+  /** Why it failed. While downloading: the error that caused the current retry. */
   error: { code: string; message: string } | null;
   /** Milliseconds since 1970. */
   startedAt: number;
   finishedAt: number | null;
-  /** The model's first file, once all are there. */
+  /** Path of the model's first file once the download is complete. */
   path: string | null;
 }
 
 export interface DownloadFile {
   path: string;
-  /** SHA-256 as the hub announces it; without one, what the file is known by. */
+  /** SHA-256 from the hub, or a digest of the file's location if the hub has none. */
   digest: string;
   totalBytes: number;
   downloadedBytes: number;
@@ -32,10 +31,9 @@ export interface DownloadFile {
 
 export interface Job {
   stored: StoredDownload;
-  /** Of each file, how many bytes are there. */
+  /** Downloaded bytes of each file. */
   fileBytes: number[];
   meter: SpeedMeter;
-  /** Of a job that is being downloaded. */
   running: { stop: AbortController; ended: Promise<void> } | null;
   toldAt: number;
 }
@@ -72,4 +70,40 @@ export function toFiles({ stored, fileBytes }: Job): DownloadFile[] {
 
 export function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0);
+}
+
+const WINDOW_MS = 5000;
+const MIN_SPAN_MS = 500;
+const MIN_GAP_MS = 100;
+
+/** Measures the throughput of the last seconds. */
+export class SpeedMeter {
+  #samples: { at: number; bytes: number }[] = [];
+
+  begin(bytes: number): void {
+    this.#samples = [{ at: performance.now(), bytes }];
+  }
+
+  add(bytes: number): void {
+    const at = performance.now();
+    const last = this.#samples.at(-1);
+    // Fewer bytes: a range was restarted.
+    if (last === undefined || bytes < last.bytes) this.begin(bytes);
+    else if (at - last.at < MIN_GAP_MS && this.#samples.length > 1)
+      this.#samples[this.#samples.length - 1] = { at: last.at, bytes };
+    else this.#samples.push({ at, bytes });
+    while (at - (this.#samples[1]?.at ?? at) > WINDOW_MS) this.#samples.shift();
+  }
+
+  end(): void {
+    this.#samples = [];
+  }
+
+  /** Returns `null` until there are enough samples. */
+  bytesPerSecond(): number | null {
+    const [first] = this.#samples;
+    const span = performance.now() - (first?.at ?? Number.POSITIVE_INFINITY);
+    if (first === undefined || span < MIN_SPAN_MS) return null;
+    return Math.round((((this.#samples.at(-1)?.bytes ?? 0) - first.bytes) / span) * 1000);
+  }
 }

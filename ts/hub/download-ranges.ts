@@ -1,4 +1,4 @@
-/** Fills a part file from the hub, in ranges side by side, whatever the hub and the network do meanwhile. */
+/** Fills a part file from the hub in parallel ranges, with retries. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ChasquiError } from '../errors.js';
 import { unreachable } from './hub-errors.js';
@@ -6,16 +6,16 @@ import { discard, type HubReply, type HubRequests, headerOf } from './hub-reques
 import { BLOCK_BYTES, type ByteRange, type PartFile } from './part-file.js';
 
 const GGUF = Buffer.from('GGUF');
-/** What is received is written when a block of the file is complete, or when so much time has gone by. */
+/** Received bytes are written when a block is complete, or after this time. */
 const WRITE_AFTER_MS = 500;
 const MAX_RETRY_DELAY_MS = 30_000;
 
 export interface TransferSettings {
-  /** Without a byte for so long, a connection is given up and another address is asked for. */
+  /** A connection that delivers no byte for this long is dropped, and the file's address is requested again. */
   stallTimeoutMs: number;
-  /** Before the first new try; doubled for each further one, up to half a minute. */
+  /** Delay before the first retry; doubles up to half a minute. */
   retryDelayMs: number;
-  /** Tries one after another that bring no byte, after which the download fails. */
+  /** The download fails after this many consecutive attempts without a byte. */
   maxTries: number;
 }
 
@@ -23,21 +23,20 @@ export interface Transfer {
   requests: HubRequests;
   url: URL;
   sizeBytes: number;
-  /** In words: `the file a.gguf of user/repo`. */
+  /** For messages, such as `the file a.gguf of user/repo`. */
   what: string;
   page: string;
   settings: TransferSettings;
   signal: AbortSignal;
-  /** More bytes are there. */
   onBytes(): void;
-  /** What went wrong, and is tried again. `null`: it works again. */
+  /** Called with the error before a retry, and with `null` when bytes arrive again. */
   onTrouble(error: ChasquiError | null): void;
 }
 
-/** The hub sends the whole file whatever part of it is asked for. */
+/** The hub ignores `Range` headers and sends the whole file. */
 class RangesIgnored extends Error {}
 
-/** Returns when every byte is there. @throws {ChasquiError} what cannot be mended by trying again; or the signal's reason. */
+/** Resolves when every byte is in the file. @throws {ChasquiError} if a retry cannot help; or the signal's reason. */
 export async function fillPart(part: PartFile, transfer: Transfer): Promise<void> {
   try {
     await fillRanges(part, transfer, true);
@@ -48,7 +47,7 @@ export async function fillPart(part: PartFile, transfer: Transfer): Promise<void
   }
 }
 
-/** When one range fails for good, the others are ended. */
+/** The first permanent failure of a range aborts the others. */
 async function fillRanges(part: PartFile, transfer: Transfer, asRanges: boolean): Promise<void> {
   const stop = new AbortController();
   const signal = AbortSignal.any([transfer.signal, stop.signal]);
@@ -73,13 +72,13 @@ async function fillRange(part: PartFile, range: ByteRange, transfer: Transfer, a
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof ChasquiError) || !isTemporary(error)) throw error;
-      // A hub that says when to come back is there; that is no failure to count.
+      // The hub is reachable if it rate-limits; that is not a failed attempt.
       if (error.code !== 'hub_rate_limited') tries = range.at > before ? 1 : tries + 1;
       if (tries >= settings.maxTries) throw error;
       onTrouble(error);
       await sleep(delayOf(error, tries, settings), undefined, { signal });
     }
-    // Without ranges there is no going on in the middle.
+    // Without ranges a transfer cannot be resumed.
     if (!asRange) await part.rewind(range);
   }
 }
@@ -91,11 +90,11 @@ function isTemporary({ code }: ChasquiError): boolean {
 function delayOf(error: ChasquiError, tries: number, { retryDelayMs }: TransferSettings): number {
   if (error.code === 'hub_rate_limited') return (error.retryAfterSeconds ?? 60) * 1000;
   const delay = Math.min(retryDelayMs * 2 ** Math.min(tries - 1, 20), MAX_RETRY_DELAY_MS);
-  // Not all ranges at the same moment.
+  // Jitter, to spread the retries of parallel ranges.
   return delay * (0.75 + Math.random() / 2);
 }
 
-/** One connection's worth of a range. The address is asked for anew each time, because it expires. */
+/** Receives over one connection. The address expires, so it is requested each time. */
 async function receive(part: PartFile, range: ByteRange, transfer: Transfer, asRange: boolean): Promise<void> {
   const { requests, url, what, page, settings, signal } = transfer;
   const reply = await requests.open(url, {
@@ -112,22 +111,22 @@ async function receive(part: PartFile, range: ByteRange, transfer: Transfer, asR
     reply.body.on('error', () => {}).destroy();
     throw error;
   }
-  if (range.at < range.end) throw unreachable(reply.url, what, new Error('it ended too early'));
+  if (range.at < range.end) throw unreachable(reply.url, what, new Error('the connection closed early'));
 }
 
 function checkReply(reply: HubReply, range: ByteRange, { what, sizeBytes }: Transfer, asRange: boolean): void {
   const { statusCode } = reply;
   if (statusCode >= 400) {
-    // The hub itself gave this address, so it has expired, or the other host is out of order.
+    // The hub redirected to this address, so it has expired or that host is failing.
     void discard(reply);
-    throw new ChasquiError('hub_failed', `${reply.url.host} replied ${statusCode} when asked for ${what}.`);
+    throw new ChasquiError('hub_failed', `${reply.url.host} replied ${statusCode} to a request for ${what}.`);
   }
   if (!asRange && statusCode === 200) return;
   if (statusCode === 200) throw new RangesIgnored();
   const [, start, total] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headerOf(reply, 'content-range') ?? '') ?? [];
   const isRange = statusCode === 206 && Number(start) === range.at && ['*', String(sizeBytes)].includes(total ?? '');
   if (!isRange) {
-    throw new ChasquiError('hub_failed', `${reply.url.host} sent other bytes of ${what} than those asked for.`);
+    throw new ChasquiError('hub_failed', `${reply.url.host} sent a different range of ${what} than requested.`);
   }
 }
 
@@ -142,7 +141,7 @@ async function writeAll(reply: HubReply, part: PartFile, range: ByteRange, trans
     }
   } catch (error) {
     if (error instanceof ChasquiError || isOfDisk(error)) throw error;
-    // What came before the connection broke off is good.
+    // Keep what arrived before the connection broke.
     await writer.flush();
     signal.throwIfAborted();
     throw unreachable(reply.url, what, error);
@@ -150,7 +149,7 @@ async function writeAll(reply: HubReply, part: PartFile, range: ByteRange, trans
   await writer.flush();
 }
 
-/** Gathers what comes into larger writes, but leaves nothing unwritten for long while nothing more comes. */
+/** Batches received bytes into larger writes, and flushes them on a timer if no more arrive. */
 class RangeWriter {
   #chunks: Uint8Array[] = [];
   #bytes = 0;
@@ -163,13 +162,13 @@ class RangeWriter {
     private readonly transfer: Transfer,
   ) {}
 
-  /** Whether everything has come; a server that sends more than it was asked for is not read any further. */
+  /** True once the range is complete. Surplus bytes from the server are not read. */
   get isFull(): boolean {
     return this.#missing === 0;
   }
 
   async add(chunk: Uint8Array): Promise<void> {
-    // One write at a time, so that each begins where the one before has ended.
+    // Writes are sequential: each starts where the previous one ended.
     await this.#writing;
     for (let rest = chunk.subarray(0, this.#missing); rest.length > 0; ) {
       const untilBlockEnds = BLOCK_BYTES - ((this.range.at + this.#bytes) % BLOCK_BYTES);
@@ -182,7 +181,7 @@ class RangeWriter {
     if (this.#bytes > 0) this.#timer ??= setTimeout(() => void this.flush().catch(() => undefined), WRITE_AFTER_MS);
   }
 
-  /** @throws what the disk says, also to those who call it later. */
+  /** @throws the error of the disk, on this and every later call. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -206,15 +205,15 @@ class RangeWriter {
   }
 }
 
-/** Sockets have system calls that fail, too; a disk's are these. */
+/** Sockets also report failed system calls; these are the ones of a disk. */
 function isOfDisk(error: unknown): boolean {
   const { syscall, code } = error as NodeJS.ErrnoException;
   return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EIO' || syscall === 'pwritev' || syscall === 'write';
 }
 
-/** A page that says something else in place of the model is noticed before gigabytes of it have come. */
+/** Detects an error page in place of the model before gigabytes of it arrive. */
 function checkMagic(chunks: readonly Uint8Array[], what: string): void {
   const head = Buffer.concat(chunks.map((chunk) => chunk.subarray(0, 4))).subarray(0, 4);
   if (head.length < GGUF.length || head.equals(GGUF)) return;
-  throw new ChasquiError('model_file_invalid', `What the hub sends for ${what} is no GGUF file.`, 'model');
+  throw new ChasquiError('model_file_invalid', `The hub's reply for ${what} is not a GGUF file.`, 'model');
 }

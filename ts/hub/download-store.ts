@@ -1,4 +1,4 @@
-/** The list of downloads on the disk, so that it outlives the process. One process has it open at a time. */
+/** The persistent list of downloads. One process at a time has it open. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { ChasquiError } from '../errors.js';
@@ -39,13 +39,13 @@ export class DownloadStore {
     if (lock === null) {
       throw new ChasquiError(
         'download_in_use',
-        `Another chasqui has the list of downloads in ${folder} open: use that one, or end it first.`,
+        `Another chasqui process has the list of downloads in ${folder} open. Use that process, or stop it first.`,
       );
     }
     return new DownloadStore(path.join(folder, 'downloads.json'), lock);
   }
 
-  /** What cannot be read is left out: part files are found again when the same model is asked for. */
+  /** Skips invalid entries. Their part files are found again when the model is downloaded again. */
   read(): StoredDownload[] {
     try {
       if (fs.statSync(this.#file).size > MAX_FILE_BYTES) return [];
@@ -58,7 +58,7 @@ export class DownloadStore {
     }
   }
 
-  /** The newest are kept where there are too many. */
+  /** Drops the oldest entries above the limit. */
   write(downloads: readonly StoredDownload[]): void {
     const unfinished = `${this.#file}.new`;
     const file = fs.openSync(unfinished, 'w', 0o600);

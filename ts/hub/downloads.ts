@@ -1,12 +1,11 @@
 /**
- * Downloads of models, one after another or a few at a time. Each is one job for all files of a model, and ends well
- * whatever happens on its way: it goes on where it was after a stall, a lost connection, a crash or a restart, and a file
- * gets its name only when its bytes are those that the hub announced.
+ * Downloads of models, a few at a time. Each is one job for all files of a model. It resumes after a stall, a lost
+ * connection, a crash or a restart. A file gets its final name only after its digest was verified.
  */
 import { ChasquiError } from '../errors.js';
 import { newId } from '../new-id.js';
 import { contentOf, type DownloadSettings, downloadFile, ofDisk, partFileOf } from './download-file.js';
-import { type DownloadFile, type DownloadJob, type Job, sum, toFiles, toJob } from './download-job.js';
+import { type DownloadFile, type DownloadJob, type Job, SpeedMeter, sum, toFiles, toJob } from './download-job.js';
 import { DownloadStore, type StoredDownload } from './download-store.js';
 import { removeOrphans } from './find-in-cache.js';
 import { HubCache } from './hub-cache.js';
@@ -15,7 +14,6 @@ import type { HubFile } from './hub-types.js';
 import { PartFile } from './part-file.js';
 import { checkSpace, type DownloadPlan, type FreeBytes, freeDiskBytes, planDownload } from './plan-download.js';
 import { ProcessLock } from './process-lock.js';
-import { SpeedMeter } from './speed-meter.js';
 
 export type { DownloadFile, DownloadJob } from './download-job.js';
 export type { DownloadState } from './download-store.js';
@@ -23,16 +21,16 @@ export type { DownloadState } from './download-store.js';
 export interface DownloadsOptions extends Partial<DownloadSettings> {
   client: HubClient;
   cacheFolder: string;
-  /** Where the list of downloads is kept; left out: nowhere, and it ends with the process. */
+  /** Folder of the persistent list. Without it the list ends with the process. */
   folder?: string | undefined;
-  /** Downloads at a time. */
+  /** Parallel downloads. */
   maxActive?: number;
   freeBytes?: FreeBytes;
 }
 
 export interface StartOptions {
   signal?: AbortSignal;
-  /** Even if this llama.cpp does not know the kind of model. */
+  /** Download even if this llama.cpp does not support the architecture. */
   anyArchitecture?: boolean;
 }
 
@@ -43,13 +41,13 @@ const DEFAULTS: DownloadSettings = {
   minRangeBytes: 8 * 2 ** 20,
   stallTimeoutMs: 30_000,
   retryDelayMs: 1000,
-  // With half a minute between them: as long as a computer may be without its network.
+  // With half a minute between attempts: enough for a long network outage.
   maxTries: 60,
 };
 const MAX_ACTIVE = 2;
-/** How often listeners hear of bytes. */
+/** Interval of progress events. */
 const PROGRESS_MS = 250;
-/** Why a download is stopped without having failed; `queued`: to go on at once in another way. */
+/** Why a running download is stopped. `queued`: restart it at once, for example with another client. */
 type Interruption = 'paused' | 'cancelled' | 'closed' | 'queued';
 
 export class Downloads {
@@ -74,8 +72,8 @@ export class Downloads {
   }
 
   /**
-   * Goes on with what an earlier process had not finished.
-   * @throws {ChasquiError} `download_in_use`: another process has the list open.
+   * Resumes what an earlier process had not finished.
+   * @throws {ChasquiError} `download_in_use` if another process has the list open.
    */
   static async open(options: DownloadsOptions): Promise<Downloads> {
     const store = options.folder === undefined ? null : DownloadStore.open(options.folder);
@@ -89,14 +87,14 @@ export class Downloads {
   }
 
   /**
-   * Resolves when the download is in the list; it is completed at once where all files are there. A download of the same
-   * model that is not over goes on.
-   * @throws {ChasquiError} what is against it, before a byte is downloaded.
+   * Resolves when the download is in the list. It is complete at once if all files are cached. An unfinished download
+   * of the same model is resumed.
+   * @throws {ChasquiError} if a check fails before the first byte.
    */
   async start(name: string, { signal, anyArchitecture }: StartOptions = {}): Promise<DownloadJob> {
     const plan = await planDownload(this.#client, name, { signal, anyArchitecture });
     await checkSpace(this.#cache, this.#missingBytes(plan), this.#freeBytes, plan.model);
-    // Nothing is waited for from here on, or the same model could come into the list twice.
+    // No await from here on: a concurrent call could add the same model twice.
     const same = this.#jobs.filter(({ stored }) => stored.model === plan.model && stored.commit === plan.commit);
     const underWay = same.find(({ stored }) => ['queued', 'downloading', 'verifying'].includes(stored.state));
     if (underWay !== undefined) return toJob(underWay);
@@ -117,7 +115,7 @@ export class Downloads {
     return toJob(job);
   }
 
-  /** Resolves when nothing of it is coming any more. */
+  /** Resolves when its transfer has stopped. */
   async pause(id: string): Promise<DownloadJob> {
     const job = this.#get(id);
     await this.#interrupt(job, 'paused');
@@ -134,7 +132,7 @@ export class Downloads {
     return toJob(job);
   }
 
-  /** Deletes what has come of it; a model that is complete stays. */
+  /** Deletes the part files. A complete model is kept. */
   async cancel(id: string): Promise<DownloadJob> {
     const job = this.#get(id);
     await this.#interrupt(job, 'cancelled');
@@ -146,7 +144,7 @@ export class Downloads {
     return this.#jobs.map(toJob);
   }
 
-  /** How far each file of a download is, in the order in which they come. */
+  /** Progress of each file of a download, in download order. */
   filesOf(id: string): DownloadFile[] {
     return toFiles(this.#get(id));
   }
@@ -156,7 +154,7 @@ export class Downloads {
     return job && toJob(job);
   }
 
-  /** Resolves when the download is over, or is paused. */
+  /** Resolves when the download is finished or paused. */
   async ended(id: string): Promise<DownloadJob> {
     const isOver = ({ state }: DownloadJob) => ['completed', 'failed', 'cancelled', 'paused'].includes(state);
     const job = toJob(this.#get(id));
@@ -170,20 +168,20 @@ export class Downloads {
     });
   }
 
-  /** The listener hears of every change, and of bytes now and then. Returns what ends that. */
+  /** Reports every change of state, and progress at intervals. Returns a function that unsubscribes. */
   on(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** What is coming goes on through this client. Resolves when nothing comes through the one before any more. */
+  /** Moves running downloads to a new client. Resolves when none uses the old one. */
   async moveTo(client: HubClient): Promise<void> {
     this.#client = client;
     const running = this.#jobs.filter((job) => job.running !== null);
     await Promise.all(running.map((job) => this.#interrupt(job, 'queued')));
   }
 
-  /** Stops what is coming; the next process that opens the list goes on with it. */
+  /** Stops all transfers. The next process that opens the list resumes them. */
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all(this.#jobs.map((job) => this.#interrupt(job, 'closed')));
@@ -192,8 +190,7 @@ export class Downloads {
 
   #get(id: string): Job {
     const job = this.#jobs.find(({ stored }) => stored.id === id);
-    if (job === undefined)
-      throw new ChasquiError('download_not_found', `There is no download ${id.slice(0, 60)}.`, 'id');
+    if (job === undefined) throw new ChasquiError('download_not_found', `Download ${id.slice(0, 60)} not found.`, 'id');
     return job;
   }
 
@@ -215,7 +212,6 @@ export class Downloads {
     }
   }
 
-  /** Never rejects. */
   async #run(job: Job, signal: AbortSignal): Promise<void> {
     try {
       this.#become(job, 'downloading');
@@ -255,11 +251,11 @@ export class Downloads {
       onVerify: () => this.#become(job, 'verifying'),
     });
     fileBytes[index] = file.sizeBytes;
-    // With a digest the file is found again by that, and is linked when the others are there, too.
+    // A file with a digest is found by it later, so link it only when all files are complete.
     if (file.sha256 === null) this.#cache.link(stored.repo, stored.commit, file.path, blob);
   }
 
-  /** Every file gets its name in the snapshot, and others see the snapshot from now on. */
+  /** Links every file into the snapshot and makes the snapshot the current one. */
   #finish(job: Job): void {
     const { repo, commit, files } = job.stored;
     const missing = files.find((file) => !this.#isThere(job.stored, file));
@@ -271,7 +267,7 @@ export class Downloads {
         : this.#cache.link(repo, commit, file.path, blob);
     });
     this.#cache.writeRef(repo, commit);
-    // A process that was killed between the two has left its notes on a file that has its name.
+    // A process killed between rename and cleanup leaves the state file of a complete part.
     for (const file of files) PartFile.remove(partFileOf(this.#cache, repo, contentOf({ repo, commit, file })));
     Object.assign(job.stored, { state: 'completed', error: null, finishedAt: Date.now(), path: paths[0] });
     job.fileBytes = files.map(({ sizeBytes }) => sizeBytes);
@@ -295,7 +291,7 @@ export class Downloads {
       const { stop, ended } = job.running;
       stop.abort(why);
       await ended;
-      // Where it was already on its way to another client, it is coming again.
+      // Already queued for another client: stop the restarted transfer too.
       if (stop.signal.reason === 'queued' && why !== 'queued') await this.#interrupt(job, why);
     } else if (why !== 'closed' && ['queued', 'paused', 'failed'].includes(job.stored.state)) {
       if (why === 'paused' && job.stored.state !== 'queued') return;
@@ -317,7 +313,7 @@ export class Downloads {
     this.#tell(job);
   }
 
-  /** A download that the list has no room for is not begun. */
+  /** Refuses a new download if the list cannot be written. */
   #keepFirst(job: Job): void {
     try {
       this.#write();
@@ -329,9 +325,8 @@ export class Downloads {
   }
 
   /**
-   * For what must be known to the next process, too. Where the list cannot be written now (the disk is full, or no more
-   * files may be open), no download ends because of that: the list is written with the next change, and a process that
-   * reads the older one looks at what is on the disk.
+   * Persists a change. If the list cannot be written now (disk full, too many open files), the download continues: the
+   * next change writes the list, and a process that reads the stale list checks the disk.
    */
   #changed(job: Job): void {
     try {
@@ -359,14 +354,14 @@ export class Downloads {
     return PartFile.bytesIn(partFileOf(this.#cache, plan.repo, content), content);
   }
 
-  /** What has yet to come, of this download and of those that are under way. */
+  /** Bytes still to download, for this download and all running ones. */
   #missingBytes(plan: DownloadPlan): number {
     const others = this.#jobs.filter(({ stored, running }) => running !== null && stored.model !== plan.model);
     const plans = [plan, ...others.map(({ stored }) => stored)];
     return sum(plans.flatMap((each) => each.files.map((file) => file.sizeBytes - this.#bytesOf(each, file))));
   }
 
-  /** Files that have a name stay, and so do those that another download is to have, be it one of another process. */
+  /** Keeps complete files, and parts that another download needs, including one of another process. */
   #removeParts(job: Job): void {
     const { stored } = job;
     const { repo } = stored;
@@ -380,7 +375,7 @@ export class Downloads {
     for (const [index, content] of contents.entries()) {
       if (locks[index] !== null) PartFile.remove(partFileOf(this.#cache, repo, content));
     }
-    // Where another process is at one file of the model, it counts on the others, too.
+    // Another process downloading one file of the model needs the others, too.
     if (!locks.includes(null)) removeOrphans(this.#cache, repo, new Set(contents.map(({ digest }) => digest)));
     for (const lock of locks) lock?.release();
     job.fileBytes = stored.files.map((file) => this.#bytesOf(stored, file));
@@ -390,6 +385,6 @@ export class Downloads {
 function deletedMeanwhile({ path: name }: HubFile): ChasquiError {
   return new ChasquiError(
     'download_failed',
-    `${name} was deleted while other files came. Try again: only it is fetched.`,
+    `${name} was deleted during the download. Try again: only this file is fetched.`,
   );
 }

@@ -1,4 +1,4 @@
-/** What a model takes, as llama.cpp itself works it out, before it is loaded or even downloaded. */
+/** Memory needs of a model, as computed by llama.cpp, before the model is loaded or downloaded. */
 import type { LoadOptions } from '../engine/load-options.js';
 import { toOpenRequest } from '../engine/open-request.js';
 import { ChasquiError } from '../errors.js';
@@ -7,53 +7,52 @@ import { decideModules } from '../native/backends.js';
 import { loadAddon } from '../native/load-addon.js';
 import type { NativeOffload } from '../native/open-request.js';
 import { runFit } from '../native/run-fit.js';
-import { type Fit, fitOf, machineWithoutGpus, PROCESS_BYTES } from './fit-badges.js';
+import { type Fit, fitOf, machineWithoutGpus, PROCESS_BYTES } from './fit.js';
 import { readGgufFile } from './gguf-header.js';
-import { hollowCopy } from './hollow-copy.js';
 import type { HubClient } from './hub-client.js';
 import type { Quantisation } from './hub-types.js';
+import { makeSparseCopy } from './sparse-copy.js';
 
 export interface ExactFit extends Fit {
-  /** Tokens of one conversation that `kv` is for. */
+  /** Context length in tokens; `kv` is computed for it. */
   context: number;
-  /** In bytes, and together what is needed. Weights have the projector's with them. */
+  /** Bytes; the three add up to `needBytes`. `weights` includes the projector. */
   weights: number;
   kv: number;
   compute: number;
-  /** The longest context that fits; 0: not even the shortest does. */
+  /** The longest context that fits; 0 if not even the shortest does. */
   contextThatFits: number;
-  /** Of each GPU, and of main memory, whose name is empty. */
+  /** One entry per GPU, and one with an empty name for main memory. */
   devices: { name: string; needBytes: number; haveBytes: number }[];
 }
 
-/** A model on this computer, or one at the hub. */
 export type ExactSource =
   | { path: string; projector?: string | null }
   | { client: HubClient; repo: string; commit: string; quantisation: Quantisation };
 
 export interface ExactFitOptions {
-  /** As the model would be loaded; one conversation at a time unless they say otherwise. */
+  /** Load options; one parallel sequence by default. */
   load?: LoadOptions;
   signal?: AbortSignal;
 }
 
 const MIN_CONTEXT = 256;
-/** For a model whose file does not say what it was trained for. */
+/** For files without a trained context length. */
 const DEFAULT_TRAINED = 4096;
-/** llama.cpp counts cells in groups of so many. */
+/** llama.cpp rounds the context to a multiple of this. */
 const CONTEXT_STEP = 256;
 
 /**
- * @throws {ChasquiError} `fit_unknown` where llama.cpp cannot work it out; one of the hub's; `model_file_invalid`; or the
+ * @throws {ChasquiError} `fit_unknown` if llama.cpp cannot compute it, hub errors, `model_file_invalid`, or the
  * signal's reason.
  */
 export async function exactFit(source: ExactSource, context: number, options: ExactFitOptions = {}): Promise<ExactFit> {
   if ('path' in source) return fitFile(source.path, source.projector, context, options);
-  const hollow = await hollowCopy(source.client, source, options.signal);
+  const copy = await makeSparseCopy(source.client, source, options.signal);
   try {
-    return await fitFile(hollow.path, hollow.projector, context, options);
+    return await fitFile(copy.path, copy.projector, context, options);
   } finally {
-    hollow.remove();
+    copy.remove();
   }
 }
 
@@ -80,7 +79,7 @@ async function fitFile(
   if (memory === undefined) {
     throw new ChasquiError(
       'fit_unknown',
-      `llama.cpp cannot work out what the model takes: ${reason ?? 'it says nothing'}.`,
+      `llama.cpp could not compute the memory needs of the model: ${reason ?? 'no reason given'}.`,
     );
   }
   const [own = [], others = []] = memory;
@@ -96,7 +95,7 @@ interface Measured {
 interface Contexts {
   context: number;
   trained: number;
-  /** Another context, and what the model takes with that. */
+  /** A second measured context, for interpolation. */
   other: number;
   others: NativeDeviceMemory[];
 }
@@ -134,7 +133,7 @@ function describe(
   };
 }
 
-/** What is needed grows with the context along a line through the two that were measured. */
+/** Interpolates linearly between the two measured contexts. */
 function longestContext(needBytes: number, haveBytes: number, { context, trained, other, others }: Contexts): number {
   const otherBytes = sum(others, totalOf) + PROCESS_BYTES;
   const bytesPerToken = Math.max(1, (needBytes - otherBytes) / (context - other));

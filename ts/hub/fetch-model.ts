@@ -1,4 +1,4 @@
-/** A model's GGUF file, fetched from its URL once and kept. */
+/** Downloads a GGUF file from a URL, once. */
 import { createHash, randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -13,29 +13,29 @@ import { flushFolder } from './download-file.js';
 import { BLOCK_BYTES } from './part-file.js';
 
 const GGUF = Buffer.from('GGUF');
-/** Room is asked for once in so many bytes. */
+/** Interval in bytes between calls of `checkRoom`. */
 const ROOM_STEP = 64 * 2 ** 20;
-/** As many as `fetch` follows. */
+/** The limit of `fetch`. */
 const MAX_REDIRECTS = 20;
-const PUBLIC_ONLY = 'addresses of private networks are refused unless `allowPrivateModelHosts` allows them';
+const PUBLIC_ONLY = 'private network addresses require `allowPrivateModelHosts`';
 
 export interface FetchModelOptions {
   /**
-   * Called with 0 to 1 and the length of the file in bytes; where the server does not say how long it is, with 0 and what
-   * has come.
+   * Called with a fraction and the file's length in bytes. Without a `content-length` the fraction is 0 and the length
+   * is the number of bytes received so far.
    */
   onProgress?: (fraction: number, totalBytes: number) => void;
-  /** Called with how many bytes are known to come, at the beginning and now and then; throws where they have no room. */
+  /** Called at intervals with the number of bytes still expected; throws if they do not fit on the disk. */
   checkRoom?: (bytes: number) => void;
-  /** Where it may come from, as with images; default: from anywhere. */
+  /** Allowed addresses, as for images; default: any. */
   hosts?: ImageHosts;
-  /** Aborts the download; no part of the file is left behind. */
+  /** Aborts the download and removes the partial file. */
   signal?: AbortSignal;
 }
 
 /**
- * Returns the path of the file. It lies in a folder of its own under `folder`, because models often have equal names.
- * @throws {ChasquiError} `model_fetch_failed`; or the signal's reason.
+ * Returns the path of the file, in a subfolder of `folder` named after the URL, because many models share a file name.
+ * @throws {ChasquiError} `model_fetch_failed`, or the signal's reason.
  */
 export async function fetchModel(url: string, folder: string, options: FetchModelOptions = {}): Promise<string> {
   const file = fetchedFileOf(url, folder, options.hosts);
@@ -56,8 +56,9 @@ export async function fetchModel(url: string, folder: string, options: FetchMode
 }
 
 /**
- * Where the file lies once it has been fetched from these hosts: who may reach less is not given what lies there for who may
- * reach more. @throws {ChasquiError} `model_fetch_failed` for what names no model
+ * Path of a fetched file. The host policy is part of the key, so a caller limited to public hosts cannot read a file
+ * fetched from a private one.
+ * @throws {ChasquiError} `model_fetch_failed` if the URL does not name a model.
  */
 export function fetchedFileOf(url: string, folder: string, hosts: ImageHosts = 'any'): string {
   const key = hosts === 'any' ? url : `${hosts} ${url}`;
@@ -68,9 +69,9 @@ function fileName(url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   const name = parsed && path.posix.basename(parsed.pathname).replaceAll(/[^\w.-]/g, '_');
   if (!parsed || !name?.endsWith('.gguf') || !['http:', 'https:'].includes(parsed.protocol)) {
-    throw failed(url, 'it must begin with https:// or http:// and end in .gguf');
+    throw failed(url, 'the URL must start with https:// or http:// and end in .gguf');
   }
-  if (/-\d{5}-of-\d{5}\.gguf$/.test(name)) throw failed(url, 'a model in several files has to be fetched by hand');
+  if (/-\d{5}-of-\d{5}\.gguf$/.test(name)) throw failed(url, 'split models must be downloaded by hand');
   return name;
 }
 
@@ -82,7 +83,7 @@ async function save(url: string, part: string, options: FetchModelOptions): Prom
   const checked = async function* (chunks: AsyncIterable<Uint8Array>) {
     for await (const chunk of chunks) {
       if (size === 0 && !GGUF.subarray(0, chunk.length).equals(chunk.subarray(0, GGUF.length))) {
-        throw failed(url, 'what is there is no GGUF file');
+        throw failed(url, 'the reply is not a GGUF file');
       }
       size += chunk.length;
       if (size - roomAskedAt >= ROOM_STEP) {
@@ -93,22 +94,22 @@ async function save(url: string, part: string, options: FetchModelOptions): Prom
       yield chunk;
     }
   };
-  // A stream that opened the file by itself might create it only after a failure, when nobody removes it any more.
+  // Open the file here: a stream that opens it could create it after a failure, when nothing removes it.
   const file = await fs.promises.open(part, 'wx');
   try {
     const reply = await open(url, options);
     expected = reply.expected;
-    // Whoever finds a file by its name trusts it, also after a loss of power: its bytes have to be on the disk before.
+    // A file with this name is trusted later, so flush before the rename.
     const written = file.createWriteStream({ flush: true });
     await pipeline(reply.body, checked, inBlocks, written, { ...(signal && { signal }) });
   } finally {
     await file.close();
   }
-  if (size < Math.max(expected, GGUF.length)) throw failed(url, `it ended after ${size} bytes`);
+  if (size < Math.max(expected, GGUF.length)) throw failed(url, `the reply ended after ${size} bytes`);
 }
 
 interface Reply {
-  /** How many bytes the server announces; 0 where it does not. */
+  /** Announced length in bytes; 0 if unknown. */
   expected: number;
   body: Readable;
 }
@@ -133,7 +134,7 @@ async function open(
   throw failed(url, `the server answered ${reply.statusCode}`);
 }
 
-/** The same bytes, in pieces that are each a block of the file. */
+/** Regroups the bytes into file blocks. */
 async function* inBlocks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let gathered: Uint8Array[] = [];
   let bytes = 0;
@@ -157,10 +158,10 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error && cause.message ? cause.message : message;
 }
 
-/** The query of a URL may be a secret, so the message leaves it out. */
+/** Omits the query of the URL, which may be a secret. */
 function failed(url: string, reason: string, cause?: unknown): ChasquiError {
   const address = url.replace(/\?.*/s, '?…');
-  return new ChasquiError('model_fetch_failed', `The model cannot be fetched from ${address}: ${reason}.`, null, {
+  return new ChasquiError('model_fetch_failed', `Could not download the model from ${address}: ${reason}.`, null, {
     cause,
   });
 }

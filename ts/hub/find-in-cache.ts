@@ -1,7 +1,7 @@
-/** The models in the folder that is shared with llama.cpp and Hugging Face's programs. */
+/** Finds and removes models in the Hugging Face cache folder. */
 import fs from 'node:fs';
 import path from 'node:path';
-import { entriesOf, type FoundModel, ggufFilesUnder } from './found-model.js';
+import { entriesOf, type FoundModel, ggufFilesUnder } from './find-in-folders.js';
 import { HubCache } from './hub-cache.js';
 import { isRepoName, modelNameOf } from './model-name.js';
 import { groupQuantisations } from './quantisations.js';
@@ -9,7 +9,7 @@ import { isCommit } from './read-hub-replies.js';
 
 const MAX_DEPTH = 10;
 
-/** Of a model that is there in several states, the present one is listed, or else the newest. */
+/** If several snapshots have the same model, lists the current one, or else the newest. */
 export function findInCache(folder: string): FoundModel[] {
   return entriesOf(folder).flatMap((entry) => {
     const repo = /^models--(.+?)--(.+)$/.exec(entry.name)?.slice(1).join('/');
@@ -41,7 +41,7 @@ function findInRepo(cache: HubCache, repo: string): FoundModel[] {
   return [...found.values()];
 }
 
-/** The present one first, then the newest. */
+/** Current snapshot first, then newest first. */
 function snapshotsOf(cache: HubCache, repo: string): string[] {
   const folder = path.join(cache.repoFolder(repo), 'snapshots');
   const commits = entriesOf(folder)
@@ -62,8 +62,8 @@ function readRef(cache: HubCache, repo: string): string {
 }
 
 /**
- * Takes a model's files out of every state of the repository, and their bytes where no other name leads to them.
- * Returns how many bytes that frees.
+ * Removes a model's files from every snapshot of the repository, and the blobs that no snapshot links to any more.
+ * Returns the number of bytes freed.
  */
 export function removeFromCache(folder: string, { repo, commit, files, projector }: FoundModel): number {
   const cache = new HubCache(folder);
@@ -91,7 +91,7 @@ export function removeFromCache(folder: string, { repo, commit, files, projector
   return freed;
 }
 
-/** The digests of the files of bytes, by what a link to one and a second name of it have in common. */
+/** Maps the identity of a blob (device and inode) to its digest. */
 function blobsOf(cache: HubCache, repo: string): Map<string, string> {
   const names = entriesOf(path.join(cache.repoFolder(repo), 'blobs')).map(({ name }) => name);
   return new Map(
@@ -104,7 +104,7 @@ function identityOf(file: string): string | null {
   return stat === undefined ? null : `${stat.dev}:${stat.ino}`;
 }
 
-/** A file in the place of a link is the bytes themselves. */
+/** Without links, the snapshot entry is the blob itself. */
 function removeLink(file: string): number {
   const stat = fs.lstatSync(file, { throwIfNoEntry: false });
   if (stat === undefined) return 0;
@@ -113,8 +113,8 @@ function removeLink(file: string): number {
 }
 
 /**
- * Of these digests, the bytes that no name leads to. Others without a name stay: a download names its files when it has
- * all of them.
+ * Filters digests to blobs without a link. Other unlinked blobs are kept: a running download links its files when all
+ * are complete.
  */
 export function removeOrphans(cache: HubCache, repo: string, digests: ReadonlySet<string>): number {
   const used = usedBlobs(path.join(cache.repoFolder(repo), 'snapshots'));
@@ -123,7 +123,7 @@ export function removeOrphans(cache: HubCache, repo: string, digests: ReadonlySe
     if (used.has(digest)) continue;
     const file = cache.blob(repo, digest);
     const stat = fs.lstatSync(file, { throwIfNoEntry: false });
-    // A second name of the same file, where there are no symbolic links.
+    // A hard link, on systems without symbolic links.
     if (stat === undefined || stat.nlink > 1) continue;
     fs.rmSync(file);
     freed += stat.size;
@@ -151,7 +151,7 @@ function removeEmptyFolders(folder: string): void {
   if (fs.existsSync(folder) && entriesOf(folder).length === 0) fs.rmdirSync(folder);
 }
 
-/** Of a repository of which nothing is left, nor is on its way. */
+/** Removes the folder of a repository without files or running downloads. */
 function removeEmptyRepo(cache: HubCache, repo: string): void {
   const folder = cache.repoFolder(repo);
   const isEmpty = ['blobs', 'snapshots'].every((name) => entriesOf(path.join(folder, name)).length === 0);

@@ -1,35 +1,89 @@
-/** Whether a model fits into this computer's memory: quickly for a list, exactly for one that is looked at. */
-import { type Fit, type Machine, PROCESS_BYTES, toFit } from './fit-badges.js';
+/** Estimates whether a model fits into this computer's memory. */
+import os from 'node:os';
+import { formatBytes } from './format-bytes.js';
 
-export { type ExactFit, type ExactFitOptions, type ExactSource, exactFit } from './exact-fit.js';
-export { type Badge, type Fit, type Machine, machineWithoutGpus } from './fit-badges.js';
-export { removeLeftFolders } from './hollow-folders.js';
+export type Badge = 'gpu' | 'partly-gpu' | 'cpu' | 'too-large';
+
+export interface Fit {
+  badge: Badge;
+  needBytes: number;
+  /** Free memory on the devices that the model would use. */
+  haveBytes: number;
+  /** For people, such as `Runs fully on the GPU`. */
+  words: string;
+}
+
+export interface Machine {
+  freeBytes: number;
+  totalBytes: number;
+  gpus: readonly { name: string; freeBytes: number; totalBytes: number }[];
+}
+
+/** Main memory only: the memory of GPUs is known to their drivers. */
+export function machineWithoutGpus(): Machine {
+  // Both respect the limits of a container.
+  const { availableMemory, constrainedMemory } = process as {
+    availableMemory?(): number;
+    constrainedMemory?(): number;
+  };
+  const total = os.totalmem();
+  const limit = constrainedMemory?.() || total;
+  return { freeBytes: availableMemory?.() ?? os.freemem(), totalBytes: Math.min(limit, total), gpus: [] };
+}
+
+/** Node and the code of llama.cpp. */
+export const PROCESS_BYTES = 100 * 2 ** 20;
+/** Offloading less than this does not pay off. */
+const MIN_GPU_SHARE = 0.1;
+
+/** Judges by free memory; the description says if ending other programs would help. */
+function toFit(needBytes: number, { freeBytes, totalBytes, gpus }: Machine): Fit {
+  const onGpus = gpus.reduce((sum, gpu) => sum + gpu.freeBytes, 0);
+  if (gpus.length > 0 && needBytes <= onGpus) return fitOf('gpu', needBytes, onGpus);
+  if (onGpus >= needBytes * MIN_GPU_SHARE && needBytes <= onGpus + freeBytes) {
+    return fitOf('partly-gpu', needBytes, onGpus + freeBytes);
+  }
+  if (needBytes <= freeBytes) return fitOf('cpu', needBytes, freeBytes);
+  const all = totalBytes + gpus.reduce((sum, gpu) => sum + gpu.totalBytes, 0);
+  return fitOf('too-large', needBytes, onGpus + freeBytes, needBytes <= all * 0.9);
+}
+
+const DESCRIPTIONS: Readonly<Record<Exclude<Badge, 'too-large'>, string>> = {
+  gpu: 'Runs fully on the GPU',
+  'partly-gpu': 'Runs partly on the GPU',
+  cpu: 'Runs on the CPU',
+};
+
+/** `couldFit`: it would fit if other programs ended. */
+export function fitOf(badge: Badge, needBytes: number, haveBytes: number, couldFit = false): Fit {
+  if (badge !== 'too-large') return { badge, needBytes, haveBytes, words: DESCRIPTIONS[badge] };
+  const numbers = `needs ${formatBytes(needBytes)}, you have ${formatBytes(haveBytes)}`;
+  const words = couldFit ? `Too large now (${numbers} free); end other programs` : `Too large (${numbers})`;
+  return { badge, needBytes, haveBytes, words };
+}
 
 export interface QuickModel {
   /** All parts and the projector. */
   sizeBytes: number;
   parameters?: number | null | undefined;
   contextLength?: number | null | undefined;
-  /** Tokens to have room for; left out: those that a server takes unless told otherwise. */
+  /** Context length in tokens; default: that of a server. */
   context?: number | undefined;
 }
 
 const MIB = 2 ** 20;
-/** What llama.cpp computes in, at its usual batch and a vocabulary of 128,000. */
+/** llama.cpp's compute buffers with the default batch and a vocabulary of 128,000. */
 const COMPUTE_BYTES = 280 * MIB;
 const USUAL_CONTEXT = 4096;
-/** Llama 3 8B: 32 layers, 8 heads of 128 numbers for keys and values each, two bytes a number. */
+/** Llama 3 8B: 32 layers × 8 heads × 128 values, for keys and for values, 2 bytes each. */
 const KNOWN_PARAMETERS = 8e9;
 const KNOWN_BYTES_PER_TOKEN = 131_072;
 
-/**
- * From sizes alone, so it may be wrong by a tenth: the KV cache depends on how the model is built, which only its file
- * says. `exactFit` reads that.
- */
+/** Estimates from the file size, within about 10 %: the size of the KV cache depends on the architecture (see `exactFit`). */
 export function quickFit(model: QuickModel, machine: Machine): Fit {
   const { sizeBytes, parameters, contextLength } = model;
   const context = Math.min(model.context ?? USUAL_CONTEXT, contextLength ?? Number.POSITIVE_INFINITY);
-  // Models of other sizes have their layers and heads in about this proportion.
+  // The KV cache grows with about this power of the model size.
   const size = (parameters ?? sizeBytes * 1.6) / KNOWN_PARAMETERS;
   const bytesPerToken = KNOWN_BYTES_PER_TOKEN * size ** 0.45;
   const needBytes = Math.round(sizeBytes + context * bytesPerToken + COMPUTE_BYTES + PROCESS_BYTES);

@@ -1,24 +1,23 @@
 /**
- * What stands in front of a model's weights: its metadata, and the shapes of its tensors. Read in pieces, as far as it
- * goes, and with bounds on everything that a file can claim.
+ * Reads the header of a GGUF file: metadata and tensor shapes. Reads incrementally, with bounds on every length in the
+ * file.
  */
 
 import fs from 'node:fs';
 import { LIST, TEXT, VALUE_BYTES } from '../engine/gguf-head.js';
 import { ChasquiError } from '../errors.js';
 
-/** Gives bytes of a file from `start` on, fewer than `length` only at its end. */
+/** Returns bytes from `start` on; fewer than `length` only at the end of the file. */
 export type ReadBytes = (start: number, length: number) => Promise<Uint8Array>;
 
 export interface GgufHeader {
-  /** Numbers, texts and booleans. */
   metadata: ReadonlyMap<string, number | string | boolean>;
-  /** How many items each list has. Of lists of numbers with no more than a few thousand, the items are in `lists`. */
+  /** Number of items of each list. Items of numeric lists up to a few thousand are in `lists`. */
   lengths: ReadonlyMap<string, number>;
   lists: ReadonlyMap<string, readonly number[]>;
-  /** Numbers in all tensors together. */
+  /** Number of elements of all tensors. */
   parameters: number;
-  /** Where the weights begin. */
+  /** Offset of the weights. */
   dataOffset: number;
 }
 
@@ -44,12 +43,11 @@ export async function readGgufHeader(read: ReadBytes): Promise<GgufHeader> {
   let parameters = 0;
   for (let left = tensors; left > 0; left -= 1) parameters += await readTensor(reader);
   const alignment = found.metadata.get('general.alignment') ?? DEFAULT_ALIGNMENT;
-  if (typeof alignment !== 'number' || alignment < 1 || alignment > 2 ** 20)
-    throw invalid('its alignment is impossible');
+  if (typeof alignment !== 'number' || alignment < 1 || alignment > 2 ** 20) throw invalid('its alignment is invalid');
   return { ...found, parameters, dataOffset: Math.ceil(reader.at / alignment) * alignment };
 }
 
-/** The kind of model, from as little of the file as it takes: writers put it first. */
+/** Returns the architecture and reads no further: writers put it first. */
 export async function readArchitecture(read: ReadBytes): Promise<string | null> {
   const reader = new HeaderReader(read);
   const { entries } = await readCounts(reader);
@@ -60,9 +58,9 @@ export async function readArchitecture(read: ReadBytes): Promise<string | null> 
 }
 
 async function readCounts(reader: HeaderReader): Promise<{ tensors: number; entries: number }> {
-  if ((await reader.bytes(4)).toString('latin1') !== 'GGUF') throw invalid('it does not begin as a GGUF file');
+  if ((await reader.bytes(4)).toString('latin1') !== 'GGUF') throw invalid('it has no GGUF header');
   const version = await reader.uint32();
-  if (version !== 2 && version !== 3) throw invalid(`it has version ${version} of the format`);
+  if (version !== 2 && version !== 3) throw invalid(`format version ${version} is not supported`);
   return {
     tensors: await reader.count(MAX_TENSORS, 'tensors'),
     entries: await reader.count(MAX_ENTRIES, 'entries'),
@@ -70,8 +68,8 @@ async function readCounts(reader: HeaderReader): Promise<{ tensors: number; entr
 }
 
 export async function readGgufFile(file: string): Promise<GgufHeader> {
-  // To open a pipe waits for a writer, possibly for ever.
-  if (!(await fs.promises.stat(file)).isFile()) throw invalid('it is no regular file');
+  // Opening a pipe blocks until a writer appears.
+  if (!(await fs.promises.stat(file)).isFile()) throw invalid('it is not a regular file');
   const opened = await fs.promises.open(file, 'r');
   try {
     return await readGgufHeader(async (start, length) => {
@@ -107,7 +105,7 @@ async function readEntry(reader: HeaderReader, { metadata, lengths, lists }: Fou
 }
 
 async function readList(reader: HeaderReader, depth: number): Promise<{ length: number; items: number[] }> {
-  if (depth > MAX_LIST_DEPTH) throw invalid('its lists lie in each other too deeply');
+  if (depth > MAX_LIST_DEPTH) throw invalid('its lists are nested too deeply');
   const type = await reader.uint32();
   const length = await reader.count(MAX_HEADER_BYTES, 'items of a list');
   const size = VALUE_BYTES[type];
@@ -130,11 +128,11 @@ async function readTensor(reader: HeaderReader): Promise<number> {
   let elements = 1;
   for (let left = dimensions; left > 0; left -= 1) elements *= await reader.uint64();
   await reader.skip(4 + 8);
-  if (!Number.isSafeInteger(elements)) throw invalid('a tensor is larger than any can be');
+  if (!Number.isSafeInteger(elements)) throw invalid('a tensor is too large');
   return elements;
 }
 
-/** Bytes that are not there yet are fetched, so most calls return at once. */
+/** Fetches bytes that are not buffered yet, so most calls return at once. */
 class HeaderReader {
   readonly #read: ReadBytes;
   #piece: Buffer = Buffer.alloc(0);
@@ -145,9 +143,9 @@ class HeaderReader {
     this.#read = read;
   }
 
-  /** A view, good until the next call. */
+  /** Returns a view, valid until the next call. */
   async bytes(length: number): Promise<Buffer> {
-    if (this.at + length > MAX_HEADER_BYTES) throw invalid('what is in front of its weights is too long');
+    if (this.at + length > MAX_HEADER_BYTES) throw invalid('its header is too long');
     const isThere = this.at >= this.#pieceAt && this.at + length <= this.#pieceAt + this.#piece.length;
     if (!isThere) await this.#fetch(length);
     const from = this.at - this.#pieceAt;
@@ -156,18 +154,18 @@ class HeaderReader {
   }
 
   async skip(length: number): Promise<void> {
-    if (this.at + length > MAX_HEADER_BYTES) throw invalid('what is in front of its weights is too long');
+    if (this.at + length > MAX_HEADER_BYTES) throw invalid('its header is too long');
     this.at += length;
   }
 
-  /** A vocabulary has hundreds of thousands of texts, and waiting for each of them would take most of the time. */
+  /** Skips strings without awaiting each one: a vocabulary has hundreds of thousands. */
   async skipTexts(count: number): Promise<void> {
     for (let left = count; left > 0; left -= 1) {
       const from = this.at - this.#pieceAt;
       const isThere = from >= 0 && from + 8 <= this.#piece.length;
       if (isThere && this.#piece.readUInt32LE(from + 4) === 0) this.at += 8 + this.#piece.readUInt32LE(from);
       else await this.skip(await this.count(MAX_HEADER_BYTES, 'bytes of a text'));
-      if (this.at > MAX_HEADER_BYTES) throw invalid('what is in front of its weights is too long');
+      if (this.at > MAX_HEADER_BYTES) throw invalid('its header is too long');
     }
   }
 
@@ -177,7 +175,7 @@ class HeaderReader {
 
   async uint64(): Promise<number> {
     const value = (await this.bytes(8)).readBigUInt64LE();
-    if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw invalid('a number in it is too large');
+    if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw invalid('it contains a number that is too large');
     return Number(value);
   }
 
@@ -187,7 +185,7 @@ class HeaderReader {
     return count;
   }
 
-  /** `null` for one that is too long to be of use. */
+  /** Returns `null` for strings that are too long. */
   async text(): Promise<string | null> {
     const length = await this.count(MAX_HEADER_BYTES, 'bytes of a text');
     if (length <= MAX_KEPT_TEXT) return (await this.bytes(length)).toString('utf8');
@@ -223,12 +221,12 @@ class HeaderReader {
 
   async #fetch(length: number): Promise<void> {
     const piece = await this.#read(this.at, Math.max(length, PIECE_BYTES));
-    if (piece.length < length) throw invalid('it ends too early');
+    if (piece.length < length) throw invalid('it is truncated');
     this.#piece = Buffer.from(piece.buffer, piece.byteOffset, piece.length);
     this.#pieceAt = this.at;
   }
 }
 
 function invalid(why: string): ChasquiError {
-  return new ChasquiError('model_file_invalid', `The file is not a GGUF model that can be read: ${why}.`);
+  return new ChasquiError('model_file_invalid', `The file is not a valid GGUF model: ${why}.`);
 }

@@ -1,11 +1,11 @@
 /**
- * The folder of models that llama.cpp, Hugging Face's own programs and others share. Of a repository it has
+ * The model folder shared by llama.cpp, Hugging Face's programs and others. A repository has
  *
- *     models--user--name/blobs/<sha256>                  the bytes, under their digest
- *     models--user--name/snapshots/<commit>/<path>       links to them, by their names at that state of the repository
- *     models--user--name/refs/main                       which state is the present one
+ *     models--user--name/blobs/<sha256>                  file contents by digest
+ *     models--user--name/snapshots/<commit>/<path>       links to blobs, by file name
+ *     models--user--name/refs/main                       the current commit
  *
- * llama.cpp sees only what lies in the snapshot that `refs/main` names.
+ * llama.cpp sees only the snapshot that `refs/main` names.
  */
 import fs from 'node:fs';
 import path from 'node:path';
@@ -26,30 +26,30 @@ export class HubCache {
     return path.join(this.repoFolder(repo), 'snapshots', commit, ...file.split('/'));
   }
 
-  /** Where Hugging Face's own programs have their locks, too. They are left there, empty, as those programs leave theirs. */
+  /** In Hugging Face's lock folder. Empty lock files stay, as with Hugging Face's programs. */
   lock(repo: string, name: string): string {
     return path.join(this.folder, '.locks', `models--${repo.replace('/', '--')}`, `${name}.chasqui-lock`);
   }
 
-  /** The complete file of a digest; `null` where it is not there. */
+  /** Returns the complete blob of a digest, or `null`. */
   findBlob(repo: string, { sha256, sizeBytes }: HubFile): string | null {
     if (sha256 === null) return null;
     const file = this.blob(repo, sha256);
     return fs.statSync(file, { throwIfNoEntry: false })?.size === sizeBytes ? file : null;
   }
 
-  /** The file by its name, where that leads to one of the right size. */
+  /** Returns the linked file of a snapshot if it has the right size, or `null`. */
   findLinked(repo: string, commit: string, { path: name, sizeBytes }: HubFile): string | null {
     const file = this.snapshotFile(repo, commit, name);
     return fs.statSync(file, { throwIfNoEntry: false })?.size === sizeBytes ? file : null;
   }
 
-  /** Gives a blob its name in a snapshot. */
+  /** Links a blob into a snapshot. */
   link(repo: string, commit: string, name: string, blob: string): string {
     const file = this.snapshotFile(repo, commit, name);
     fs.mkdirSync(path.dirname(file), { recursive: true });
     if (fs.existsSync(file)) return file;
-    // A link that leads nowhere is in the way of a new one.
+    // Replace a dangling link.
     fs.rmSync(file, { force: true });
     try {
       fs.symlinkSync(path.relative(path.dirname(file), blob), file);
@@ -59,18 +59,18 @@ export class HubCache {
     return file;
   }
 
-  /** Makes a state of the repository the one that others see. */
+  /** Makes a commit the current one. */
   writeRef(repo: string, commit: string): void {
     const file = path.join(this.repoFolder(repo), 'refs', 'main');
     fs.mkdirSync(path.dirname(file), { recursive: true });
-    // Beside the folder: other programs take every file in there for a branch.
+    // The temporary file is outside `refs`, where other programs take every file for a branch.
     const unfinished = path.join(this.repoFolder(repo), `main.${process.pid}`);
     fs.writeFileSync(unfinished, commit);
     fs.renameSync(unfinished, file);
   }
 }
 
-/** Windows lets only some accounts make symbolic links. */
+/** On Windows only some accounts can create symbolic links. */
 function linkWithoutSymlinks(blob: string, file: string): void {
   try {
     fs.linkSync(blob, file);

@@ -1,4 +1,4 @@
-/** Asks the Hugging Face hub, or what HF_ENDPOINT names, about models in GGUF files. */
+/** Client of the Hugging Face hub, or of the hub in HF_ENDPOINT, for models in GGUF files. */
 import { ChasquiError } from '../errors.js';
 import { type HubReply, HubRequests, headerOf } from './hub-requests.js';
 import { HUGGING_FACE } from './hub-settings.js';
@@ -26,7 +26,7 @@ const MAX_LIMIT = 100;
 const DEFAULT_LIMIT = 20;
 const MAX_TEXT_LENGTH = 200;
 const MAX_CURSOR_LENGTH = 2000;
-/** The hub gives the files of a tree a thousand at a time. */
+/** Page size of file listings on the hub. */
 const MAX_TREE_PAGES = 10;
 const MAX_README_BYTES = 512 * 1024;
 
@@ -38,7 +38,7 @@ const SORTS: Readonly<Record<HubSort, string>> = {
   created: 'createdAt',
 };
 
-/** The hub's names for kinds of models. Whether a model takes tools shows only in its template. */
+/** Pipeline tags of the hub by capability. Tool support is visible in the chat template only. */
 const KINDS: Readonly<Partial<Record<Capability, string>>> = {
   chat: 'text-generation',
   vision: 'image-text-to-text',
@@ -48,13 +48,13 @@ const KINDS: Readonly<Partial<Record<Capability, string>>> = {
 const EXPANDED = ['gguf', 'downloads', 'likes', 'lastModified', 'gated', 'tags', 'siblings', 'pipeline_tag'];
 
 export interface HubClientOptions {
-  /** Of the hub; Hugging Face's if left out. */
+  /** Base URL; default: Hugging Face. */
   endpoint?: string | undefined;
   token?: string | null | undefined;
 }
 
 export class HubClient {
-  /** For what is below the hub's lists: its files. */
+  /** Low-level requests, such as for files. */
   readonly requests: HubRequests;
 
   constructor({ endpoint = HUGGING_FACE, token = null }: HubClientOptions = {}) {
@@ -62,14 +62,14 @@ export class HubClient {
   }
 
   /**
-   * Models in GGUF files, a page at a time.
-   * @throws {ChasquiError} `invalid_value` for a query that cannot be; or one of the hub's.
+   * Lists models in GGUF files, one page at a time.
+   * @throws {ChasquiError} `invalid_value` for an invalid query, or a hub error.
    */
   async search(query: HubQuery, signal?: AbortSignal): Promise<HubPage> {
     const url = this.requests.url('api/models');
     url.search = searchParameters(query).toString();
     const { value, reply } = await this.requests.json(url, { what: 'a list of models', signal });
-    if (!Array.isArray(value)) throw new ChasquiError('hub_failed', "The hub's list of models is not a list.");
+    if (!Array.isArray(value)) throw new ChasquiError('hub_failed', "The hub's list of models is not a JSON array.");
     const models = toArray(value, MAX_LIMIT)
       .map(toListedModel)
       .filter((model) => model !== null);
@@ -79,8 +79,8 @@ export class HubClient {
   }
 
   /**
-   * A model's state, files and description.
-   * @throws {ChasquiError} `invalid_model_name`, or one of the hub's.
+   * Returns a model's current commit, files and description.
+   * @throws {ChasquiError} `invalid_model_name`, or a hub error.
    */
   async model(repo: string, signal?: AbortSignal): Promise<HubModel> {
     if (!isRepoName(repo)) {
@@ -90,30 +90,28 @@ export class HubClient {
     const { value } = await this.requests.json(this.requests.url('api/models', repo), asked);
     const model = toObject(value);
     const { sha } = model;
-    if (!isCommit(sha))
-      throw new ChasquiError('hub_failed', `The hub does not say which state of ${repo} is the present one.`);
+    if (!isCommit(sha)) throw new ChasquiError('hub_failed', `The hub's reply has no commit of ${repo}.`);
     const files = await this.#files(repo, sha, signal);
     const readme = await this.#readme(repo, sha, files, signal);
     return toHubModel(repo, sha, model, files, readme);
   }
 
-  /** Which state of the repository is the present one: to see whether there is a newer one than that on this computer. */
+  /** Returns the current commit of a repository. */
   async commitOf(repo: string, signal?: AbortSignal): Promise<string> {
     const asked = { what: `the model ${repo}`, page: this.pageOf(repo), signal };
     const { value } = await this.requests.json(this.requests.url('api/models', repo, 'refs'), asked);
     const branches = toArray(toObject(value).branches, 1000).map(toObject);
     const commit = branches.find(({ name }) => name === 'main')?.targetCommit;
-    if (!isCommit(commit))
-      throw new ChasquiError('hub_failed', `The hub does not say which state of ${repo} is the present one.`);
+    if (!isCommit(commit)) throw new ChasquiError('hub_failed', `The hub's reply has no commit of ${repo}.`);
     return commit;
   }
 
-  /** Where people read about a model, and ask for access. */
+  /** The model's web page. */
   pageOf(repo: string): string {
     return `${this.requests.endpoint}/${repo}`;
   }
 
-  /** Where the bytes of a file are. */
+  /** Download URL of a file. */
   fileUrl(repo: string, commit: string, path: string): URL {
     return this.requests.url(repo, 'resolve', commit, path);
   }
@@ -137,7 +135,7 @@ export class HubClient {
     return files;
   }
 
-  /** A description that cannot be had is none. */
+  /** Returns `null` if the description cannot be fetched. */
   async #readme(repo: string, commit: string, files: readonly HubFile[], signal?: AbortSignal): Promise<string | null> {
     const file = files.find(({ path }) => path === 'README.md');
     if (file === undefined || file.sizeBytes > MAX_README_BYTES) return null;
@@ -212,7 +210,6 @@ function searchParameters(query: HubQuery): URLSearchParams {
   return parameters;
 }
 
-/** Such as `min:1B,max:9B`. */
 function sizeRange({ minParameters, maxParameters }: HubQuery): string {
   const bounds = [
     ['min', minParameters],
@@ -228,10 +225,10 @@ function sizeRange({ minParameters, maxParameters }: HubQuery): string {
 }
 
 function refused(name: string, why: string): ChasquiError {
-  return new ChasquiError('invalid_value', `\`${name}\` cannot be asked for: ${why}.`, name);
+  return new ChasquiError('invalid_value', `Invalid \`${name}\`: ${why}.`, name);
 }
 
-/** The cursor in `Link: <https://…?cursor=…>; rel="next"`. */
+/** Returns the cursor in `Link: <https://…?cursor=…>; rel="next"`. */
 function nextCursor(reply: HubReply): string | null {
   const link = /<([^>]{1,4000})>\s*;\s*rel="?next"?/.exec(headerOf(reply, 'link') ?? '')?.[1];
   if (link === undefined || !URL.canParse(link, reply.url.href)) return null;

@@ -1,9 +1,9 @@
-/** Why a hub did not give what was asked for, and what can be done about it. */
+/** Errors of the hub, with what to do about them. */
 import type { Dispatcher } from 'undici';
 import { ChasquiError } from '../errors.js';
 
 const DEFAULT_WAIT_SECONDS = 60;
-/** The hub counts in windows of five minutes. */
+/** The hub's rate limit windows are five minutes long. */
 const MAX_WAIT_SECONDS = 600;
 
 interface Asked {
@@ -14,50 +14,47 @@ interface Asked {
 
 type Refusal = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>;
 
-/** The error that a reply with a status from 400 on is. `text` is the beginning of its body. */
+/** Maps a reply with a status of 400 or more to an error. `text` is the beginning of its body. */
 export function refusalOf(reply: Refusal, text: string, asked: Asked): ChasquiError {
   const { statusCode: status } = reply;
   const code = header(reply, 'x-error-code') ?? '';
   const said = shorten(header(reply, 'x-error-message') ?? messageIn(text));
   if (status === 429) return rateLimited(reply);
   if (status >= 500) {
-    return new ChasquiError('hub_failed', `The hub failed with status ${status} when asked for ${asked.what}${said}.`);
+    return new ChasquiError(
+      'hub_failed',
+      `The hub failed with status ${status} on a request for ${asked.what}${said}.`,
+    );
   }
   if (code === 'GatedRepo') return gated(asked);
   if (code === 'EntryNotFound' || code === 'RevisionNotFound') {
-    return new ChasquiError('hub_model_not_found', `The hub does not have ${asked.what} (any more).`, 'model');
+    return new ChasquiError('hub_model_not_found', `The hub does not have ${asked.what}, or no longer.`, 'model');
   }
   if (/disabled/i.test(said)) {
     return new ChasquiError('hub_access_denied', `The hub has disabled ${asked.what}${said}.`, 'model');
   }
   if (status === 401) return unauthorised(said, asked);
   if (status === 403) {
-    const why = asked.hasToken
-      ? 'and your token does not open it: use one that may read it'
-      : 'give a token (HF_TOKEN)';
-    return new ChasquiError('hub_access_denied', `Access to ${asked.what} is not allowed${said}; ${why}.`, 'model');
+    const why = asked.hasToken ? 'your token has no access to it' : 'set a token (HF_TOKEN)';
+    return new ChasquiError('hub_access_denied', `Access to ${asked.what} denied${said}; ${why}.`, 'model');
   }
   if (status === 404 || status === 410) {
-    return new ChasquiError(
-      'hub_model_not_found',
-      `The hub has no ${bare(asked.what)}; check how it is spelt.`,
-      'model',
-    );
+    return new ChasquiError('hub_model_not_found', `The hub has no ${bare(asked.what)}. Check the spelling.`, 'model');
   }
-  return new ChasquiError('hub_failed', `The hub replied ${status} when asked for ${asked.what}${said}.`);
+  return new ChasquiError('hub_failed', `The hub replied ${status} to a request for ${asked.what}${said}.`);
 }
 
-/** A hub does not tell those without a token whether a model is private or not there at all. */
+/** Without a token, the hub does not distinguish private from missing models. */
 function unauthorised(said: string, { what, hasToken }: Asked): ChasquiError {
   if (hasToken) {
     return new ChasquiError(
       'hub_token_refused',
-      `The hub refuses your token${said}. Make a new one in your account's settings there, and give it (HF_TOKEN).`,
+      `The hub rejected your token${said}. Create a new one in your account settings there and set it (HF_TOKEN).`,
     );
   }
   return new ChasquiError(
     'hub_model_not_found',
-    `The hub has no ${bare(what)}, or it is private: check how it is spelt, or give a token that may read it (HF_TOKEN).`,
+    `The hub has no ${bare(what)}, or it is private. Check the spelling, or set a token with access to it (HF_TOKEN).`,
     'model',
   );
 }
@@ -65,26 +62,22 @@ function unauthorised(said: string, { what, hasToken }: Asked): ChasquiError {
 function gated({ what, page, hasToken }: Asked): ChasquiError {
   const where = page === undefined ? 'on its page' : `at ${page}`;
   const how = hasToken
-    ? `Your account has no access yet: ask for it ${where}, in a browser, and try again when it is granted.`
-    : `Ask for access ${where}, in a browser, and then give a token of your account (HF_TOKEN).`;
-  return new ChasquiError(
-    'hub_model_gated',
-    `${capital(what)} is given only to those whose access is granted. ${how}`,
-    'model',
-  );
+    ? `Your account has no access yet. Request it ${where} in a browser, and try again when it is granted.`
+    : `Request access ${where} in a browser, and set a token of your account (HF_TOKEN).`;
+  return new ChasquiError('hub_model_gated', `${capital(what)} requires approved access. ${how}`, 'model');
 }
 
 function rateLimited(reply: Refusal): ChasquiError {
   const seconds = waitOf(reply);
   const error = new ChasquiError(
     'hub_rate_limited',
-    `The hub takes no more requests from here for ${seconds} seconds. A token (HF_TOKEN) has a limit of its own.`,
+    `The hub's rate limit is reached; it resets in ${seconds} seconds. Requests with a token (HF_TOKEN) have a limit of their own.`,
   );
   error.retryAfterSeconds = seconds;
   return error;
 }
 
-/** As told by `RateLimit: "api";r=0;t=42` or by `Retry-After`. */
+/** Seconds until the limit resets, from `RateLimit: "api";r=0;t=42` or `Retry-After`. */
 function waitOf(reply: Refusal): number {
   const told = /(?:^|;)\s*t=(\d+)/.exec(header(reply, 'ratelimit') ?? '')?.[1] ?? header(reply, 'retry-after');
   const seconds = Number(told);
@@ -92,26 +85,26 @@ function waitOf(reply: Refusal): number {
   return Math.min(Math.max(seconds, 1), MAX_WAIT_SECONDS);
 }
 
-/** No reply came, or it broke off. The path and query of an address may hold a secret, so only its host is named. */
+/** No reply, or an incomplete one. Names only the host, because the path and query may contain a secret. */
 export function unreachable(url: URL, what: string, cause: unknown): ChasquiError {
   const reason = reasonOf(cause);
-  const text = `${capital(what)} could not be had from ${url.host}: ${reason}${reason.endsWith('?') ? '' : '.'}`;
+  const text = `Could not fetch ${what} from ${url.host}: ${reason}${reason.endsWith('?') ? '' : '.'}`;
   return new ChasquiError('hub_unreachable', text, null, { cause });
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  ENOTFOUND: 'its name is not known; is this computer online?',
-  EAI_AGAIN: 'its name cannot be looked up; is this computer online?',
-  ECONNREFUSED: 'nothing listens there',
-  ENETUNREACH: 'the network cannot be reached; is this computer online?',
-  EHOSTUNREACH: 'it cannot be reached',
-  ECONNRESET: 'the connection broke off',
-  EMFILE: 'this program has as many files and connections open as it may (ulimit -n)',
-  ENFILE: 'this computer has as many files and connections open as it may',
-  UND_ERR_SOCKET: 'the connection broke off',
-  UND_ERR_CONNECT_TIMEOUT: 'it did not take the connection in time',
-  UND_ERR_HEADERS_TIMEOUT: 'it did not reply in time',
-  UND_ERR_BODY_TIMEOUT: 'it stopped sending',
+  ENOTFOUND: 'unknown host; is this computer online?',
+  EAI_AGAIN: 'DNS lookup failed; is this computer online?',
+  ECONNREFUSED: 'connection refused',
+  ENETUNREACH: 'network unreachable; is this computer online?',
+  EHOSTUNREACH: 'host unreachable',
+  ECONNRESET: 'connection reset',
+  EMFILE: 'too many open files and connections in this process (ulimit -n)',
+  ENFILE: 'too many open files and connections on this computer',
+  UND_ERR_SOCKET: 'connection closed',
+  UND_ERR_CONNECT_TIMEOUT: 'connection timed out',
+  UND_ERR_HEADERS_TIMEOUT: 'no reply in time',
+  UND_ERR_BODY_TIMEOUT: 'the reply stalled',
 };
 
 function reasonOf(error: unknown): string {
@@ -119,7 +112,7 @@ function reasonOf(error: unknown): string {
   const known = REASONS[code ?? ''];
   if (known !== undefined) return known;
   const deeper = errors?.[0] ?? cause;
-  return deeper instanceof Error ? reasonOf(deeper) : message || code || 'it failed';
+  return deeper instanceof Error ? reasonOf(deeper) : message || code || 'unknown error';
 }
 
 function messageIn(text: string): string {
@@ -131,7 +124,7 @@ function messageIn(text: string): string {
   }
 }
 
-/** Others wrote it, so it is short and has nothing that could control a terminal. */
+/** Text from the hub for messages: shortened, without control characters. */
 function shorten(text: string): string {
   const plain = text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ').trim();
   return plain === '' ? '' : ` (${plain.slice(0, 200).replace(/\.$/, '')})`;

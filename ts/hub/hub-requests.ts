@@ -1,4 +1,6 @@
-/** Requests to a hub: through the proxy of the environment, with the token for the hub alone, and with bounds on replies. */
+/**
+ * HTTP requests to a hub: through the environment's proxy, with the token for the hub only, and with bounded replies.
+ */
 import { type Dispatcher, EnvHttpProxyAgent, request } from 'undici';
 import { ChasquiError } from '../errors.js';
 import { VERSION } from '../version.js';
@@ -14,13 +16,13 @@ export type HubReply = Dispatcher.ResponseData & { url: URL };
 export interface RequestOptions {
   headers?: Record<string, string>;
   signal?: AbortSignal | undefined;
-  /** How long the hub may say nothing. */
+  /** Timeout between two bytes. */
   idleTimeoutMs?: number;
-  /** What is asked for, in words for messages: `the model user/repo`. */
+  /** The subject, for messages: `the model user/repo`. */
   what: string;
-  /** Whether to stop where the hub leads elsewhere; the reply is then its redirect. */
+  /** Return the redirect instead of following it if it leads to another host. */
   hubOnly?: boolean;
-  /** Its page, where access to it can be asked for. */
+  /** Web page with a form to request access. */
   page?: string | undefined;
 }
 
@@ -41,16 +43,16 @@ export class HubRequests {
     return this.#token !== null;
   }
 
-  /** The address of something at the hub; `parts` are put behind it, each of them escaped but for its slashes. */
+  /** Builds a URL at the hub. `parts` are escaped, except for slashes. */
   url(...parts: string[]): URL {
     const path = parts.map((part) => part.split('/').map(encodeURIComponent).join('/'));
     return new URL(`${this.endpoint}/${path.join('/')}`);
   }
 
   /**
-   * Follows redirects. A reply that is an error is thrown as one, unless it comes from another host than the hub: what it
-   * means there depends on what was asked for.
-   * @throws {ChasquiError} one of the hub's; or the signal's reason.
+   * Sends a request and follows redirects. Throws error replies of the hub; those of other hosts are returned, because
+   * their meaning depends on the request.
+   * @throws {ChasquiError} a hub error, or the signal's reason.
    */
   async open(url: URL, options: RequestOptions): Promise<HubReply> {
     let at = url;
@@ -61,10 +63,10 @@ export class HubRequests {
       at = this.#next(reply.headers.location, at, options.what);
       if (options.hubOnly && !this.#isHub(at)) return { ...reply, url };
     }
-    throw new ChasquiError('hub_failed', `The hub's redirects for ${options.what} do not end.`);
+    throw new ChasquiError('hub_failed', `Too many redirects from the hub for ${options.what}.`);
   }
 
-  /** @throws {ChasquiError} one of the hub's; `hub_failed` where the reply is too long or is not JSON. */
+  /** @throws {ChasquiError} a hub error; `hub_failed` if the reply is too long or not JSON. */
   async json(url: URL, options: RequestOptions): Promise<{ value: unknown; reply: HubReply }> {
     const reply = await this.open(url, { ...options, headers: { accept: 'application/json', ...options.headers } });
     const text = await this.#text(await this.#good(reply, options), MAX_JSON_BYTES, options);
@@ -76,12 +78,15 @@ export class HubRequests {
     }
   }
 
-  /** The reply as text; `null` where it is longer than `maxBytes`. */
+  /** Returns the body as text, or `null` if it is longer than `maxBytes`. */
   async text(url: URL, maxBytes: number, options: RequestOptions): Promise<string | null> {
     return this.#text(await this.#good(await this.open(url, options), options), maxBytes, options);
   }
 
-  /** A part of a file, asked for by a `range` header; `null` where something else comes, of which nothing is read. */
+  /**
+   * Returns the range of a file that the `range` header requests, or `null`, without reading the body, if the reply is
+   * anything else.
+   */
   async range(url: URL, length: number, options: RequestOptions): Promise<Buffer | null> {
     const reply = await this.#good(await this.open(url, options), options);
     if (reply.statusCode !== 206) {
@@ -120,7 +125,7 @@ export class HubRequests {
     return origin === new URL(this.endpoint).origin;
   }
 
-  /** Only the hub itself gets the token, and only where others cannot read it on its way. */
+  /** Only the hub gets the token, and only over https or loopback. */
   #mayHaveToken(url: URL): boolean {
     if (this.#token === null || !this.#isHub(url)) return false;
     return url.protocol === 'https:' || isLoopback(url.hostname);
@@ -141,7 +146,7 @@ export class HubRequests {
     const url = text !== undefined && URL.canParse(text, from.href) ? new URL(text, from) : undefined;
     const isWeb = url?.protocol === 'https:' || (url?.protocol === 'http:' && from.protocol === 'http:');
     if (url === undefined || !isWeb) {
-      throw new ChasquiError('hub_failed', `The hub redirects ${what} to an address that is not followed.`);
+      throw new ChasquiError('hub_failed', `The hub redirects ${what} to an unsupported address.`);
     }
     return url;
   }
@@ -168,7 +173,7 @@ export class HubRequests {
   }
 }
 
-/** Reads what little there is to read, so that the connection can be used again. */
+/** Drains a short body, so that the connection can be reused. */
 export async function discard({ body }: Dispatcher.ResponseData): Promise<void> {
   await body.dump({ limit: 64 * 1024 }).catch(() => undefined);
 }
@@ -177,7 +182,6 @@ function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
 
-/** The first value of a header. */
 export function headerOf(reply: Pick<Dispatcher.ResponseData, 'headers'>, name: string): string | undefined {
   const value = reply.headers[name];
   return Array.isArray(value) ? value[0] : value;

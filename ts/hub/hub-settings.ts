@@ -1,4 +1,4 @@
-/** Which hub is asked, by whom, and where its files are kept: as the environment says it to all programs that use the hub. */
+/** Hub, token and cache folder, from the same environment variables as other clients of the hub. */
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
@@ -8,16 +8,16 @@ export const HUGGING_FACE = 'https://huggingface.co';
 const MAX_TOKEN_LENGTH = 512;
 
 export interface HubSettings {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   endpoint: string;
   token: string | null;
-  /** The folder that llama.cpp and others share, with one folder in it for each repository. */
+  /** The shared model folder, with one subfolder per repository. */
   cacheFolder: string;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `given` goes before what the environment says. */
+/** `given` overrides the environment. */
 export function hubSettings(environment: Environment, given: Partial<HubSettings> = {}): HubSettings {
   const endpoint = checkEndpoint(given.endpoint ?? (environment.HF_ENDPOINT || HUGGING_FACE));
   const token = given.token ?? tokenOf(environment, endpoint);
@@ -33,7 +33,7 @@ export function checkEndpoint(text: string): string {
     const shown = text.replace(/\/\/[^/]*@/, '//…@').slice(0, 100);
     throw new ChasquiError(
       'invalid_options',
-      `The hub's address (HF_ENDPOINT) is ${shown}, but must begin with https:// or http:// and have no account and no query.`,
+      `The hub's address (HF_ENDPOINT) is ${shown}, but must start with https:// or http:// and have neither credentials nor a query.`,
     );
   }
   return url.href.replace(/\/+$/, '');
@@ -43,11 +43,11 @@ export function checkToken(token: string): void {
   if (/^[\x21-\x7e]+$/.test(token) && token.length <= MAX_TOKEN_LENGTH) return;
   throw new ChasquiError(
     'invalid_options',
-    `The hub's token (HF_TOKEN) must be at most ${MAX_TOKEN_LENGTH} letters, digits and signs without spaces.`,
+    `The hub's token (HF_TOKEN) must be at most ${MAX_TOKEN_LENGTH} printable characters without spaces.`,
   );
 }
 
-/** A token in a file was made for Hugging Face, and is given to no other hub; one in a variable is for the hub that is asked. */
+/** A token file is for Hugging Face only. A token in a variable is for the configured hub. */
 function tokenOf(environment: Environment, endpoint: string): string | null {
   const variable = environment.HF_TOKEN || environment.HUGGING_FACE_HUB_TOKEN;
   if (variable) return variable.trim();
@@ -69,7 +69,7 @@ function homeOf(environment: Environment): string {
   return path.join(environment.XDG_CACHE_HOME || path.join(homedir(), '.cache'), 'huggingface');
 }
 
-/** The order is that of llama.cpp's `common/hf-cache.cpp`. */
+/** In the order of llama.cpp's `common/hf-cache.cpp`. */
 function cacheFolderOf(environment: Environment): string {
   const named = environment.LLAMA_CACHE || environment.HF_HUB_CACHE || environment.HUGGINGFACE_HUB_CACHE;
   return path.resolve(named || path.join(homeOf(environment), 'hub'));

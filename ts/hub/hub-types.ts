@@ -1,17 +1,17 @@
-/** What a model hub says of its models, checked and in the words used here. */
+/** Validated replies of a model hub. */
 
 export type HubSort = 'trending' | 'downloads' | 'likes' | 'modified' | 'created';
 export type Capability = 'chat' | 'tools' | 'vision' | 'embeddings';
-/** Whether access has to be asked for, and whether it is then given at once or by a person. */
+/** Whether access must be requested, and whether it is granted automatically or by a person. */
 export type Gating = false | 'auto' | 'manual';
 
 export interface HubQuery {
   text?: string | undefined;
   sort?: HubSort | undefined;
   author?: string | undefined;
-  /** Models of one page. */
+  /** Page size. */
   limit?: number | undefined;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   cursor?: string | undefined;
   minParameters?: number | undefined;
   maxParameters?: number | undefined;
@@ -20,11 +20,11 @@ export interface HubQuery {
 
 export interface HubPage {
   models: HubListedModel[];
-  /** The cursor of the next page; `null`: this is the last. */
+  /** Cursor of the next page; `null` on the last page. */
   next: string | null;
 }
 
-/** A model as a list shows it. What the hub does not say is `null`. */
+/** An entry of a model list. `null` marks values the hub does not report. */
 export interface HubListedModel {
   /** `user/name` */
   repo: string;
@@ -37,42 +37,42 @@ export interface HubListedModel {
   architecture: string | null;
   contextLength: number | null;
   capabilities: Capability[];
-  /** The labels of those that there are files of, the smallest first. */
+  /** Labels of the available quantisations, smallest first. */
   quantisations: string[];
 }
 
 export interface HubModel extends Omit<HubListedModel, 'quantisations'> {
-  /** The state of the repository that everything here is about. */
+  /** The commit that all fields refer to. */
   commit: string;
   private: boolean;
   licence: string | null;
-  /** The smallest first. */
+  /** Smallest first. */
   quantisations: Quantisation[];
-  /** All model files, those of quantisations and others; to find again what is on this computer already. */
+  /** All model files, for matching files on this computer. */
   files: HubFile[];
-  /** Markdown, without its front matter; `null` where there is none. */
+  /** Markdown without front matter; `null` if there is none. */
   readme: string | null;
 }
 
-/** The files of one repository that make one model of one precision. */
+/** The files of a repository that form one model of one precision. */
 export interface Quantisation {
-  /** Such as `Q4_K_M` or `UD-Q4_K_XL`; what the file is called where its name has no label. */
+  /** Such as `Q4_K_M` or `UD-Q4_K_XL`, or the file name if it has no label. */
   label: string;
   bitsPerWeight: number | null;
-  /** Of all parts and the projector. */
+  /** Sum of all parts and the projector. */
   sizeBytes: number;
-  /** The parts in order; one where the model is in one file. */
+  /** The parts in order. */
   files: HubFile[];
-  /** What makes images readable for the model. */
+  /** Multimodal projector, for image input. */
   projector: HubFile | null;
-  /** What it is good for, in plain words. */
+  /** Description of size and quality. */
   words: string;
 }
 
 export interface HubFile {
-  /** In the repository, with slashes. */
+  /** Slash-separated path in the repository. */
   path: string;
   sizeBytes: number;
-  /** In lower-case hexadecimal; `null` where the hub does not say. */
+  /** Lower-case hexadecimal; `null` if the hub does not report it. */
   sha256: string | null;
 }

@@ -1,22 +1,22 @@
-/** Takes a model's files from anywhere on this computer into the folder of imported models. */
+/** Imports model files from anywhere on this computer. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { findProjector } from '../engine/find-projector.js';
 import { ChasquiError } from '../errors.js';
+import { formatBytes } from './format-bytes.js';
 import { readGgufFile } from './gguf-header.js';
-import { inWords } from './in-words.js';
 import { freeDiskBytes } from './plan-download.js';
 
 export const IMPORT_KINDS = ['copy', 'link', 'symlink'] as const;
-/** Copied; or a second name of the same file on the same disk; or a link to where it lies, which must stay there. */
+/** `link` is a hard link. With `symlink` the original must stay in place. */
 export type ImportKind = (typeof IMPORT_KINDS)[number];
 
 const PART = /^(.*)-(\d{5})-of-(\d{5})\.gguf$/i;
 
-/** Returns the path of the first file in the folder. A model that is there already stays as it is. */
+/** Returns the path of the imported first file. An already imported model is kept as it is. */
 export async function importModel(file: string, how: ImportKind, folder: string): Promise<string> {
   if (!fs.statSync(file, { throwIfNoEntry: false })?.isFile()) {
-    throw new ChasquiError('model_file_missing', `There is no file ${file}.`, 'path');
+    throw new ChasquiError('model_file_missing', `File not found: ${file}.`, 'path');
   }
   const parts = partsOf(file);
   await readGgufFile(parts[0] as string);
@@ -30,7 +30,7 @@ export async function importModel(file: string, how: ImportKind, folder: string)
   return path.join(target, path.basename(parts[0] as string));
 }
 
-/** All parts of the model that the file is a part of. */
+/** Returns all parts of the model that the file belongs to. */
 function partsOf(file: string): string[] {
   const [, prefix, , count] = PART.exec(file) ?? [];
   if (prefix === undefined) return [file];
@@ -47,7 +47,7 @@ async function checkSpace(files: readonly string[], target: string): Promise<voi
   if (needed <= free) return;
   throw new ChasquiError(
     'no_space',
-    `A copy needs ${inWords(needed)} on the disk of ${target}, where ${inWords(free)} are free: link the file instead.`,
+    `Not enough space on the disk of ${target}: the copy needs ${formatBytes(needed)}, ${formatBytes(free)} are free. Link the file instead.`,
   );
 }
 
@@ -64,7 +64,7 @@ async function put(from: string, to: string, how: ImportKind): Promise<void> {
   } catch (error) {
     await fs.promises.rm(unfinished, { force: true });
     const { code, message } = error as NodeJS.ErrnoException;
-    const why = code === 'EXDEV' ? 'the file is on another disk; copy it, or make a symbolic link' : message;
-    throw new ChasquiError('download_failed', `${from} could not be imported: ${why}.`, null, { cause: error });
+    const why = code === 'EXDEV' ? 'the file is on another disk; copy it or use a symbolic link' : message;
+    throw new ChasquiError('download_failed', `Could not import ${from}: ${why}.`, null, { cause: error });
   }
 }

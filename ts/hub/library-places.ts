@@ -1,4 +1,4 @@
-/** Where models lie on this computer, as the environment and other programs' settings say it. */
+/** Folders with models on this computer, from the environment and the settings of other programs. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
@@ -7,11 +7,10 @@ import { toObject, toText } from './read-hub-replies.js';
 export interface LibraryPlaces {
   /** Shared with llama.cpp and Hugging Face's programs. */
   cacheFolder: string;
-  /** LM Studio's folders of models, if any. */
+  /** Model folders of LM Studio. */
   lmStudioFolders: readonly string[];
-  /** Folders with Ollama's `manifests` and `blobs`, if any. */
+  /** Folders with Ollama's `manifests` and `blobs`. */
   ollamaFolders: readonly string[];
-  /** Folders of one's own. */
   folders: readonly string[];
 }
 
@@ -41,18 +40,18 @@ function lmStudioFolders(): string[] {
   return [...new Set(folders)].filter((folder): folder is string => folder !== null && existsSync(folder));
 }
 
-/** LM Studio leaves a file in the home folder that says where its own is. */
+/** LM Studio stores the path of its folder in a file in the home folder. */
 function lmStudioHome(): string {
   try {
     const pointed = readFileSync(path.join(homedir(), '.lmstudio-home-pointer'), 'utf8').trim();
     if (path.isAbsolute(pointed) && pointed.length < 4096) return pointed;
   } catch {
-    // There is none before its first start.
+    // Absent before LM Studio's first start.
   }
   return path.join(homedir(), '.lmstudio');
 }
 
-/** As a service on Linux, Ollama has an account of its own. */
+/** On Linux, the Ollama service has its own account. */
 function ollamaFolders({ OLLAMA_MODELS }: Environment): string[] {
   const folders = [OLLAMA_MODELS || path.join(homedir(), '.ollama', 'models'), '/usr/share/ollama/.ollama/models'];
   return folders.filter((folder) => existsSync(path.join(folder, 'manifests')));

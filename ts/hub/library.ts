@@ -1,22 +1,28 @@
-/** The models on this computer, wherever they lie. */
+/** The models on this computer, from all folders. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { ChasquiError } from '../errors.js';
-import { findInFolder, findOfLmStudio, findOfOllama } from './find-elsewhere.js';
 import { findInCache, removeFromCache } from './find-in-cache.js';
-import { type FoundModel, type ModelSource, sizeOf } from './found-model.js';
+import {
+  type FoundModel,
+  findInFolder,
+  findOfLmStudio,
+  findOfOllama,
+  type ModelSource,
+  sizeOf,
+} from './find-in-folders.js';
 import { type GgufHeader, readGgufFile } from './gguf-header.js';
 import type { Capability } from './hub-types.js';
 import { type ImportKind, importModel } from './import-model.js';
 import type { LibraryPlaces } from './library-places.js';
 
-export type { ModelSource } from './found-model.js';
+export type { ModelSource } from './find-in-folders.js';
 export type { ImportKind } from './import-model.js';
 
 export interface LocalModel {
-  /** `user/repo:Q4_K_M`, or the file's name. */
+  /** `user/repo:Q4_K_M`, or the file name. */
   id: string;
-  /** Of the file to load, the first part of several. */
+  /** Path of the file to load; the first part of a split model. */
   path: string;
   projector: string | null;
   /** All files of the model and its projector. */
@@ -34,11 +40,11 @@ export interface LocalModel {
 }
 
 export interface LibraryOptions extends LibraryPlaces {
-  /** Where imported models are put; one of `folders`, or else it is searched, too. */
+  /** Target folder of imports; always searched. */
   importFolder: string;
 }
 
-/** What a file of this size and time has, `null` where it is no model. */
+/** Header data of a file with this size and mtime; `null` if it is not a model. */
 interface KnownHeader {
   size: number;
   mtimeMs: number;
@@ -47,14 +53,14 @@ interface KnownHeader {
 
 export class Library {
   readonly #options: LibraryOptions;
-  /** By the path of each file that is there. */
+  /** Keyed by path. */
   readonly #headers = new Map<string, KnownHeader>();
 
   constructor(options: LibraryOptions) {
     this.#options = options;
   }
 
-  /** Files that are no models, or are not complete, are left out. In the order of their names. */
+  /** Lists complete, valid models, sorted by name. */
   async list(): Promise<LocalModel[]> {
     const models: LocalModel[] = [];
     const all = this.#find();
@@ -67,28 +73,24 @@ export class Library {
     return models.sort((one, other) => one.id.localeCompare(other.id));
   }
 
-  /** The model of an id, or with a path. */
+  /** Finds a model by id or path. */
   async find(id: string): Promise<LocalModel | undefined> {
     const found = this.#find().find((each) => each.id === id) ?? this.#find().find(({ files }) => files[0] === id);
     return found && ((await this.#describe(found)) ?? undefined);
   }
 
   /**
-   * Deletes the files of a model. What other models share with it stays.
+   * Deletes the files of a model, except those shared with other models.
    * @throws {ChasquiError} `local_model_not_found`; `not_deletable` for models of other programs.
    */
   async remove(id: string): Promise<{ freedBytes: number }> {
     const found = this.#find().find((each) => each.id === id);
     if (found === undefined) {
-      throw new ChasquiError(
-        'local_model_not_found',
-        `There is no model ${id.slice(0, 200)} on this computer.`,
-        'model',
-      );
+      throw new ChasquiError('local_model_not_found', `Model ${id.slice(0, 200)} not found on this computer.`, 'model');
     }
     if (!found.canDelete) {
       const program = found.source === 'ollama' ? 'Ollama' : 'LM Studio';
-      throw new ChasquiError('not_deletable', `${id} belongs to ${program}: delete it there.`, 'model');
+      throw new ChasquiError('not_deletable', `${id} belongs to ${program}. Delete it there.`, 'model');
     }
     if (found.source === 'hub') return { freedBytes: removeFromCache(this.#options.cacheFolder, found) };
     const isShared = this.#find().some(
@@ -99,18 +101,18 @@ export class Library {
   }
 
   /**
-   * Puts a model's file among those of chasqui, with its other parts and its projector.
+   * Imports a model's file with its other parts and its projector.
    * @throws {ChasquiError} `model_file_missing`, `model_file_invalid`, `no_space`, `download_failed`.
    */
   async import(file: string, how: ImportKind): Promise<LocalModel> {
     const imported = await importModel(path.resolve(file), how, this.#options.importFolder);
     const found = this.#find().find(({ files }) => files[0] === imported);
     const model = found && (await this.#describe(found));
-    if (!model) throw new ChasquiError('model_file_invalid', `${file} was imported, and is no model that can be read.`);
+    if (!model) throw new ChasquiError('model_file_invalid', `${file} was imported, but is not a valid model.`);
     return model;
   }
 
-  /** Each file once, whatever leads to it. */
+  /** Deduplicates by the real path of the file. */
   #find(): FoundModel[] {
     const { cacheFolder, lmStudioFolders, ollamaFolders, folders, importFolder } = this.#options;
     const found = [
@@ -136,7 +138,7 @@ export class Library {
     };
   }
 
-  /** `null` where the file is no model. */
+  /** Returns `null` if the file is not a model. */
   async #header(file: string): Promise<GgufHeader | null> {
     const stat = fs.statSync(file, { throwIfNoEntry: false });
     if (stat === undefined) return null;
@@ -151,7 +153,7 @@ export class Library {
 
 type Description = Pick<LocalModel, 'architecture' | 'parameters' | 'contextLength' | 'capabilities'>;
 
-/** The first of several parts does not have all of the tensors. */
+/** The header of a split model's first part lists only some of the tensors. */
 function describeHeader({ metadata, parameters }: GgufHeader, hasProjector: boolean, inParts: boolean): Description {
   const architecture = metadata.get('general.architecture');
   const context = metadata.get(`${architecture}.context_length`);
@@ -177,7 +179,7 @@ function withoutRepeats(found: readonly FoundModel[]): FoundModel[] {
   });
 }
 
-/** Two models of one name are told apart by their folders. */
+/** Prefixes duplicate names with their folder. */
 function withOwnIds(found: readonly FoundModel[]): FoundModel[] {
   const count = new Map<string, number>();
   for (const { id } of found) count.set(id, (count.get(id) ?? 0) + 1);
@@ -195,7 +197,7 @@ function realPath(file: string): string {
   }
 }
 
-/** What a symbolic link leads to stays, and so does a file that has another name. */
+/** Returns 0 for links: their target remains. */
 function removeFile(file: string): number {
   const stat = fs.lstatSync(file, { throwIfNoEntry: false });
   if (stat === undefined) return 0;

@@ -1,11 +1,11 @@
-/** Names of models as people write them, read as llama.cpp reads them, and which files such a name means. */
+/** Parses model names as llama.cpp does, and resolves them to files. */
 import { ChasquiError } from '../errors.js';
 import type { HubFile, Quantisation } from './hub-types.js';
 
 export interface ModelName {
   /** `user/name` */
   repo: string;
-  /** A quantisation, or a file that ends in .gguf; `null`: whichever is usual. */
+  /** A quantisation, or a file name that ends in .gguf; `null`: the default. */
   tag: string | null;
 }
 
@@ -13,12 +13,12 @@ const MAX_NAME_LENGTH = 400;
 const PART = '[A-Za-z0-9](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9_-])?';
 const REPO = new RegExp(`^${PART}/${PART}$`);
 const TAG = /^[A-Za-z0-9_][\w. +-]*(?:\/[\w. +-]+)*$/;
-/** The address of a repository or of one of its files, as it stands in a browser. */
+/** URL of a repository or one of its files. */
 const ADDRESS = /^(?:https?:\/\/)?(?:www\.)?(?:hf\.co|huggingface\.co)\//i;
 const FILE_PAGE = /^([^/]+\/[^/]+)\/(?:resolve|blob)\/[^/]+\/(.+\.gguf)$/i;
 
 /**
- * Reads `user/repo`, `user/repo:Q4_K_M`, `user/repo:file.gguf`, each after `hf.co/` or not, and addresses of pages.
+ * Parses `user/repo`, `user/repo:Q4_K_M` and `user/repo:file.gguf`, each optionally after `hf.co/`, and web page URLs.
  * @throws {ChasquiError} `invalid_model_name`
  */
 export function parseModelName(text: string): ModelName {
@@ -35,7 +35,7 @@ export function parseModelName(text: string): ModelName {
   return checked(rest.slice(0, colon), rest.slice(colon + 1), name);
 }
 
-/** Whether it could be the name of a repository at all; names from a hub are checked with it, too. */
+/** Checks the syntax of a repository name. Also applied to names from a hub. */
 export function isRepoName(text: unknown): text is string {
   return typeof text === 'string' && REPO.test(text) && !text.includes('--') && !text.includes('..');
 }
@@ -43,7 +43,7 @@ export function isRepoName(text: unknown): text is string {
 function checked(repo: string, tag: string | null, name: string): ModelName {
   if (!isRepoName(repo)) throw notAName(name);
   if (tag !== null && (!TAG.test(tag) || tag.split('/').includes('..'))) throw notAName(name);
-  // Ollama's word for whichever is usual.
+  // Ollama's tag for the default.
   return { repo, tag: tag?.toLowerCase() === 'latest' ? null : tag };
 }
 
@@ -58,23 +58,23 @@ function decode(text: string): string {
 function notAName(name: string): ChasquiError {
   return new ChasquiError(
     'invalid_model_name',
-    `\`${name.slice(0, 100)}\` is not the name of a model on the hub: write user/repo, user/repo:Q4_K_M or user/repo:file.gguf.`,
+    `\`${name.slice(0, 100)}\` is not a model name. Use user/repo, user/repo:Q4_K_M or user/repo:file.gguf.`,
     'model',
   );
 }
 
-/** What a model is called in lists and requests: `user/repo:Q4_K_M`. */
+/** The name in lists and requests: `user/repo:Q4_K_M`. */
 export function modelNameOf(repo: string, { label }: { label: string }): string {
   return `${repo}:${label}`;
 }
 
-/** Those that llama.cpp takes where no tag is given, if there are any. */
+/** llama.cpp's preferences if no tag is given. */
 const USUAL_TAGS = ['Q4_K_M', 'Q8_0'];
 
 /**
- * The quantisation that `tag` means. As in llama.cpp v0.5.0, the tag may stand anywhere in the path of a file where `.` or
- * `-` follows; a label or file name that is exactly the tag goes before that.
- * @throws {ChasquiError} `quantisation_not_found`: the message has those that there are.
+ * Resolves a tag to a quantisation. As in llama.cpp v0.5.0, the tag may occur anywhere in a file's path if `.` or `-`
+ * follows; an exact label or file name takes precedence.
+ * @throws {ChasquiError} `quantisation_not_found`, with the available labels in the message.
  */
 export function chooseQuantisation(quantisations: readonly Quantisation[], tag: string | null): Quantisation {
   if (tag === null) {
@@ -89,7 +89,7 @@ export function chooseQuantisation(quantisations: readonly Quantisation[], tag: 
   const labels = quantisations.map(({ label }) => label).slice(0, 40);
   throw new ChasquiError(
     'quantisation_not_found',
-    `The repository has no \`${tag}\`. It has: ${labels.join(', ') || 'no GGUF model'}.`,
+    `The repository has no \`${tag}\`. Available: ${labels.join(', ') || 'no GGUF model'}.`,
     'model',
   );
 }

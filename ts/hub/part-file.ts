@@ -1,27 +1,25 @@
 /**
- * A file that is being downloaded, in ranges that arrive side by side. Beside it lies a small text file that says which
- * bytes are there:
+ * A file that is being downloaded in parallel ranges. A small text file beside it records which bytes are present:
  *
  *     {"version":1,"sizeBytes":4000,"digest":"…"}
- *     0000000000000000 0000000000002000 0000000000001024      first byte, end, and how far it has come: one line a range
+ *     0000000000000000 0000000000002000 0000000000001024      start, end and progress; one line per range
  *
- * Numbers have a fixed width, so each can be written in its place after the bytes that it counts. Whenever the process is
- * killed, what the lines say is there is there.
+ * Fields have a fixed width, so each is updated in place after its bytes were written. A killed process therefore
+ * leaves a valid file.
  */
 import fs, { type promises } from 'node:fs';
 import path from 'node:path';
 
 const VERSION = 1;
 const DIGITS = 16;
-/** Three numbers, two spaces and the end of the line. */
+/** Three numbers, two spaces and a line feed. */
 const LINE_BYTES = 3 * DIGITS + 3;
 const MAX_RANGES = 64;
 const MAX_STATE_BYTES = 10_000;
 
 /**
- * A file is divided into blocks of so many bytes, and each is written at once where that is possible. Linux then keeps it in
- * a huge page (2 MiB), from which weights are read faster, where the file system has these (ext4 from Linux 6.16 on, XFS,
- * Btrfs).
+ * Blocks are written whole where possible, so that Linux caches them in 2 MiB huge pages, which makes loading weights
+ * faster. Needs a file system with large folios: ext4 from Linux 6.16 on, XFS, Btrfs.
  */
 export const BLOCK_BYTES = 2 ** 21;
 
@@ -30,21 +28,21 @@ type FileHandle = promises.FileHandle;
 export interface ByteRange {
   start: number;
   end: number;
-  /** The first byte that is not there yet. */
+  /** Offset of the first missing byte. */
   at: number;
 }
 
 export interface PartContent {
   sizeBytes: number;
-  /** In words of whoever announced it; another digest is another file. */
+  /** Opaque identity of the content. */
   digest: string;
 }
 
 export class PartFile {
   #ranges: ByteRange[] = [];
-  /** Where the first line of numbers begins. */
+  /** Offset of the first range line. */
   #linesAt = 0;
-  /** Whether bytes of an earlier process are in it. */
+  /** Whether it holds bytes of an earlier process. */
   resumed = false;
 
   private constructor(
@@ -54,7 +52,7 @@ export class PartFile {
     private readonly state: FileHandle,
   ) {}
 
-  /** Goes on with what is there, if it is a part of the same content; else begins anew. The caller holds the file's lock. */
+  /** Resumes an existing part of the same content, or starts over. The caller holds the file's lock. */
   static async open(file: string, content: PartContent, rangeCount: number): Promise<PartFile> {
     fs.mkdirSync(path.dirname(file), { recursive: true });
     const ranges = readState(file, content);
@@ -72,7 +70,7 @@ export class PartFile {
     }
   }
 
-  /** The bytes that are there of a part that nobody may have open. */
+  /** Present bytes of a part that is not open. */
   static bytesIn(file: string, content: PartContent): number {
     return countBytes(readState(file, content) ?? []);
   }
@@ -90,7 +88,7 @@ export class PartFile {
     return countBytes(this.#ranges);
   }
 
-  /** Forgets what is there. */
+  /** Discards all bytes. */
   async restart(rangeCount: number): Promise<void> {
     const { sizeBytes } = this.content;
     this.#ranges = Array.from({ length: rangeCount }, (_, index) => {
@@ -98,7 +96,7 @@ export class PartFile {
       return { start, end: beginOfRange(index + 1, rangeCount, sizeBytes), at: start };
     });
     this.resumed = false;
-    // Until the state is whole again the old one must not be taken for true.
+    // Invalidate the old state before writing the new one.
     await this.state.truncate(0);
     await this.data.truncate(0);
     await this.data.truncate(sizeBytes);
@@ -108,20 +106,20 @@ export class PartFile {
     this.#linesAt = head.length;
   }
 
-  /** Puts bytes where the range has come to. One call at a time for each range. */
+  /** Writes bytes at the range's position. One call at a time per range. */
   async append(range: ByteRange, chunks: readonly Uint8Array[]): Promise<void> {
     const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
     const { bytesWritten } = await this.data.writev(chunks as Uint8Array[], range.at);
-    if (bytesWritten !== length) throw Object.assign(new Error('the disk took only a part'), { code: 'ENOSPC' });
+    if (bytesWritten !== length) throw Object.assign(new Error('short write'), { code: 'ENOSPC' });
     await this.#setAt(range, range.at + length);
   }
 
-  /** Forgets what is there of a range. */
+  /** Discards the bytes of a range. */
   async rewind(range: ByteRange): Promise<void> {
     await this.#setAt(range, range.start);
   }
 
-  /** Has the system put everything on the disk. */
+  /** Flushes to the disk. */
   async flush(): Promise<void> {
     await this.data.sync();
   }
@@ -151,14 +149,16 @@ function headOf({ sizeBytes, digest }: PartContent): string {
   return `${JSON.stringify({ version: VERSION, sizeBytes, digest })}\n`;
 }
 
-/** Where a range begins: with a block, if ranges are larger than blocks. The one after the last begins where the file ends. */
+/**
+ * Start of a range, aligned to a block if ranges are larger than blocks. Range `count` starts at the end of the file.
+ */
 function beginOfRange(index: number, rangeCount: number, sizeBytes: number): number {
   if (index === rangeCount) return sizeBytes;
   const begin = Math.floor((sizeBytes / rangeCount) * index);
   return sizeBytes / rangeCount < BLOCK_BYTES ? begin : begin - (begin % BLOCK_BYTES);
 }
 
-/** `null` where there is no such part, or it is not of this content, or does not make sense. */
+/** Returns `null` if there is no valid state for this content. */
 function readState(file: string, content: PartContent): ByteRange[] | null {
   if (fs.statSync(file, { throwIfNoEntry: false })?.size !== content.sizeBytes) return null;
   let text: string;
@@ -179,7 +179,7 @@ function readState(file: string, content: PartContent): ByteRange[] | null {
   return areWhole(ranges, content.sizeBytes) ? ranges : null;
 }
 
-/** Whether the ranges follow upon each other from the first byte to the last. */
+/** Whether the ranges cover the file without gaps. */
 function areWhole(ranges: readonly ByteRange[], sizeBytes: number): boolean {
   const isInside = ({ start, end, at }: ByteRange) =>
     [start, end, at].every(Number.isSafeInteger) && start <= at && at <= end;

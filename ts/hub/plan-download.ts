@@ -1,13 +1,13 @@
-/** What a name means at the hub, and whether it can be downloaded, found out before the first byte of it is. */
+/** Resolves a model name at the hub, and checks before the first byte whether it can be downloaded. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { ChasquiError } from '../errors.js';
 import { checkArchitecture } from './architectures.js';
+import { formatBytes } from './format-bytes.js';
 import { readArchitecture } from './gguf-header.js';
 import type { HubCache } from './hub-cache.js';
 import type { HubClient } from './hub-client.js';
 import type { HubFile } from './hub-types.js';
-import { inWords } from './in-words.js';
 import { chooseQuantisation, modelNameOf, parseModelName } from './model-name.js';
 
 const HEAD_BYTES = 64 * 1024;
@@ -24,17 +24,17 @@ export interface DownloadPlan {
 
 export interface PlanOptions {
   signal?: AbortSignal | undefined;
-  /** Download a model of a kind that this llama.cpp does not know. */
+  /** Download architectures that this llama.cpp does not support. */
   anyArchitecture?: boolean | undefined;
 }
 
-/** @throws {ChasquiError} what is against it: the name, access to the model, its kind. */
+/** @throws {ChasquiError} for an invalid name, missing access or an unsupported architecture. */
 export async function planDownload(client: HubClient, name: string, options: PlanOptions = {}): Promise<DownloadPlan> {
   const { signal, anyArchitecture = false } = options;
   const { repo, tag } = parseModelName(name);
   const model = await client.model(repo, signal);
   const chosen = chooseQuantisation(model.quantisations, tag);
-  // Checked before access, which a model that cannot be used needs not be asked for.
+  // Before access: no one should request access to an unusable model.
   if (!anyArchitecture && model.architecture !== null) checkArchitecture(model.architecture, repo);
   const files = [...chosen.files, ...(chosen.projector ? [chosen.projector] : [])];
   await checkAccess(client, repo, model.commit, files[0] as HubFile, signal);
@@ -45,7 +45,7 @@ export async function planDownload(client: HubClient, name: string, options: Pla
   return { model: modelNameOf(repo, chosen), repo, commit: model.commit, files };
 }
 
-/** A gated model's lists are open to all; its files are not. */
+/** The file lists of gated models are public; their files are not. */
 async function checkAccess(client: HubClient, repo: string, commit: string, file: HubFile, signal?: AbortSignal) {
   const what = `the model ${repo}`;
   const headers = { range: 'bytes=0-3' };
@@ -54,7 +54,7 @@ async function checkAccess(client: HubClient, repo: string, commit: string, file
     const asked = { what, page: client.pageOf(repo), signal, headers, hubOnly: true };
     (await client.requests.open(url, asked)).body.on('error', () => {}).destroy();
   } catch (error) {
-    // What may pass is for the download to wait for.
+    // The download itself retries temporary errors.
     if (
       !(error instanceof ChasquiError) ||
       !['hub_unreachable', 'hub_failed', 'hub_rate_limited'].includes(error.code)
@@ -64,7 +64,7 @@ async function checkAccess(client: HubClient, repo: string, commit: string, file
   }
 }
 
-/** Not every hub says it of a model; its file does, in its first bytes. `null` where they cannot be had now. */
+/** Reads the architecture from the file if the hub does not report it. Returns `null` if it is unavailable now. */
 async function architectureIn(client: HubClient, repo: string, commit: string, file: HubFile, signal?: AbortSignal) {
   const length = Math.min(HEAD_BYTES, file.sizeBytes);
   const url = client.fileUrl(repo, commit, file.path);
@@ -79,7 +79,7 @@ async function architectureIn(client: HubClient, repo: string, commit: string, f
   }
 }
 
-/** Given a folder, the bytes that may still be written to its disk. */
+/** Returns the free bytes on the disk of a folder. */
 export type FreeBytes = (folder: string) => Promise<number>;
 
 /** @throws {ChasquiError} `no_space` */
@@ -94,12 +94,12 @@ export async function checkSpace(
   if (neededBytes <= free) return;
   throw new ChasquiError(
     'no_space',
-    `${model} needs ${inWords(neededBytes)} more on the disk of ${cache.folder}, where ${inWords(free)} are free: free ${inWords(neededBytes - free)}, or choose a smaller quantisation.`,
+    `Not enough space on the disk of ${cache.folder}: ${model} needs ${formatBytes(neededBytes)} more, ${formatBytes(free)} are free. Free ${formatBytes(neededBytes - free)}, or choose a smaller quantisation.`,
     'model',
   );
 }
 
-/** For this account; the folder may not be there yet. */
+/** Free bytes for this account. The folder need not exist yet. */
 export async function freeDiskBytes(folder: string): Promise<number> {
   let existing = path.resolve(folder);
   while (!fs.existsSync(existing) && path.dirname(existing) !== existing) existing = path.dirname(existing);

@@ -1,6 +1,6 @@
 /**
- * A lock that one process of this computer holds at a time. It is SQLite's: the system takes it back when its process
- * ends, however that comes about, so no lock is ever left behind, and none is taken from a process that still lives.
+ * A lock that one process of this computer holds at a time. It is an SQLite lock, which the system releases when the
+ * process ends in any way, so locks are never stale.
  */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
@@ -16,7 +16,7 @@ export class ProcessLock {
     this.#database = database;
   }
 
-  /** `null` where another has it. The file is made where it is not there, and stays. */
+  /** Returns `null` if another process holds it. Creates the file if needed and never deletes it. */
   static tryTake(file: string): ProcessLock | null {
     mkdirSync(path.dirname(file), { recursive: true });
     const database = openSqlite(file);
@@ -30,7 +30,7 @@ export class ProcessLock {
     }
   }
 
-  /** Waits for it; `onWait` is called while another has it, again and again. */
+  /** Waits for the lock, and calls `onWait` at each poll while another process holds it. */
   static async take(file: string, signal: AbortSignal, onWait: () => void): Promise<ProcessLock> {
     for (;;) {
       signal.throwIfAborted();

@@ -1,28 +1,28 @@
-/** Which files of a repository make one model: parts together, with the projector that belongs to them. */
+/** Groups the files of a repository into models: parts together, with their projector. */
 import type { HubFile, Quantisation } from './hub-types.js';
-import { usualBits, wordsFor } from './quantisation-words.js';
+import { descriptionOf, usualBits } from './quantisation-advice.js';
 
-/** Files beside models, as llama.cpp v0.5.0 tells them from models by their names. */
+/** Recognises auxiliary files by name, as llama.cpp v0.5.0 does. */
 const NO_MODEL = /mmproj|imatrix|mtp-|eagle3-|dflash-|dspark-/;
 const PROJECTOR = /mmproj/;
 const PART = /^(.*)-(\d{5})-of-(\d{5})\.gguf$/i;
-/** As on the hub's pages; the last one in a name counts. */
+/** The same pattern as the hub's pages; the last match in a name counts. */
 const LABEL =
   /(UD-)?(IQ[1-4]_(?:XXS|XS|S|M|NL)|MXFP4(?:_MOE)?|NVFP4|TQ[12]_0|BF16|F16|F32|Q[1-8]_(?:K(?:_(?:XL|L|M|S|XS))?|[01](?:_\d_\d)?))(?![A-Z0-9])/g;
 
-/** The label in a file's path, such as `Q4_K_M`; `null` where there is none. */
+/** Returns the label in a file's path, such as `Q4_K_M`, or `null`. */
 export function labelOf(path: string): string | null {
   return path.toUpperCase().match(LABEL)?.at(-1) ?? null;
 }
 
-/** Whether a path is that of a model, and not of something beside models. */
+/** Whether a path is a model file rather than an auxiliary one. */
 export function isModelFile(path: string): boolean {
   return /\.gguf$/i.test(path) && !NO_MODEL.test(baseName(path));
 }
 
 /**
- * The quantisations among the files of a repository, the smallest first. Where two have the same label they are called by
- * their files' names. `parameters` is as the hub counts them, for bits per weight.
+ * Returns the quantisations of a repository, smallest first. Duplicates of a label are named after their files.
+ * `parameters` is the hub's count, for bits per weight.
  */
 export function groupQuantisations(files: readonly HubFile[], parameters: number | null): Quantisation[] {
   const projectors = files.filter(({ path }) => /\.gguf$/i.test(path) && PROJECTOR.test(baseName(path)));
@@ -37,12 +37,12 @@ export function groupQuantisations(files: readonly HubFile[], parameters: number
 }
 
 interface Group {
-  /** Of the whole model, as if it were in one file. */
+  /** The path without the part number. */
   path: string;
   files: HubFile[];
 }
 
-/** Parts share what is before their numbers, and their count. A model of which a part is missing is left out. */
+/** Groups parts by prefix and part count. Incomplete models are left out. */
 function groupParts(files: readonly HubFile[]): Map<string, Group> {
   const groups = new Map<string, Group & { count: number }>();
   for (const file of files) {
@@ -70,7 +70,7 @@ function toQuantisation(
   const weightBytes = sum(files);
   const projector = nearestProjector(files[0] as HubFile, projectors);
   const measured = parameters === null ? null : (weightBytes * 8) / parameters;
-  // The hub counts the parameters of one file; where another differs so much it is another model.
+  // The hub counts the parameters of one file; a very different result means another model.
   const isPlausible = measured !== null && measured > 1 && measured < 40;
   return {
     label,
@@ -78,11 +78,11 @@ function toQuantisation(
     sizeBytes: weightBytes + (projector?.sizeBytes ?? 0),
     files,
     projector,
-    words: wordsFor(level),
+    words: descriptionOf(level),
   };
 }
 
-/** In the deepest folder on the model's way, and there the one whose bits are nearest: as llama.cpp chooses it. */
+/** llama.cpp's choice: in the deepest common folder, the projector with the nearest bits. */
 function nearestProjector(model: HubFile, projectors: readonly HubFile[]): HubFile | null {
   let best: { file: HubFile; depth: number; distance: number } | undefined;
   for (const file of projectors) {

@@ -1,4 +1,4 @@
-/** A hub's JSON, of which nothing is believed: what is not as it should be is left out, and lists and texts have bounds. */
+/** Validates the hub's JSON: drops malformed fields, and bounds lists and texts. */
 import type { Capability, Gating, HubFile, HubListedModel } from './hub-types.js';
 import { isRepoName } from './model-name.js';
 import { isModelFile, labelOf } from './quantisations.js';
@@ -7,7 +7,7 @@ const MAX_FILES = 10_000;
 const MAX_TAGS = 500;
 const MAX_PATH_LENGTH = 300;
 const MAX_PATH_DEPTH = 10;
-/** A model of more parameters than any, so that what is computed with it stays a number. */
+/** Upper bound on parameter counts, so that computed values remain finite. */
 const MAX_PARAMETERS = 1e15;
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -20,7 +20,7 @@ export function toArray(value: unknown, max: number): readonly unknown[] {
   return Array.isArray(value) ? value.slice(0, max) : [];
 }
 
-/** A model of a list; `null` for one without a proper name. */
+/** Parses a list entry; `null` without a valid name. */
 export function toListedModel(value: unknown): HubListedModel | null {
   const model = toObject(value);
   const repo = model.id ?? model.modelId;
@@ -43,7 +43,7 @@ export function toListedModel(value: unknown): HubListedModel | null {
   };
 }
 
-/** The files of a tree or of a model's `siblings`, those with unsafe paths left out. */
+/** Parses the files of a tree or of `siblings`, without unsafe paths. */
 export function toFiles(values: readonly unknown[]): HubFile[] {
   return values.flatMap((value) => {
     const { path, rfilename, size, lfs, type = 'file' } = toObject(value);
@@ -56,10 +56,10 @@ export function toFiles(values: readonly unknown[]): HubFile[] {
   });
 }
 
-/** Whether a path stays inside the folder that it is put into, on every system. */
+/** Whether a path stays inside its folder on every system. */
 export function isSafePath(value: unknown): value is string {
   if (typeof value !== 'string' || value.length === 0 || value.length > MAX_PATH_LENGTH) return false;
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are rejected.
   if (/[\\:*?"<>|\x00-\x1f\x7f]/.test(value)) return false;
   const parts = value.split('/');
   return parts.length <= MAX_PATH_DEPTH && parts.every((part) => part !== '' && !/^\.{1,2}$|[. ]$/.test(part));
@@ -96,14 +96,14 @@ export function toGating(value: unknown): Gating {
   return value === 'auto' || value === 'manual' ? value : value === true ? 'manual' : false;
 }
 
-/** From the hub's name for the kind of model, the model's template and its files. */
+/** Derives capabilities from the pipeline tag, the chat template and the files. */
 export function toCapabilities(model: Json, paths: readonly string[]): Capability[] {
   const tags = toArray(model.tags, MAX_TAGS);
   const kinds = [model.pipeline_tag, ...tags];
   const template = toText(toObject(model.gguf).chat_template, 1_000_000);
   const capabilities: Capability[] = [];
   if (template !== null || kinds.includes('conversational')) capabilities.push('chat');
-  // The hub's own rule for whether a model takes tools.
+  // The hub's own rule for tool support.
   if (template?.includes('tools')) capabilities.push('tools');
   if (paths.some((path) => /\.gguf$/i.test(path) && /mmproj/.test(path))) capabilities.push('vision');
   const embeds = ['feature-extraction', 'sentence-similarity', 'sentence-transformers'];

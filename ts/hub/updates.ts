@@ -1,19 +1,19 @@
-/** Whether the hub has something newer than a model that was downloaded from it. */
+/** Checks whether the hub has a newer version of a downloaded model. */
 import fs from 'node:fs';
 import path from 'node:path';
 import type { HubClient } from './hub-client.js';
 import type { LocalModel } from './library.js';
 
 export interface Update {
-  /** `changed`: its files have other bytes now; `same`: they do not; `gone`: there are none of these names any more. */
+  /** `changed`: at least one file differs; `same`: none does; `gone`: the files no longer exist. */
   state: 'same' | 'changed' | 'gone';
-  /** The repository's present state. */
+  /** Current commit of the repository. */
   commit: string;
-  /** What would be downloaded. */
+  /** Download size of the update. */
   bytes: number;
 }
 
-/** `null` for a model that did not come from the hub. Asks for the list of files only if the repository has changed. */
+/** Returns `null` for a model that did not come from the hub. Lists files only if the repository has changed. */
 export async function findUpdate(client: HubClient, model: LocalModel, signal?: AbortSignal): Promise<Update | null> {
   const { repo, commit } = model;
   if (model.source !== 'hub' || repo === null || commit === null) return null;
@@ -31,7 +31,7 @@ export async function findUpdate(client: HubClient, model: LocalModel, signal?: 
   return { state: changed.length > 0 ? 'changed' : 'same', commit: present, bytes };
 }
 
-/** The first part's name says how many there are. */
+/** The first part's name contains the number of parts. */
 function partsOf(first: string): string[] {
   const count = Number(/-00001-of-(\d{5})\.gguf$/i.exec(first)?.[1] ?? 1);
   const numbers = Array.from({ length: count }, (_, index) => String(index + 1).padStart(5, '0'));
@@ -43,7 +43,7 @@ function nameInSnapshot(file: string, commit: string): string {
   return name.split(path.sep).join('/');
 }
 
-/** In the cache, links lead to files whose names are their digests. */
+/** Cache links point to blobs that are named by digest. */
 function digestOf(file: string): string | null {
   try {
     return path.basename(fs.readlinkSync(file));

@@ -289,7 +289,7 @@ test('no space: refused before a byte is downloaded, with both numbers', async (
   const downloads = await open({ freeBytes: async () => 100_000 });
   const error = await failure(downloads.start(REPO));
   assert.is(error.code, 'no_space');
-  assert.match(error.message, /needs 400 kB.*100 kB are free: free 300 kB/);
+  assert.match(error.message, /needs 400 kB more, 100 kB are free. Free 300 kB/);
   assert.equal(blobsIn(folder), []);
   assert.equal(downloads.list(), []);
 });
@@ -355,7 +355,7 @@ test('a list that cannot be written ends no download that has begun, and begins 
   assert.is((await downloads.pause(id)).state, 'paused');
   assert.match(
     (await failure(downloads.start('ada/other'))).message,
-    /^The list of downloads could not be written: EISDIR/,
+    /^The list of downloads cannot be written: EISDIR/,
   );
   assert.is(downloads.list().length, 1);
   hub.misbehaviour = {};

@@ -33,7 +33,7 @@ for (const text of [
   `ada/${'x'.repeat(500)}`,
   'https://evil.example/ada/tiny',
 ]) {
-  test(`no name: ${text.slice(0, 40)}`, () => assert.throws(() => parseModelName(text), /is not the name of a model/));
+  test(`no name: ${text.slice(0, 40)}`, () => assert.throws(() => parseModelName(text), /is not a model name/));
 }
 
 for (const [path, label] of [
@@ -136,7 +136,7 @@ test('without a tag Q8_0 where there is no Q4_K_M, and else the first; a tag tha
     'F16',
   );
   // Q4_K stands in names, but is not followed by a dot or a dash there.
-  assert.throws(() => chooseQuantisation(there, 'Q4_K'), /no `Q4_K`\. It has: .*Q4_K_M/);
+  assert.throws(() => chooseQuantisation(there, 'Q4_K'), /no `Q4_K`\. Available: .*Q4_K_M/);
   assert.throws(() => chooseQuantisation([], null), /no GGUF model/);
 });
 

@@ -1,6 +1,6 @@
 /** The models of a server → LM Studio's lists of them. */
 import type { ModelInfo } from '../../engine/engine.js';
-import { usualBits } from '../../hub/quantisation-words.js';
+import { usualBits } from '../../hub/quantisation-advice.js';
 import { architectureOf, parametersOf, quantisationOf } from '../../models/model-words.js';
 import type { ModelEntry } from '../../models/pool.js';
 import type { LmStudioKeyedModels, LmStudioModel } from './schema.js';

@@ -4,8 +4,8 @@ import type { Engine, ModelInfo } from '../../engine/engine.js';
 import type { LoadOptions } from '../../engine/load-options.js';
 import { ChasquiError } from '../../errors.js';
 import { exactFit } from '../../hub/exact-fit.js';
+import { formatBytes } from '../../hub/format-bytes.js';
 import { readGgufFile } from '../../hub/gguf-header.js';
-import { inWords } from '../../hub/in-words.js';
 import { inTime } from '../in-time.js';
 import { type Lengths, measureRow, type Pace, type Patience, type Row } from './measure-row.js';
 
@@ -91,7 +91,7 @@ async function roomInMemory(
       signal,
     });
     if (fit.badge !== 'too-large') return null;
-    return { tokens: fit.contextThatFits, says: `memory: ${inWords(fit.needBytes)} are needed` };
+    return { tokens: fit.contextThatFits, says: `memory: ${formatBytes(fit.needBytes)} are needed` };
   } catch {
     signal.throwIfAborted();
     return null;

@@ -1,7 +1,7 @@
 /** What was measured, for people and for programs. */
 import { cpus } from 'node:os';
 import type { ModelInfo } from '../../engine/engine.js';
-import { inWords } from '../../hub/in-words.js';
+import { formatBytes } from '../../hub/format-bytes.js';
 import { VERSION } from '../../version.js';
 import { inBillions, shorten, WIDTH } from '../text-table.js';
 import type { Lengths, Row } from './measure-row.js';
@@ -15,7 +15,7 @@ const REASON_WIDTH = WIDTH - 17;
 export function describeModel(model: ModelInfo): string {
   const { devices, gpuLayers, layers } = model.placement;
   const on = devices.length === 0 ? 'on the CPU' : `${gpuLayers} of ${layers} layers on ${devices.join(', ')}`;
-  const size = `${inWords(model.sizeBytes)}, ${inBillions(model.parameterCount)} parameters`;
+  const size = `${formatBytes(model.sizeBytes)}, ${inBillions(model.parameterCount)} parameters`;
   return `${model.id}: ${model.description}, ${size}; ${on}\n${processor()}; chasqui ${VERSION}, Node ${process.version}\n`;
 }
 

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { ChasquiError } from '../../errors.js';
 import { number, objectOf, oneOf, orNull, string } from '../../http/schema/json-schema.js';
 import { isKnownArchitecture } from '../../hub/architectures.js';
-import { recommend } from '../../hub/recommend.js';
+import { recommend } from '../../hub/quantisation-advice.js';
 import { findUpdate } from '../../hub/updates.js';
 import { fitOf, fitOfListed } from '../advice.js';
 import type { ExactFit, FitQuery, HubModelPage, HubSearchPage, HubSearchQuery } from '../api-types.js';

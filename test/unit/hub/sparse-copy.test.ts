@@ -1,13 +1,13 @@
-// What is left of hollow copies when their process is killed, with real processes.
+// Stale folders of sparse copies, with real processes that are killed.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { makeHollowFolder, removeLeftFolders } from '../../../ts/hub/hollow-folders.js';
+import { makeSparseFolder, removeStaleFolders } from '../../../ts/hub/sparse-copy.js';
 import { type Child, startChild, untilWritten } from '../../support/child.js';
 
-const test = suite<{ folder: string; before: string | undefined; children: Child[] }>('unit: folders of hollow copies');
+const test = suite<{ folder: string; before: string | undefined; children: Child[] }>('unit: folders of sparse copies');
 
 test.before.each((context) => {
   context.before = process.env.TMPDIR;
@@ -22,15 +22,15 @@ test.after.each(async ({ folder, before, children }) => {
   fs.rmSync(folder, { recursive: true, force: true });
 });
 
-/** A process that has such a folder with a file in it, and lives on. */
+/** A running process with such a folder and a file in it. */
 async function startHolder(folder: string, children: Child[]): Promise<Child & { holds: string }> {
   const script = path.join(folder, `holder-${children.length}.mts`);
-  const module = JSON.stringify(new URL('../../../ts/hub/hollow-folders.ts', import.meta.url).href);
+  const module = JSON.stringify(new URL('../../../ts/hub/sparse-copy.ts', import.meta.url).href);
   fs.writeFileSync(
     script,
     `import fs from 'node:fs';
-     const { makeHollowFolder } = await import(${module});
-     const { path } = makeHollowFolder();
+     const { makeSparseFolder } = await import(${module});
+     const { path } = makeSparseFolder();
      fs.writeFileSync(path + '/model.gguf', 'GGUF');
      console.log('holds ' + path);
      setInterval(() => {}, 1000);`,
@@ -51,7 +51,7 @@ function age(folder: string): void {
   fs.utimesSync(folder, long, long);
 }
 
-test('that of a process that was killed is removed by the next, and that of one that lives is not', async ({
+test('the folder of a killed process is removed by the next one, that of a running process is kept', async ({
   folder,
   children,
 }) => {
@@ -60,10 +60,10 @@ test('that of a process that was killed is removed by the next, and that of one 
   await kill(killed);
   const earlier = fs.mkdtempSync(path.join(folder, 'chasqui-fit-'));
   const others = fs.mkdtempSync(path.join(folder, 'chasqui-other-'));
-  // Another process has made it, and is about to lock it.
+  // As if another process had made it and not locked it yet.
   const young = fs.mkdtempSync(path.join(folder, 'chasqui-fit-'));
   for (const each of [killed.holds, alive.holds, earlier, others]) age(each);
-  const own = makeHollowFolder();
+  const own = makeSparseFolder();
   const there = [killed.holds, alive.holds, earlier, others, young, own.path].map((each) => fs.existsSync(each));
   assert.equal(there, [false, true, false, true, true, true]);
   assert.is(fs.readFileSync(path.join(alive.holds, 'model.gguf'), 'utf8'), 'GGUF');
@@ -71,9 +71,9 @@ test('that of a process that was killed is removed by the next, and that of one 
   assert.not(fs.existsSync(own.path));
 });
 
-test('a temporary folder that cannot be read is no error', ({ folder }) => {
+test('an unreadable temporary folder is no error', ({ folder }) => {
   process.env.TMPDIR = path.join(folder, 'none');
-  removeLeftFolders();
+  removeStaleFolders();
 });
 
 test.run();

@@ -1,17 +1,32 @@
-/** Models of other programs and in folders of one's own, found where they lie. */
+/** Finds models of LM Studio and Ollama, and in plain folders. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { findProjector } from '../engine/find-projector.js';
-import { entriesOf, type FoundModel, ggufFilesUnder, type ModelSource, sizeOf } from './found-model.js';
 import { isRepoName, modelNameOf } from './model-name.js';
 import { groupQuantisations, labelOf } from './quantisations.js';
 import { isSha256, toArray, toObject } from './read-hub-replies.js';
 
+export type ModelSource = 'hub' | 'lmstudio' | 'ollama' | 'folder';
+
+/** A model on this computer, before its file is read. */
+export interface FoundModel {
+  id: string;
+  /** All files except the projector, in load order. */
+  files: string[];
+  projector: string | null;
+  quantisation: string | null;
+  source: ModelSource;
+  canDelete: boolean;
+  repo: string | null;
+  commit: string | null;
+}
+
 const MAX_DEPTH = 6;
 const MAX_MANIFEST_BYTES = 2 ** 20;
 const MAX_LAYERS = 100;
+/** Bounds the scan of a folder that was chosen by mistake. */
+const MAX_FILES = 20_000;
 
-/** A model is called by its file's name. */
 export function findInFolder(folder: string, source: ModelSource = 'folder', canDelete = true): FoundModel[] {
   const files = ggufFilesUnder(folder, MAX_DEPTH).map((file) => ({ ...file, sha256: null }));
   return groupQuantisations(files, null).map((group) => {
@@ -30,7 +45,7 @@ export function findInFolder(folder: string, source: ModelSource = 'folder', can
   });
 }
 
-/** LM Studio has `publisher/model/file.gguf`. */
+/** LM Studio's layout is `publisher/model/file.gguf`. */
 export function findOfLmStudio(folder: string): FoundModel[] {
   return findInFolder(folder, 'lmstudio', false).map((model) => {
     const [publisher, name] = path.relative(folder, model.files[0] as string).split(path.sep);
@@ -40,7 +55,7 @@ export function findOfLmStudio(folder: string): FoundModel[] {
   });
 }
 
-/** Ollama has manifests, `host/namespace/model/tag`, which say what lies under which digest. */
+/** Ollama's manifests, `host/namespace/model/tag`, map names to blob digests. */
 export function findOfOllama(folder: string): FoundModel[] {
   const manifests = path.join(folder, 'manifests');
   return foldersIn(manifests).flatMap((host) =>
@@ -95,4 +110,43 @@ function foldersIn(folder: string): string[] {
   return entriesOf(folder)
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name);
+}
+
+/** Lists the GGUF files under a folder with their sizes, as slash-separated relative paths. Empty if unreadable. */
+export function ggufFilesUnder(folder: string, maxDepth: number): { path: string; sizeBytes: number }[] {
+  const found: { path: string; sizeBytes: number }[] = [];
+  let seen = 0;
+  const visit = (relative: string, depth: number) => {
+    for (const entry of entriesOf(path.join(folder, relative))) {
+      seen += 1;
+      if (seen > MAX_FILES) return;
+      const name = relative === '' ? entry.name : `${relative}/${entry.name}`;
+      if (entry.isDirectory()) {
+        if (depth < maxDepth && !entry.name.startsWith('.')) visit(name, depth + 1);
+      } else if (/\.gguf$/i.test(entry.name)) {
+        // Skip dangling links.
+        const sizeBytes = sizeOf(path.join(folder, name));
+        if (sizeBytes !== null) found.push({ path: name, sizeBytes });
+      }
+    }
+  };
+  visit('', 0);
+  return found;
+}
+
+export function entriesOf(folder: string): fs.Dirent[] {
+  try {
+    return fs.readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+}
+
+export function sizeOf(file: string): number | null {
+  try {
+    const stat = fs.statSync(file);
+    return stat.isFile() ? stat.size : null;
+  } catch {
+    return null;
+  }
 }

@@ -1,9 +1,7 @@
-/** Numbers for people. */
-
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
 
-/** Such as `4.9 GB`: in powers of a thousand, as the hub and disks count. */
-export function inWords(bytes: number): string {
+/** Formats bytes in powers of 1000, as the hub and disks count: `4.9 GB`. */
+export function formatBytes(bytes: number): string {
   let value = Math.max(0, bytes);
   let unit = 0;
   while (value >= 999.5 && unit < UNITS.length - 1) {

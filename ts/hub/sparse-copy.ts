@@ -1,29 +1,33 @@
 /**
- * Files as large as those of a model at the hub, with what stands in front of the weights and a hole in the weights'
- * place. They take megabytes to fetch and on the disk, and llama.cpp can work out from them what the model takes.
+ * Sparse copies of models at the hub: the header of each file, followed by a hole in place of the weights. They take
+ * megabytes to download and on the disk, and llama.cpp can compute the memory needs of the model from them.
  */
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { ChasquiError } from '../errors.js';
 import { readGgufHeader } from './gguf-header.js';
-import { makeHollowFolder } from './hollow-folders.js';
 import type { HubClient } from './hub-client.js';
 import type { HubFile, Quantisation } from './hub-types.js';
+import { ProcessLock } from './process-lock.js';
 
 const PIECE_BYTES = 2 * 2 ** 20;
+const PREFIX = 'chasqui-fit-';
+/** A new folder is not locked for a moment. */
+const GRACE_MS = 60_000;
 
-export interface HollowModel {
+export interface SparseModel {
   path: string;
   projector: string | null;
   remove(): void;
 }
 
-export async function hollowCopy(
+export async function makeSparseCopy(
   client: HubClient,
   { repo, commit, quantisation }: { repo: string; commit: string; quantisation: Quantisation },
   signal?: AbortSignal,
-): Promise<HollowModel> {
-  const { path: folder, remove } = makeHollowFolder();
+): Promise<SparseModel> {
+  const { path: folder, remove } = makeSparseFolder();
   try {
     const write = async (file: HubFile) => {
       const target = path.join(folder, path.posix.basename(file.path));
@@ -32,7 +36,7 @@ export async function hollowCopy(
       fs.truncateSync(target, file.sizeBytes);
       return target;
     };
-    // The parts after one another: their names say to llama.cpp that they belong together.
+    // llama.cpp finds the other parts by their names.
     const files: string[] = [];
     for (const file of quantisation.files) files.push(await write(file));
     const projector = quantisation.projector && (await write(quantisation.projector));
@@ -43,7 +47,7 @@ export async function hollowCopy(
   }
 }
 
-/** The bytes in front of the weights. */
+/** Downloads the bytes before the weights. */
 async function fetchHead(client: HubClient, repo: string, commit: string, file: HubFile, signal?: AbortSignal) {
   let head = Buffer.alloc(0);
   const url = client.fileUrl(repo, commit, file.path);
@@ -74,6 +78,57 @@ async function fetchRange(
   if (bytes !== null) return bytes;
   throw new ChasquiError(
     'fit_unknown',
-    `What ${what} takes cannot be told before it is downloaded: the hub sends no parts.`,
+    `The memory needs of ${what} are unknown before the download: the hub does not support ranges.`,
   );
+}
+
+export interface SparseFolder {
+  path: string;
+  remove(): void;
+}
+
+/** Makes a locked temporary folder. Also removes those of killed processes. */
+export function makeSparseFolder(): SparseFolder {
+  removeStaleFolders();
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), PREFIX));
+  const lock = ProcessLock.tryTake(lockIn(folder));
+  return {
+    path: folder,
+    remove: () => {
+      lock?.release();
+      fs.rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Removes the folders of killed processes. Never throws. */
+export function removeStaleFolders(): void {
+  for (const name of namesIn(os.tmpdir())) if (name.startsWith(PREFIX)) removeIfStale(path.join(os.tmpdir(), name));
+}
+
+/** Skips folders of other accounts. */
+function removeIfStale(folder: string): void {
+  try {
+    const stat = fs.lstatSync(folder);
+    const isOwn = stat.isDirectory() && (process.getuid === undefined || stat.uid === process.getuid());
+    if (!isOwn || Date.now() - stat.mtimeMs < GRACE_MS) return;
+    const lock = ProcessLock.tryTake(lockIn(folder));
+    if (lock === null) return;
+    lock.release();
+    fs.rmSync(folder, { recursive: true, force: true });
+  } catch {
+    // Another process may be removing it.
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return fs.readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function lockIn(folder: string): string {
+  return path.join(folder, 'lock');
 }

@@ -20,7 +20,7 @@ const REFUSED: [args: string[], says: RegExp][] = [
     ['serve', '--model', 'a', '--model-url', 'b'],
     /'-m, --model <path>' cannot be used with option '--model-url <url>'/,
   ],
-  [['serve', '--model-url', 'ftp://a.example/b.gguf'], /fetched from ftp:.*begin with https.*end in \.gguf/],
+  [['serve', '--model-url', 'ftp://a.example/b.gguf'], /from ftp:.*start with https.*end in \.gguf/],
   [['serve', '--model', 'a', '--hf', 'b/c'], /'-m, --model <path>' cannot be used with option '--hf <user\/repo/],
   [['serve', '-hf', 'nothing'], /`nothing` is not a model name\. Use user\/repo/],
   [['serve', '--modl', 'x'], /unknown option '--modl'/],

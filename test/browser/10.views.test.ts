@@ -79,7 +79,7 @@ views('a view whose script does not come says so, and the others are there', asy
   await page.reload();
   await goTo(page, 'Settings');
   await page.getByRole('navigation').getByRole('link', { name: 'Downloads' }).click();
-  await page.getByRole('alert').getByRole('button', { name: 'Load the page again' }).waitFor();
+  await page.getByRole('alert').getByRole('button', { name: 'Reload the page' }).waitFor();
   await goTo(page, 'Search');
   await page.context().close();
 });

@@ -55,7 +55,7 @@ developer(
       await row.innerText(),
       new RegExp(`\\b${tokens.prompt_tokens}\\b[^]*\\b${tokens.completion_tokens}\\b`),
     );
-    await row.getByText('chasqui-demo, asked for as a-nonsense-name').waitFor();
+    await row.getByText('chasqui-demo, requested as a-nonsense-name').waitFor();
     await page.getByLabel('Log lines').getByText('/v1/chat/completions').first().waitFor();
 
     // The plot's figures are words too.
@@ -119,7 +119,7 @@ developer('load settings reach the engine, and the log is filtered', async () =>
   await page.getByText('512 context').waitFor();
   const lines = page.getByLabel('Log lines').locator('.log-line');
   await page.getByLabel('Filter the log').fill('no line has this text');
-  await page.getByText('No lines.').waitFor();
+  await page.getByText('No log lines.').waitFor();
   await page.getByLabel('Filter the log').fill('');
   await lines.first().waitFor();
   await page.getByRole('button', { name: 'Stop Server' }).click();

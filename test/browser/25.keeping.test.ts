@@ -42,7 +42,7 @@ keeping.after(async () => {
 keeping('a model is pinned among its load settings, and says so', async () => {
   await goTo(page, 'My Models');
   await page.getByRole('button', { name: `Load settings of ${MODEL}` }).click();
-  await page.getByLabel('When nobody uses it').selectOption({ label: 'Stays, whoever else needs room' });
+  await page.getByLabel('When idle').selectOption({ label: 'Always keep loaded' });
   assert.equal(await accessibilityProblems(page), []);
   await page.getByRole('button', { name: 'Save as defaults' }).click();
   const row = page.getByRole('listitem').filter({ hasText: MODEL });
@@ -62,14 +62,14 @@ keeping('whether there is a newer one is asked of the hub when somebody wants to
   const asked = hub.seen.length;
   const check = page.getByRole('button', { name: 'Check for newer models' });
   await check.click();
-  const found = page.getByRole('list', { name: 'What the hub has' });
+  const found = page.getByRole('list', { name: 'Available updates' });
   await found.getByText('Up to date.').waitFor();
   assert.ok(hub.seen.length > asked);
   const newer = Buffer.from(demo);
   newer[newer.length - 1] = (newer[newer.length - 1] as number) ^ 1;
   hub.put(REPO, { ...content, files: { ...content.files, 'Little-Q4_K_M.gguf': newer } });
   await check.click();
-  await found.getByText(/There is a newer one: 1\.\d MB to download/).waitFor();
+  await found.getByText(/Update available: 1\.\d MB to download/).waitFor();
   assert.equal(await accessibilityProblems(page), []);
   await found.getByRole('button', { name: `Download ${MODEL} again` }).click();
   const isDone = async () => {

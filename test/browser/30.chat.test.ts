@@ -71,7 +71,7 @@ chat('a completion is streamed, said sentence by sentence, stored and found agai
 chat('another completion and another question are branches, and each is found again', async () => {
   const { page } = await openChat();
   await ask(page, 'Count from one to three.');
-  await completions(page).getByRole('button', { name: 'Write it again' }).click();
+  await completions(page).getByRole('button', { name: 'Regenerate' }).click();
   await page.getByText('2/2').waitFor();
   await page.getByRole('button', { name: 'Send' }).waitFor();
   await page.getByRole('button', { name: 'Previous version' }).click();
@@ -80,7 +80,7 @@ chat('another completion and another question are branches, and each is found ag
   const question = page.getByRole('article', { name: 'You' });
   await question.getByRole('button', { name: 'Edit the message' }).click();
   await page.getByRole('textbox', { name: 'Edit the message' }).fill('Count from four to six.');
-  await page.getByRole('button', { name: 'Ask this instead' }).click();
+  await page.getByRole('button', { name: 'Send edited message' }).click();
   await page.getByRole('button', { name: 'Send' }).waitFor();
   await question.getByText('2/2').waitFor();
   await page.reload();
@@ -95,7 +95,7 @@ chat('Stop ends a completion and keeps its text; Continue resumes it', async () 
   await page.getByRole('button', { name: 'Chat settings' }).click();
   await page.getByLabel('Length limit').fill('6');
   await ask(page, 'Tell me about chasqui.');
-  await page.getByText('cut off at the limit').waitFor();
+  await page.getByText('stopped at the length limit').waitFor();
   const cut = await completions(page).locator('.markdown').innerText();
   await page.getByRole('button', { name: 'Continue' }).click();
   await untilIn(page, `document.querySelector('article.assistant .markdown').innerText.length > ${cut.length}`);
@@ -122,13 +122,13 @@ chat('an image is pasted, dropped and chosen, shown, and seen by the model', asy
   await page.evaluate(`globalThis.fetch = ((fetch) => async (url, ...rest) => String(url).startsWith('data:')
     ? new Response(Uint8Array.from(atob(url.split(',')[1]), (each) => each.charCodeAt(0))) : fetch(url, ...rest))(fetch)`);
   await give('ClipboardEvent', 'paste');
-  await page.getByRole('img', { name: 'To be sent, number 1' }).waitFor();
+  await page.getByRole('img', { name: 'Attachment 1' }).waitFor();
   await give('DragEvent', 'drop');
-  await page.getByRole('img', { name: 'To be sent, number 2' }).waitFor();
+  await page.getByRole('img', { name: 'Attachment 2' }).waitFor();
   await page.getByRole('button', { name: 'Remove image 2' }).click();
   await page.getByRole('button', { name: 'Remove image 1' }).click();
   await page.locator('input[type=file]').setInputFiles({ name: 'b.png', mimeType: 'image/png', buffer: bytes });
-  await page.getByRole('img', { name: 'To be sent, number 1' }).waitFor();
+  await page.getByRole('img', { name: 'Attachment 1' }).waitFor();
   await ask(page, 'What shape is in the image?');
   await page.getByRole('img', { name: 'Attached, number 1' }).waitFor();
   await completions(page).getByText('tok/s').waitFor();

@@ -147,7 +147,7 @@ main('a download goes on after a stall, a pause and a restart of the app', async
   await job.getByRole('button', { name: 'Pause' }).waitFor();
 
   await app.kill();
-  await page.getByText('The app does not reply.').waitFor();
+  await page.getByText('The app is not responding.').waitFor();
   await page.context().close();
   hub.misbehaviour = { stalls: { afterBytes: 1000, times: 1 } };
   await open();
@@ -216,7 +216,7 @@ main('it is unloaded and deleted, which says what is free again', async () => {
   await row.getByRole('button', { name: 'Load', exact: true }).waitFor();
   await row.getByRole('button', { name: `Delete ${MODEL}` }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
-  await page.getByText(/is deleted; [\d.]+ [MK]B are free again/).waitFor();
+  await page.getByText(/Deleted .*; freed [\d.]+ [MK]B/).waitFor();
   await row.waitFor({ state: 'detached' });
   assert.equal(foreign, []);
 });

@@ -69,7 +69,7 @@ memory('a shorter context than the model was trained for is explained', async ()
   await app.done('POST', '/api/v1/models/load', { model: MODEL, config: { contextSize: 256 } });
   await page
     .getByRole('region', { name: 'Loaded models' })
-    .getByText(/^Context: 256 of [\d,]+ tokens.*as its load settings say\.$/)
+    .getByText(/^Context: 256 of [\d,]+ tokens.*set in its load settings\.$/)
     .waitFor();
   await goTo(page, 'My Models');
   await page.getByText(/^Context: 256 of [\d,]+ tokens/).waitFor();

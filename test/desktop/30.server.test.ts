@@ -121,7 +121,7 @@ server('a port that is taken is named with the program that has it and one that 
     assert.is(status, 409);
     assert.is(error.error.code, 'port_in_use');
     assert.is(error.error.param, 'port');
-    assert.match(error.error.message, new RegExp(`^Port ${other.port} is used by .+ \\(process ${process.pid}\\)`));
+    assert.match(error.error.message, new RegExp(`^Port ${other.port} is in use by .+ \\(process ${process.pid}\\)`));
     const [, free] = /Port (\d+) is free/.exec(error.error.message) ?? [];
     const started = await app.done('POST', '/api/v1/server/start', { model: MODEL, port: Number(free) });
     assert.is(started.port, Number(free));

@@ -136,7 +136,7 @@ models('a model that cannot be loaded says why, and can be tried again at once',
     });
     assert.is(status, 503);
     assert.is(body.error.code, 'engine_failed');
-    assert.match(body.error.message, /`broken` could not be loaded\. .*nothing\.gguf/);
+    assert.match(body.error.message, /Could not load `broken`\. .*nothing\.gguf/);
   }
   const failed = (await loaded()).find(({ id }) => id === 'broken');
   assert.is(failed?.state, 'failed');

@@ -1,4 +1,4 @@
-/** Whether a model of the hub fits on this computer, and how fast it will be. */
+/** Estimates whether a model of the hub fits on this computer, and how fast it will be. */
 import { type Fit, type Machine, quickFit } from '../hub/fit.js';
 import type { HubListedModel, HubModel, Quantisation } from '../hub/hub-types.js';
 import { chooseQuantisation } from '../hub/model-name.js';
@@ -12,7 +12,7 @@ export function fitOf(
   return quickFit({ sizeBytes, parameters, contextLength }, machine);
 }
 
-/** Of the quantisation that its name alone would mean, by the usual size of that; `null` where too little is known. */
+/** For the default quantisation, from its typical size; `null` if the number of parameters is unknown. */
 export function fitOfListed(model: HubListedModel, machine: Machine): Fit | null {
   const label = usualLabel(model.quantisations);
   const bits = label === null ? null : usualBits(label);
@@ -30,12 +30,12 @@ function usualLabel(labels: readonly string[]): string | null {
   return chooseQuantisation(asFiles, null).label;
 }
 
-/** Runs that are remembered, so that one beside other work does not decide. */
+/** Number of runs for the estimate; several, so that one slow run does not dominate it. */
 const MAX_RUNS = 25;
 
 /**
- * To write a token, all of a model's weights are read from memory once. So what runs here showed how many bytes a second
- * can be read, and that tells how fast another model will be.
+ * Predicts the speed of a model. Decoding a token reads all weights from memory once, so the memory bandwidth measured
+ * with one model applies to others.
  */
 export class SpeedBook {
   readonly #runs: number[];
@@ -48,7 +48,7 @@ export class SpeedBook {
     return this.#runs;
   }
 
-  /** A completion that was computed alone. */
+  /** Records a completion that ran alone. */
   add(tokensPerSecond: number, weightBytes: number): void {
     if (!(tokensPerSecond > 0 && weightBytes > 0)) return;
     this.#runs.push(Math.round(tokensPerSecond * weightBytes));

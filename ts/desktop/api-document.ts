@@ -1,4 +1,4 @@
-/** The management API as an OpenAPI document, made of the schemas that its routes check requests with. */
+/** The management API as an OpenAPI document, generated from the schemas of its routes. */
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { ERRORS, type ErrorCode } from '../errors.js';
 import { errorBodySchema } from '../http/error-body.js';
@@ -7,7 +7,7 @@ import { VERSION } from '../version.js';
 declare module 'fastify' {
   interface FastifySchema {
     summary?: string;
-    /** Media types of replies that no schema describes, by status; none where there is no body. */
+    /** Media types of replies without a schema, by status; empty for replies without a body. */
     produces?: Readonly<Record<string, readonly string[]>>;
   }
 }
@@ -30,10 +30,10 @@ interface ObjectSchema {
   required?: readonly string[];
 }
 
-const DESCRIPTION = `What the pages and the commands of the chasqui desktop app use, at the app's own port. Programs send the token of
-\`desktop.json\` as \`Authorization: Bearer <token>\`. \`GET /api/v1/events\` tells as server-sent events what changes.`;
+const DESCRIPTION = `API of the chasqui desktop app, for its pages and commands, at the app's own port. Programs send the token of
+\`desktop.json\` as \`Authorization: Bearer <token>\`. \`GET /api/v1/events\` sends changes as server-sent events.`;
 
-/** To be called before the routes. Returns what makes the document of them. */
+/** Call before adding routes. Returns a function that builds the document. */
 export function watchRoutes(app: FastifyInstance): () => object {
   const paths: Record<string, Record<string, object>> = {};
   app.addHook('onRoute', ({ method, url, schema }: RouteOptions) => {

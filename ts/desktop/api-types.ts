@@ -1,4 +1,4 @@
-/** The bodies of the management API, for the pages of the app and for commands: types only. */
+/** Types of the management API, for pages and commands. */
 export type { Chat, ChatChange, ChatMessage, ChatMessages, ListedChat } from './schemas/chats.js';
 export type { DownloadBody, DownloadJob, DownloadReply, DownloadStatus } from './schemas/downloads.js';
 export type { ExactFit, Fit, FitQuery, HubModelPage, HubSearchPage, HubSearchQuery } from './schemas/hub.js';
@@ -25,7 +25,7 @@ import type { LogLine, MetricsPoint, RequestRow } from './schemas/requests.js';
 import type { ServerState } from './schemas/server.js';
 import type { Settings } from './schemas/settings.js';
 
-/** Events of `GET /api/v1/events`: their names, and what their data holds as JSON. */
+/** Events of `GET /api/v1/events`: names, and the JSON of their data. */
 export interface AppEvents {
   server: ServerState;
   models: readonly LoadedModel[];
@@ -33,7 +33,7 @@ export interface AppEvents {
   request: RequestRow;
   metrics: MetricsPoint;
   log: LogLine;
-  /** The models on this computer have changed: ask for the list again. */
+  /** The list of local models changed; request it again. */
   library: Record<string, never>;
   settings: Settings;
 }

@@ -1,20 +1,20 @@
-/** The app among the programs of a Linux desktop: an entry in its menu, and an icon. */
+/** The menu entry and icon of the app on a Linux desktop. */
 import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { ChasquiError } from '../errors.js';
 import { quoteForDesktop } from './login-start.js';
 
 export interface AppEntry {
-  /** The program and its arguments. */
+  /** Program and arguments. */
   command: readonly string[];
   platform: NodeJS.Platform;
-  /** The person's folder of programs' data. */
+  /** `XDG_DATA_HOME` */
   data: string;
-  /** An SVG. */
+  /** SVG source. */
   icon: string;
 }
 
-/** Returns the file of the entry. Doing it again changes nothing. @throws {ChasquiError} `unsupported_parameter` */
+/** Returns the path of the entry. Idempotent. @throws {ChasquiError} `unsupported_parameter` */
 export function installEntry(entry: AppEntry): string {
   const { file, icon } = placesOf(entry);
   for (const each of [file, icon]) mkdirSync(path.dirname(each), { recursive: true });
@@ -36,7 +36,7 @@ export function installEntry(entry: AppEntry): string {
   return file;
 }
 
-/** Returns the file that is gone now. */
+/** Returns the path of the removed entry. */
 export function removeEntry(entry: AppEntry): string {
   const { file, icon } = placesOf(entry);
   for (const each of [file, icon]) rmSync(each, { force: true });
@@ -45,7 +45,7 @@ export function removeEntry(entry: AppEntry): string {
 
 function placesOf({ platform, data }: AppEntry): { file: string; icon: string } {
   if (platform !== 'linux') {
-    throw new ChasquiError('unsupported_parameter', 'An entry among the programs is made on Linux only.', 'install');
+    throw new ChasquiError('unsupported_parameter', 'A menu entry is supported on Linux only.', 'install');
   }
   return {
     file: path.join(data, 'applications', 'chasqui.desktop'),

@@ -1,4 +1,4 @@
-/** The application at the app's own port: its pages, the management API, and completions for its chat. */
+/** The app's own port: pages, management API, and completions for the app's chat. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import fastifyStatic from '@fastify/static';
@@ -23,7 +23,7 @@ import { settingsRoutes } from './routes/settings.js';
 import { watchingRoutes } from './routes/watching.js';
 import { explainUnknownPages } from './unknown-pages.js';
 
-/** Below it are the endpoints that every server of this mode has. */
+/** Base path of the OpenAI-compatible endpoints. */
 const COMPLETIONS_PATH = '/app';
 
 const ROUTES = [
@@ -38,17 +38,16 @@ const ROUTES = [
   eventsRoute,
 ];
 
-/** What the pages ask for all the time says nothing in a log, nor does what they do not want any more. */
+/** Successful and cancelled requests of the pages are not logged. */
 export function isRoutine({ path = '', status = 0 }: RequestFields): boolean {
   return (status < 400 || status === 499) && !path.startsWith(`${COMPLETIONS_PATH}/`);
 }
 
 export interface AppPortSettings {
-  /** The folder of the pages. */
+  /** Folder of the bundled pages. */
   pages: string;
   keys: AppKeys;
   port(): number;
-  /** As those of every server of this mode. */
   options: AppOptions;
 }
 
@@ -64,7 +63,7 @@ export function buildAppPort(app: DesktopApp, { pages, keys, port, options }: Ap
     },
     routes: (fastify) => {
       fastify.register(async (scope) => {
-        // The schemas of replies are for the documentation; Fastify would drop what they do not name.
+        // Reply schemas are documentation only: Fastify's serializer would drop fields they do not name.
         scope.setSerializerCompiler(() => (reply) => JSON.stringify(reply));
         readQueries(scope);
         const toDocument = watchRoutes(scope);
@@ -77,7 +76,7 @@ export function buildAppPort(app: DesktopApp, { pages, keys, port, options }: Ap
   });
 }
 
-/** What stands in a path or a query is text; bodies are checked as those of all servers are. */
+/** Coerces strings in paths and queries. Bodies use the validator of all servers. */
 function readQueries(app: FastifyInstance): void {
   const ajv = new Ajv({ coerceTypes: true, useDefaults: true, strict: true, allowUnionTypes: true, verbose: true });
   const bodies = app.validatorCompiler;
@@ -91,7 +90,7 @@ function readQueries(app: FastifyInstance): void {
   });
 }
 
-/** Images come from messages and files; styles are set by scripts, which a policy does not hinder. */
+/** Images come from messages and files. Scripts may set styles under this policy. */
 const CONTENT_POLICY = [
   "default-src 'self'",
   "img-src 'self' data: blob:",
@@ -113,17 +112,17 @@ function secureHeaders(app: FastifyInstance): void {
   });
 }
 
-/** Every file is a route, so whatever is no file is an unknown path like any other. */
+/** Registers one route per file, so unknown paths get the usual error. */
 function servePages(app: FastifyInstance, pages: string): void {
   if (!existsSync(pages)) {
     app.get('/', (_request, reply) =>
-      reply.type('text/plain').send('The pages of the app were not built: npm run build\n'),
+      reply.type('text/plain').send('The pages of the app are missing. Build them: npm run build\n'),
     );
     return;
   }
   const files = { wildcard: false, preCompressed: true, cacheControl: true };
   app.register(fastifyStatic, { ...files, root: pages, maxAge: 0, globIgnore: ['assets/**'] });
-  // The names of these have hashes of their content, so whatever has such a name never changes.
+  // File names contain a hash of the content.
   const assets = { root: path.join(pages, 'assets'), prefix: '/assets/', maxAge: '365d', immutable: true };
   app.register(fastifyStatic, { ...files, ...assets, decorateReply: false });
 }

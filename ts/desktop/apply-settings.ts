@@ -1,4 +1,4 @@
-/** A change of the settings: what follows from it, besides being kept. */
+/** Applies a change of the settings. */
 import { completeLoadOptions } from '../engine/load-options.js';
 import { checkEndpoint, checkToken, type HubSettings } from '../hub/hub-settings.js';
 import type { Settings, SettingsChange } from './api-types.js';
@@ -9,11 +9,11 @@ type Parts = Pick<DesktopApp, 'settings' | 'events' | 'hub' | 'instances' | 'mod
 
 interface Surroundings {
   login: LoginStart;
-  /** The hub as the environment says it, but for what is given. */
+  /** Hub settings from the environment, overridden by `given`. */
   hub(given: Partial<HubSettings>): HubSettings;
 }
 
-/** Nothing is changed where a part of it cannot be. */
+/** All or nothing: validates everything before the first change. */
 export async function applySettings(
   { settings, events, hub, instances, models, server }: Parts,
   { login, hub: hubOf }: Surroundings,
@@ -36,7 +36,7 @@ export async function applySettings(
   events.publish('settings', settings.current);
 }
 
-/** Sets the start at login and does the rest; where that throws, the start at login is what it was. */
+/** Sets the start at login, then calls `rest`; undoes the former if the latter throws. */
 function withLoginStart(login: LoginStart, isOn: boolean, rest: () => void): void {
   const wasOn = isLoginStart(login);
   setLoginStart(login, isOn);
@@ -50,7 +50,7 @@ function withLoginStart(login: LoginStart, isOn: boolean, rest: () => void): voi
   }
 }
 
-/** A token is for the hub that is asked from the same change on. */
+/** Stores the hub that a new token belongs to. */
 function endpointAfter({ hubEndpoint }: SettingsChange, before: Settings, hubOf: Surroundings['hub']): string {
   const chosen = hubEndpoint === undefined ? before.hubEndpoint : hubEndpoint;
   return hubOf(chosen === null ? {} : { endpoint: chosen }).endpoint;

@@ -1,14 +1,14 @@
-/** Keeps the computer from going to sleep by itself while it computes or downloads. */
+/** Prevents idle sleep while the computer computes or downloads. */
 import { type ChildProcess, spawn } from 'node:child_process';
 
 const CHECK_EVERY_MS = 2000;
-/** Between two requests of a conversation it need not be asked anew. */
+/** Keeps the inhibitor between two requests of a conversation. */
 const LINGER_MS = 30_000;
 
-/** What holds the computer awake for as long as it runs, or until its input is closed. */
+/** Commands that inhibit sleep until they end or their input is closed. */
 const HOLDERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
   linux: ['systemd-inhibit', '--what=idle:sleep', '--who=chasqui', '--why=A model is at work', '--mode=block', 'cat'],
-  // It ends with the process that it is told to wait for.
+  // Ends with this process.
   darwin: ['caffeinate', '-i', '-w', String(process.pid)],
 };
 
@@ -18,7 +18,7 @@ export class Awake {
   readonly #timer: NodeJS.Timeout;
   #holder: ChildProcess | null = null;
   #busyAt = 0;
-  /** Where the system has no such program, it is not looked for again. */
+  /** True after the first failure: the system has no such program. */
   #isImpossible: boolean;
 
   constructor(isBusy: () => boolean, command = HOLDERS[process.platform], checkEveryMs = CHECK_EVERY_MS) {
@@ -52,7 +52,7 @@ export class Awake {
     if (this.#holder !== null || this.#isImpossible) return;
     const [program = '', ...args] = this.#command ?? [];
     const began = Date.now();
-    // The end of this process closes the pipe, however it ends, and that ends the holder.
+    // The pipe closes when this process ends in any way, which ends the inhibitor.
     const holder = spawn(program, args, { stdio: ['pipe', 'ignore', 'ignore'] });
     holder.unref();
     holder.stdin?.on('error', () => undefined);
@@ -63,7 +63,7 @@ export class Awake {
     holder.on('exit', (code) => {
       if (this.#holder !== holder) return;
       this.#holder = null;
-      // One that ends by itself at once is not allowed to, or has nobody to ask.
+      // An inhibitor that exits at once lacks permission or a session.
       if (code !== 0 || Date.now() - began < CHECK_EVERY_MS) this.#isImpossible = true;
     });
     this.#holder = holder;

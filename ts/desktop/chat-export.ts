@@ -1,9 +1,9 @@
-/** A chat as a document: the branch that is shown, or all of it. */
+/** Exports a chat as a document: the shown branch, or all of it. */
 import type { Chat, ChatMessage } from './api-types.js';
 
 const NAMES: Record<ChatMessage['role'], string> = { system: 'System', user: 'You', assistant: 'Assistant' };
 
-/** The branch that ends in the chat's current message, from its first message on. */
+/** Returns the messages of the shown branch, first to last. */
 export function shownBranch({ messages, current }: Chat): ChatMessage[] {
   const byId = new Map(messages.map((message) => [message.id, message]));
   const branch: ChatMessage[] = [];
@@ -25,7 +25,7 @@ export function toMarkdown(chat: Chat): string {
   return `${[`# ${chat.title || 'Chat'}`, ...system, ...messages].join('\n\n')}\n`;
 }
 
-/** The name of a file that every system takes. */
+/** A file name that is valid on every system. */
 export function fileName({ title, id }: Chat, ending: string): string {
   const name = title
     .normalize('NFKD')

@@ -1,4 +1,4 @@
-/** What programs may do with the models of this computer at the server's port, beside using them. */
+/** Downloads and deletions of models by clients of the server port. */
 
 import type { ModelLibrary, PullWatch } from '../api/ollama/library/model-library.js';
 import { toModelId } from '../api/ollama/ollama-names.js';
@@ -20,7 +20,7 @@ interface Parts {
 
 export class ClientLibrary implements ModelLibrary {
   readonly #parts: Parts;
-  /** Of each download that a program has begun, how many wait for it. Nobody need wait for one that a person began. */
+  /** Number of waiting clients per download, for downloads begun by a client. */
   readonly #waiting = new Map<string, number>();
 
   constructor(parts: Parts) {
@@ -50,7 +50,7 @@ export class ClientLibrary implements ModelLibrary {
     await models.remove(meantBy(name, await models.list()));
   }
 
-  /** Resolves when the download is complete. Rejects with why it is over without that, or when nobody watches any more. */
+  /** Resolves when the download is complete. Rejects if it ends otherwise, or when the last client leaves. */
   #ended(id: string, { signal, onProgress }: PullWatch): Promise<void> {
     const { hub, events } = this.#parts;
     return new Promise((resolve, reject) => {
@@ -81,7 +81,7 @@ export class ClientLibrary implements ModelLibrary {
       .map(({ digest, totalBytes, downloadedBytes }) => ({ digest, totalBytes, completedBytes: downloadedBytes }));
   }
 
-  /** As in Ollama, what nobody waits for any more pauses; where the server was stopped, it goes on in the app. */
+  /** Pauses a download without clients, as Ollama does. Downloads begun in the app continue. */
   #leave(id: string, signal: AbortSignal): void {
     const left = (this.#waiting.get(id) ?? 1) - 1;
     if (left > 0) this.#waiting.set(id, left);
@@ -97,10 +97,10 @@ function isUnderWay({ state }: DownloadJob): boolean {
 
 function whyNot({ state, model, error }: DownloadJob): ChasquiError {
   if (error !== null) return new ChasquiError(error.code as ErrorCode, error.message);
-  return new ChasquiError('request_cancelled', `The download of ${model} was ${state} in the app.`);
+  return new ChasquiError('request_cancelled', `Download of ${model} ${state} in the app.`);
 }
 
-/** The id of the model that a name means as the hub has it; the name itself where there is no such model. */
+/** Returns the local id for a hub name, or the name itself if no local model matches. */
 function meantBy(name: string, models: readonly LocalModel[]): string {
   const id = toModelId(name, models);
   if (models.some((model) => model.id === id)) return id;
@@ -108,7 +108,7 @@ function meantBy(name: string, models: readonly LocalModel[]): string {
     const { repo, tag } = parseModelName(name);
     const same = (one: string | null, other: string) => one?.toLowerCase() === other.toLowerCase();
     const meant = models.filter((model) => same(model.repo, repo) && (tag === null || same(model.quantisation, tag)));
-    // Of several nobody can tell which is meant.
+    // Several matches are ambiguous.
     return meant.length === 1 && meant[0] !== undefined ? meant[0].id : name;
   } catch {
     return name;

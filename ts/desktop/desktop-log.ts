@@ -1,4 +1,4 @@
-/** The app's log: lines for the page that shows them, and files that are kept, the oldest of which is dropped. */
+/** The app's log: recent lines in memory for the page, and rotated files. */
 import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { LogOptions } from '../http/log-levels.js';
@@ -7,11 +7,11 @@ import type { EventBus } from './event-bus.js';
 
 const MAX_LINES = 2000;
 const MAX_FILE_BYTES = 4 * 2 ** 20;
-/** Beside the one that is written. */
+/** Number of rotated files, without the current one. */
 const OLD_FILES = 3;
 
 export class DesktopLog {
-  /** Where its files are. */
+  /** Folder of the log files. */
   readonly folder: string;
   readonly #file: string;
   readonly #events: EventBus;
@@ -27,7 +27,7 @@ export class DesktopLog {
     this.#lines.push(...lastLines(this.#file));
   }
 
-  /** The newest last. */
+  /** Oldest first. */
   list(limit: number): LogLine[] {
     return this.#lines.slice(-limit);
   }
@@ -36,7 +36,7 @@ export class DesktopLog {
     this.#add({ at: Date.now(), level, message });
   }
 
-  /** For a server's log of requests. `skip` tells which of its lines nobody wants to read. */
+  /** Stream for a server's request log. `skip` filters lines out. */
   forServer(logsPrompts: () => boolean, skip: (fields: RequestFields) => boolean = () => false): LogOptions {
     return {
       level: 'info',
@@ -57,14 +57,14 @@ export class DesktopLog {
     this.#write(`${JSON.stringify(line)}\n`);
   }
 
-  /** A log that cannot be written is no reason to stop. */
+  /** Ignores write errors. */
   #write(text: string): void {
     try {
       if (this.#bytes > MAX_FILE_BYTES) this.#rotate();
       appendFileSync(this.#file, text, { mode: 0o600 });
       this.#bytes += Buffer.byteLength(text);
     } catch {
-      // The disk is full, or the folder is gone.
+      // The disk is full, or the folder was deleted.
     }
   }
 
@@ -105,7 +105,7 @@ function toLogLine({ level, time, msg, id, err, ...fields }: RequestFields): Log
   };
 }
 
-/** What an app that ran before has written. */
+/** Reads the lines of earlier processes. */
 function lastLines(file: string): LogLine[] {
   try {
     const texts = readFileSync(file, 'utf8')
@@ -117,7 +117,7 @@ function lastLines(file: string): LogLine[] {
   }
 }
 
-/** An app that was killed may have left half a line. */
+/** Skips a truncated last line of a killed process. */
 function parseLine(text: string): LogLine[] {
   try {
     return [JSON.parse(text) as LogLine];

@@ -1,4 +1,4 @@
-/** The desktop app: one process with two ports, its own for pages and management, and the one that clients know. */
+/** The desktop app: one process with two ports, the app's own and the server's. */
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -45,25 +45,25 @@ import { SettingsStore } from './store/settings.js';
 import { watchModels } from './watch-models.js';
 
 export interface DesktopSettings {
-  /** The folder of what the app keeps. */
+  /** Data folder. */
   dataDir: string;
-  /** Of the app's own pages; `null`: the usual one, or the next one that is free. */
+  /** The app's own port; `null`: the default port, or the next free one. */
   appPort: number | null;
-  /** Files of models beside those that are found. */
+  /** Model files to add to the list. */
   models: readonly string[];
-  /** The model that comes with chasqui. */
+  /** The built-in demo model. */
   demoModel: string;
   engine: EngineSettings;
-  /** The hub as the environment says it, but for what is given. */
+  /** Hub settings from the environment, overridden by `given`. */
   hub(given: Partial<HubSettings>): HubSettings;
-  /** Where models are looked for, beside these folders. */
+  /** Folders to search for models, in addition to those in the settings. */
   places(folders: readonly string[]): LibraryOptions;
   login: LoginStart;
-  /** Of both ports. */
+  /** Options of both ports. */
   app: Pick<AppOptions, 'optionNames' | 'stallTimeoutMs' | 'responses'>;
-  /** How long running replies may go on when the server is stopped. */
+  /** Time limit for running replies when the server stops. */
   drainMs: number;
-  /** Somebody has asked the app to quit. */
+  /** Called when a client requests to quit. */
   onQuit(): void;
 }
 
@@ -75,10 +75,10 @@ export interface Desktop {
 }
 
 const HOST = desktop.host;
-/** The build puts them there, wherever this file is run from. */
+/** Build output; the path is the same from `ts` and `dist`. */
 export const PAGES = fileURLToPath(new URL('../../dist/desktop/ui', import.meta.url));
 
-/** Rejects with Node's own error when the app's port is not free. */
+/** Rejects with Node's error if the app's port is in use. */
 export async function openDesktop(settings: DesktopSettings): Promise<Desktop> {
   const opened: Closers = [];
   try {
@@ -95,10 +95,10 @@ export async function openDesktop(settings: DesktopSettings): Promise<Desktop> {
   }
 }
 
-/** In the order in which they were opened. */
+/** In order of creation. */
 type Closers = (() => unknown)[];
 
-/** The last that was opened is closed first; all are closed, whatever happens on the way. */
+/** Closes in reverse order. Continues after errors, then throws the first. */
 async function closeAll(opened: Closers): Promise<void> {
   const errors: unknown[] = [];
   for (let close = opened.pop(); close !== undefined; close = opened.pop()) {
@@ -167,11 +167,11 @@ async function openParts(settings: DesktopSettings, opened: Closers): Promise<De
   };
   machine
     .learnGpus(settings.demoModel)
-    .catch((error: Error) => log.say('warn', `GPUs are not known: ${error.message}`));
+    .catch((error: Error) => log.say('warn', `Could not detect GPUs: ${error.message}`));
   return app;
 }
 
-/** A model's speed here tells how fast others will be. */
+/** Learns the speed of this computer from completions. */
 function learnSpeed({ model, tokensPerSecond, completionTokens }: RequestRow, app: DesktopApp): void {
   const weights = app.instances.models.find(({ id }) => id === model)?.sizeBytes ?? 0;
   if (completionTokens < MIN_TOKENS_TO_LEARN || tokensPerSecond === null) return;
@@ -179,7 +179,7 @@ function learnSpeed({ model, tokensPerSecond, completionTokens }: RequestRow, ap
   app.settings.keep('speeds', app.speeds.runs);
 }
 
-/** Of fewer, the time is mostly that of other things. */
+/** Shorter completions are dominated by other work. */
 const MIN_TOKENS_TO_LEARN = 32;
 
 function refreshAfterDownloads(models: LocalModels, events: EventBus): void {
@@ -207,7 +207,7 @@ function makeServer(settings: DesktopSettings, { chosen, events, log, requests, 
     engine: {
       ...settings.engine,
       onRestart: ({ process, end }) => {
-        const what = process === 'engine' ? 'An engine' : 'What prepares requests';
+        const what = process === 'engine' ? 'An engine' : 'A preparation process';
         log.say('error', `${what} ended: ${end.message}`);
       },
     },
@@ -216,7 +216,7 @@ function makeServer(settings: DesktopSettings, { chosen, events, log, requests, 
     selected: () => server.selected,
     defaultsOf: (model) => chosen.defaultsOf(model),
     keepOf: (model) => chosen.keepOf(model),
-    onFailure: (id, error) => log.say('error', `${id} could not be loaded: ${(error as Error).message}`),
+    onFailure: (id, error) => log.say('error', `Could not load ${id}: ${(error as Error).message}`),
   });
   const options: AppOptions = {
     ...settings.app,
@@ -238,8 +238,8 @@ function makeServer(settings: DesktopSettings, { chosen, events, log, requests, 
         try {
           chosen.change({ lastModel, ...(port !== null && { port }) });
         } catch (error) {
-          // On a full disk, say. The server runs all the same.
-          log.say('warn', `The next start will not know model and port: ${(error as Error).message}`);
+          // Not fatal, for example on a full disk.
+          log.say('warn', `Could not save the model and port for the next start: ${(error as Error).message}`);
         }
       },
       onChange: (state) => {
@@ -255,7 +255,7 @@ function makeServer(settings: DesktopSettings, { chosen, events, log, requests, 
   return { instances, server };
 }
 
-/** With a key, programs need it from this start on until the next. */
+/** A change of the key takes effect at the next start of the server. */
 function buildServer({ pool }: Instances, key: string | null, options: AppOptions): FastifyInstance {
   if (key === null) return buildApp(pool, desktop, options);
   const keys = new SharedKeys([key]);
@@ -272,19 +272,19 @@ function openHub(
   events: EventBus,
   log: DesktopLog,
 ): Promise<Hub> {
-  /** A token is given to the hub that it was stored for. */
+  /** Uses the stored token only for the hub it was stored for. */
   const chosenHub = (): HubSettings => {
     const { hubEndpoint, hubTokenEndpoint } = chosen.current;
     const asked = hub(hubEndpoint === null ? {} : { endpoint: hubEndpoint });
     const isItsToken = chosen.hubToken !== null && asked.endpoint === hubTokenEndpoint;
     return isItsToken ? hub({ endpoint: asked.endpoint, token: chosen.hubToken }) : asked;
   };
-  /** What an earlier version kept must not keep this one from starting. */
+  /** Invalid settings of an earlier version must not prevent the start. */
   const settings = (): HubSettings => {
     try {
       return chosenHub();
     } catch (error) {
-      log.say('warn', `The hub that is set cannot be used, so the usual one is: ${(error as Error).message}`);
+      log.say('warn', `Invalid hub settings, using the default hub: ${(error as Error).message}`);
       return hub({});
     }
   };
@@ -315,7 +315,7 @@ async function openAppPort(
       log: app.log.forServer(() => app.settings.current.logPrompts, isRoutine),
     },
   });
-  // Both drain at the same time.
+  // Drain both ports in parallel.
   opened.push(() => Promise.all([app.server.stop(), fastify.close()]));
   port = await listenAt(fastify, HOST, port);
   return port;

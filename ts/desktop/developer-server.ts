@@ -1,4 +1,4 @@
-/** The server of the Developer view: opened by Start Server at the port that clients know, closed by Stop. */
+/** The server of the Developer view: Start Server opens the port, Stop Server closes it. */
 import type { FastifyInstance } from 'fastify';
 import { ChasquiError } from '../errors.js';
 import { listenAt } from '../server/listen.js';
@@ -7,13 +7,13 @@ import { freePort, portOwner } from './ports.js';
 
 export interface DeveloperServerSettings {
   host: string;
-  /** A new application for each start. */
+  /** Creates the application; called at each start. */
   build(): FastifyInstance;
-  /** Loads the model that the server is started with. */
+  /** Loads the server's model. */
   load(model: string, config: LoadConfig | undefined): Promise<{ id: string }>;
-  /** Ends that load. */
+  /** Cancels that load. */
   cancelLoad(model: string): void;
-  /** The port and the model are worth remembering: they work. */
+  /** Called after a successful start, to remember port and model. */
   onStarted(port: number | null, model: string): void;
   onChange(state: ServerState): void;
 }
@@ -22,9 +22,9 @@ export class DeveloperServer {
   readonly #settings: DeveloperServerSettings;
   #app: FastifyInstance | null = null;
   #state: ServerState;
-  /** The model that a start loads. */
+  /** Model of a start in progress. */
   #starting: string | null = null;
-  /** Starts and stops follow one another. */
+  /** Serialises starts and stops. */
   #work: Promise<unknown> = Promise.resolve();
 
   constructor(settings: DeveloperServerSettings, port: number) {
@@ -36,25 +36,25 @@ export class DeveloperServer {
     return this.#state;
   }
 
-  /** The model that any name means. */
+  /** The default model: any name resolves to it. */
   get selected(): string | null {
     return this.#state.model;
   }
 
   /**
-   * Opens the port, and resolves when the model is loaded; where it runs already, it goes on with this model. Rejects
-   * with `port_in_use`, and with why the model could not be loaded: a server that runs at this port goes on as it was.
+   * Opens the port and resolves when the model is loaded. A running server at this port continues with the new model.
+   * Rejects with `port_in_use`, or with the load error; a server that was running continues unchanged.
    */
   start(model: string, port: number, config?: LoadConfig): Promise<ServerState> {
     return this.#next(() => this.#start(model, port, config));
   }
 
-  /** The port of the next start, as it is shown until then. */
+  /** Sets the port shown while the server is stopped. */
   expectPort(port: number): void {
     if (this.#state.state === 'stopped' && this.#state.port !== port) this.#tell({ port });
   }
 
-  /** Lets running replies finish; a start that still loads its model is given up. */
+  /** Drains running replies and cancels a load in progress. */
   stop(): Promise<ServerState> {
     if (this.#starting !== null) this.#settings.cancelLoad(this.#starting);
     return this.#next(() => this.#stop());
@@ -69,7 +69,7 @@ export class DeveloperServer {
       if (!isOpen) await this.#open(port);
       const { id } = await this.#settings.load(model, config);
       this.#tell({ state: 'running', model: id });
-      // Any free port is none that is worth remembering.
+      // Port 0 means any free port; do not remember it.
       this.#settings.onStarted(port === 0 ? null : port, id);
       return this.#state;
     } catch (error) {
@@ -120,9 +120,9 @@ async function explain(error: NodeJS.ErrnoException, port: number): Promise<Erro
   const free = await freePort(port);
   const advice = free === null ? 'Choose another port.' : `Port ${free} is free.`;
   if (error.code === 'EACCES') {
-    return new ChasquiError('port_in_use', `Port ${port} may not be used by this account. ${advice}`, 'port');
+    return new ChasquiError('port_in_use', `This account may not use port ${port}. ${advice}`, 'port');
   }
   const owner = await portOwner(port);
   const by = owner === null ? 'another program' : `${owner.name} (process ${owner.pid})`;
-  return new ChasquiError('port_in_use', `Port ${port} is used by ${by}. ${advice}`, 'port');
+  return new ChasquiError('port_in_use', `Port ${port} is in use by ${by}. ${advice}`, 'port');
 }

@@ -1,4 +1,4 @@
-/** What happens in the app, for everybody who watches: open pages, and commands that wait for something. */
+/** Events of the app, for open pages and waiting commands. */
 import type { AppEvents } from './api-types.js';
 
 export type AppEvent = { [Name in keyof AppEvents]: { name: Name; data: AppEvents[Name] } }[keyof AppEvents];
@@ -7,7 +7,7 @@ type Listener = (event: AppEvent) => void;
 export class EventBus {
   readonly #listeners = new Set<Listener>();
 
-  /** Whoever makes events for nobody but watchers need not make them while there are none. */
+  /** Lets producers skip work without watchers. */
   get isWatched(): boolean {
     return this.#listeners.size > 0;
   }
@@ -16,7 +16,7 @@ export class EventBus {
     for (const listener of this.#listeners) listener({ name, data } as AppEvent);
   }
 
-  /** Returns a function that ends it. */
+  /** Returns a function that unsubscribes. */
   subscribe(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

@@ -1,4 +1,4 @@
-/** Exact answers to whether a model fits, each of which takes a process of its own for a moment: one after another. */
+/** Exact memory estimates, one at a time and cached: each starts a process. */
 import { LOAD_OPTIONS } from '../engine/load-option-table.js';
 import type { LoadOptions } from '../engine/load-options.js';
 import { ChasquiError } from '../errors.js';
@@ -9,7 +9,7 @@ import type { Instances } from './instances.js';
 
 const MAX_WAITING = 8;
 const MAX_KEPT = 100;
-/** Free memory changes. */
+/** Free memory changes, so results expire. */
 const KEPT_MS = 30_000;
 const USUAL_CONTEXT = 4096;
 
@@ -25,7 +25,7 @@ export class ExactFits {
     this.#hub = hub;
   }
 
-  /** `name`: of a model here, or of the hub. Rejects as `exactFit` does, and with `queue_full`. */
+  /** `name`: a local or hub model. Rejects as `exactFit` does, or with `queue_full`. */
   async of(name: string, context: number | undefined, signal: AbortSignal): Promise<ExactFit> {
     const local = this.#instances.models.find(({ id }) => id === name);
     const load: LoadOptions = local === undefined ? {} : this.#instances.defaultsOf(local.id);
@@ -53,7 +53,7 @@ export class ExactFits {
 
   async #next(work: () => Promise<ExactFit>): Promise<ExactFit> {
     if (this.#waiting >= MAX_WAITING) {
-      const error = new ChasquiError('queue_full', 'Other models are being measured: try again in a moment.');
+      const error = new ChasquiError('queue_full', 'Too many memory estimates are queued. Try again in a moment.');
       error.retryAfterSeconds = 2;
       throw error;
     }

@@ -1,7 +1,7 @@
 /**
- * Who may use the app's port: the app's own page and this account's commands. Whatever runs in a browser, on any site,
- * can send requests to this machine, so each request must come by a name that nobody else can own, from no other
- * page, and with the token, which only this account can read, or with what was given for it.
+ * Guards the app's port, which any web page in a browser can reach. A request must name this host and port, come from
+ * the app's own pages or from no page, and carry the token or a credential derived from it. Only this account can read
+ * the token.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -10,7 +10,7 @@ import type { OpeningCodes } from './opening-codes.js';
 
 export const APP_COOKIE = 'chasqui_app';
 
-/** A year: the cookie is of no use where the token has changed. */
+/** One year. The cookie becomes invalid with its token. */
 const COOKIE_SECONDS = 365 * 24 * 3600;
 
 export interface AppKeys {
@@ -18,7 +18,7 @@ export interface AppKeys {
   codes: OpeningCodes;
 }
 
-/** To be called before the application listens; `port` is asked for with each request. */
+/** Call before `listen`; `port` is evaluated per request. */
 export function guardApp(app: FastifyInstance, { token, codes }: AppKeys, port: () => number): void {
   const session = sessionOf(token);
   app.addHook('onRequest', async (request, reply) => {
@@ -34,7 +34,7 @@ export function guardApp(app: FastifyInstance, { token, codes }: AppKeys, port: 
   });
 }
 
-/** The cookie is not the token itself: programs on other ports of this machine are sent it too. */
+/** Derived from the token: browsers send cookies to all ports of this machine. */
 export function sessionOf(token: string): string {
   return createHmac('sha256', token).update(APP_COOKIE).digest('base64url');
 }
@@ -42,40 +42,40 @@ export function sessionOf(token: string): string {
 function checkHost({ headers }: FastifyRequest, port: number): void {
   const names = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${port}`);
   if (names.includes(headers.host?.toLowerCase() ?? '')) return;
-  throw new ChasquiError('host_not_allowed', `The app goes by the names ${names.join(', ')} only.`);
+  throw new ChasquiError('host_not_allowed', `The app accepts only the host names ${names.join(', ')}.`);
 }
 
 function checkOrigin({ headers }: FastifyRequest, port: number): void {
   const { origin, host } = headers;
   if (origin === undefined || origin === `http://${host?.toLowerCase()}`) return;
-  throw foreign(`The page ${origin.slice(0, 100)} may not use the app, which listens on port ${port} for its own.`);
+  throw foreign(`The page ${origin.slice(0, 100)} may not use the app on port ${port}.`);
 }
 
-/** Browsers say where a request comes from even where it has no Origin, as those for images and scripts. */
+/** `Sec-Fetch-Site` covers requests without an Origin, such as images and scripts. */
 function checkFetchSite({ headers }: FastifyRequest): void {
   const site = headers['sec-fetch-site'];
   if (site === undefined || site === 'same-origin' || site === 'none') return;
-  throw foreign('Only pages of the app itself may use it.');
+  throw foreign('Only pages of the app may use it.');
 }
 
 function foreign(message: string): ChasquiError {
   return new ChasquiError('origin_not_allowed', message);
 }
 
-/** What an opening address has. One with a code that is used up leads who has the cookie to the app all the same. */
+/** The credential in an opening URL. A used code still redirects to the app if the cookie is valid. */
 function openingOf({ method, url, query }: FastifyRequest): { token?: string; code?: string } {
   const [, name] = /^\/\?(token|code)=/.exec(url) ?? [];
   if (method !== 'GET' || name === undefined) return {};
   return { [name]: String((query as Record<string, unknown>)[name]) };
 }
 
-/** Whoever knows the token may come from anywhere: from a terminal that runs in a page, for example. */
+/** Sets the cookie. The token may come from another site, such as a web terminal. */
 function letIn(request: FastifyRequest, reply: FastifyReply, session: string): FastifyReply {
   const cookie = `${APP_COOKIE}=${session}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${COOKIE_SECONDS}`;
   reply.header('set-cookie', cookie).header('cache-control', 'no-store').header('referrer-policy', 'no-referrer');
   const site = request.headers['sec-fetch-site'];
   if (site === undefined || site === 'none') return reply.redirect('/', 303);
-  // A browser sends no strict cookie along a redirect that another site began, but it does from a page of ours.
+  // Strict cookies are not sent along a redirect from another site, but they are after a refresh of our own page.
   return reply.type('text/html; charset=utf-8').send('<!doctype html><meta http-equiv="refresh" content="0;url=/">');
 }
 
@@ -89,8 +89,8 @@ function isKnown({ headers }: FastifyRequest, token: string, session: string): b
 function noToken(): ChasquiError {
   return new ChasquiError(
     'app_token_missing',
-    'This is the port of the chasqui desktop app. Open it with the address that `chasqui desktop` prints, which has its ' +
-      'token; programs send `Authorization: Bearer <token>`, where the token is in desktop.json in the data folder.',
+    'This is the port of the chasqui desktop app. Open the URL that `chasqui desktop` prints, which contains the ' +
+      'token. Programs send `Authorization: Bearer <token>` with the token of desktop.json in the data folder.',
   );
 }
 

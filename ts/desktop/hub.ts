@@ -1,4 +1,4 @@
-/** The hub as it is set in the app: its client, and the downloads from it. */
+/** The configured hub: its client and its downloads. */
 import { type DownloadJob, Downloads } from '../hub/downloads.js';
 import { HubClient } from '../hub/hub-client.js';
 import type { HubSettings } from '../hub/hub-settings.js';
@@ -7,7 +7,7 @@ export class Hub {
   readonly downloads: Downloads;
   readonly #settings: () => HubSettings;
   #client: HubClient;
-  /** One change of the settings after the other. */
+  /** Serialises changes of the settings. */
   #work: Promise<unknown> = Promise.resolve();
 
   private constructor(settings: () => HubSettings, client: HubClient, downloads: Downloads) {
@@ -16,7 +16,7 @@ export class Hub {
     this.#client = client;
   }
 
-  /** Downloads that were not over when the app ended go on. */
+  /** Resumes unfinished downloads. */
   static async open(folder: string, settings: () => HubSettings, onDownload: (job: DownloadJob) => void): Promise<Hub> {
     const { cacheFolder, ...hub } = settings();
     const client = new HubClient(hub);
@@ -29,12 +29,12 @@ export class Hub {
     return this.#client;
   }
 
-  /** Whether something is coming. */
+  /** Whether a download is running. */
   get isBusy(): boolean {
     return this.downloads.list().some(({ state }) => state === 'downloading' || state === 'verifying');
   }
 
-  /** What is coming goes on from the hub, and with the token, that are set now. */
+  /** Restarts running downloads with the current hub and token. */
   reopen(): Promise<void> {
     const { endpoint, token } = this.#settings();
     const client = new HubClient({ endpoint, token });

@@ -1,9 +1,9 @@
-/** Where the app of a data folder can be reached: desktop.json in it, for this account's eyes only. */
+/** desktop.json in the data folder: how to reach the running app. Readable by this account only. */
 import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 export interface InstanceFile {
-  /** Of the app's own port, without the token. */
+  /** URL of the app's own port, without the token. */
   url: string;
   port: number;
   pid: number;
@@ -22,7 +22,7 @@ export function removeInstance(folder: string): void {
   rmSync(fileIn(folder), { force: true });
 }
 
-/** `null`: no app runs, or it has not come so far. */
+/** Returns `null` if no app is running or it is still starting. */
 export function findInstance(folder: string): InstanceFile | null {
   try {
     const { url, port, pid, token } = JSON.parse(readFileSync(fileIn(folder), 'utf8')) as InstanceFile;

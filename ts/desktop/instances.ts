@@ -1,7 +1,6 @@
 /**
- * The models that are loaded for the app and its server, each with options of its own. An instance is a name of the pool
- * with a model's file and the options to load it with; a model has one of its own name, and more where a person asks
- * for them.
+ * The loaded models of the app and its server, each with its own options. An instance is a name in the pool with a
+ * model file and load options. Each model has one instance of its own name, and more on request.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { completeLoadOptions, type LoadOptions } from '../engine/load-options.js';
@@ -20,13 +19,13 @@ import type { Keep } from './store/settings.js';
 interface Instance {
   model: LocalModel;
   options: LoadOptions;
-  /** Ends the load that is under way. */
+  /** Cancels the current load. */
   cancel: AbortController;
-  /** Why the last load failed, in full: the person at this computer may know all of it. */
+  /** Full error of the last load. Local users may see paths. */
   failure: string | null;
 }
 
-/** A load that is under way, or that waits for another of its name. */
+/** A load in progress, or waiting for another of the same name. */
 interface Load {
   file: string;
   options: LoadOptions;
@@ -35,12 +34,12 @@ interface Load {
 
 export interface InstancesSettings {
   engine: EngineSettings;
-  /** Where conversations are kept on disk, for models whose options ask for that and name no folder. */
+  /** Default folder for cached conversations (`cacheDiskMiB`). */
   cacheFolder: string;
   metrics: Metrics;
-  /** The model that a name means which no model has. */
+  /** Model for unknown names. */
   selected(): string | null;
-  /** Options for a model that is loaded without others. */
+  /** Default load options of a model. */
   defaultsOf(model: string): LoadConfig;
   keepOf(model: string): Keep;
   onFailure(id: string, error: unknown): void;
@@ -52,7 +51,7 @@ export class Instances {
   readonly pool: ManagedPool;
   readonly #settings: InstancesSettings;
   readonly #instances = new Map<string, Instance>();
-  /** The last one that was asked for, of each name. */
+  /** The latest requested load per name. */
   readonly #loads = new Map<string, Load>();
   #models: readonly LocalModel[] = [];
 
@@ -73,7 +72,7 @@ export class Instances {
     return this.#models;
   }
 
-  /** From now on these are the models; those that are loaded stay until they are unloaded. */
+  /** Replaces the list of models. Loaded ones stay until they are unloaded. */
   know(models: readonly LocalModel[]): void {
     this.#models = models;
     for (const [id, { model }] of this.#instances) {
@@ -91,7 +90,7 @@ export class Instances {
     throw modelNotFound(name, this.pool.list(), 'model');
   }
 
-  /** What is loaded, being loaded, or failed to be. */
+  /** Lists instances that are loaded, loading or failed. */
   list(): LoadedModel[] {
     return this.pool
       .list()
@@ -99,7 +98,7 @@ export class Instances {
       .map((entry) => this.#toLoaded(entry));
   }
 
-  /** The options that the instances of a model were loaded with. */
+  /** Options of a model's loaded instances. */
   instancesOf(model: string): { id: string; config: LoadConfig }[] {
     return this.list()
       .filter((each) => each.model === model && each.state === 'loaded')
@@ -107,15 +106,15 @@ export class Instances {
   }
 
   /**
-   * Loads a model with these options, or leaves it loaded with them; without options, with whatever it has. Other options
-   * have it loaded anew, when a load that is under way and the requests that use it are done. Rejects with
-   * `invalid_options`, and with `engine_failed` and why it could not be loaded.
+   * Loads a model with these options; without options, keeps those of a loaded instance. Different options reload it
+   * after the current load and its running requests. Rejects with `invalid_options`, or with `engine_failed` and the
+   * reason.
    */
   load(name: string, config?: LoadConfig, { id, ttlMs }: { id?: string; ttlMs?: number } = {}): Promise<ModelEntry> {
     const model = this.find(name);
     const instance = id ?? model.id;
     if (instance !== model.id && this.#models.some((other) => other.id === instance)) {
-      throw new ChasquiError('invalid_value', `\`${instance}\` is the name of another model.`, 'identifier');
+      throw new ChasquiError('invalid_value', `The name \`${instance}\` belongs to another model.`, 'identifier');
     }
     const isLoaded = this.#entry(instance)?.status === 'loaded';
     const kept = isLoaded && config === undefined ? this.#instances.get(instance)?.options : undefined;
@@ -138,24 +137,24 @@ export class Instances {
     return { ...this.#instances.get(id)?.options };
   }
 
-  /** Resolves when it is unloaded, which is as soon as nobody uses it. Rejects with `model_not_found`. */
+  /** Resolves when the model is unloaded, after its running requests. Rejects with `model_not_found`. */
   async unload(id: string): Promise<void> {
     const instance = this.#instances.get(id);
     if (instance === undefined) throw modelNotFound(id, this.pool.list(), 'instance_id');
     await this.#emptied(id);
-    // Whoever waited for the same may have been faster.
+    // A concurrent call may have unloaded it.
     if (!this.#instances.has(id) && this.#models.includes(instance.model) && id === instance.model.id) {
       this.#place(id, instance.model, this.#optionsFor(instance.model));
     }
   }
 
-  /** Resolves when no instance of the model is loaded. */
+  /** Unloads all instances of a model. */
   async unloadAll(model: string): Promise<void> {
     const ids = [...this.#instances].filter(([, instance]) => instance.model.id === model).map(([id]) => id);
     await Promise.all(ids.map((id) => this.unload(id)));
   }
 
-  /** What was set anew holds for models that are not loaded, too, whoever has them loaded. */
+  /** Applies new keep settings to all instances. */
   settingsChanged(): void {
     for (const [id, { model }] of [...this.#instances]) {
       const { status, waiting } = this.#entry(id) ?? {};
@@ -164,17 +163,17 @@ export class Instances {
     }
   }
 
-  /** The options that a model is loaded with where nobody says otherwise. */
+  /** Load options if a request gives none. */
   defaultsOf(model: string): LoadOptions {
     return this.#optionsFor(this.find(model));
   }
 
-  /** Ends the load of a model, if there is one, and those that wait for it. @throws {ChasquiError} `model_not_found` */
+  /** Cancels the running and waiting loads of a model. @throws {ChasquiError} `model_not_found` */
   cancel(id: string): void {
     const instance = this.#instances.get(id);
     if (instance === undefined) throw modelNotFound(id, this.pool.list(), 'model');
     if (this.#entry(id)?.status === 'loaded') return;
-    // A load that a request has asked for has nobody else who clears up after it.
+    // A load started by a request has no other owner that cleans up.
     if (!this.#loads.has(id)) void this.#cancelled(id, instance);
     instance.cancel.abort(new ChasquiError('request_cancelled', `The load of \`${id}\` was cancelled.`));
   }
@@ -200,16 +199,17 @@ export class Instances {
     }
   }
 
-  /** Resolves when nothing of this name is loaded or being loaded. */
+  /** Resolves when no instance of this name is loaded or loading. */
   async #emptied(id: string): Promise<void> {
     if (this.#forget(id)) return;
-    // It is asked for once: that is a change itself, and two that ask at every change would wake each other without end.
+    // Call it once: unloading is itself a change, and two callers that react to every change would wake each other
+    // endlessly.
     this.pool.unload(id);
     do await this.pool.changed();
     while (!this.#forget(id));
   }
 
-  /** A load that was cancelled is none that failed. */
+  /** A cancelled load is not a failure. */
   async #cancelled(id: string, instance: Instance): Promise<void> {
     while (this.#entry(id)?.status === 'loading') await this.pool.changed();
     if (this.#instances.get(id) === instance) await this.unload(id);
@@ -267,20 +267,20 @@ export class Instances {
   }
 }
 
-/** Whoever cancels a load wants none that waits for it, either. */
+/** A cancelled load cancels the loads that wait for it. */
 function unlessCancelled<Result>(error: unknown, task: () => Promise<Result>): Promise<Result> {
   if (error instanceof ChasquiError && error.code === 'request_cancelled') throw error;
   return task();
 }
 
-/** llama.cpp and the drivers have many words for it. */
+/** Matches out-of-memory errors of llama.cpp and the drivers. */
 const WANT_OF_MEMORY = /memory|alloc|CUDA error|buffer/i;
 
 function couldNotLoad(id: string, reason: string): ChasquiError {
   const advice = WANT_OF_MEMORY.test(reason)
-    ? ' If memory was short: choose a smaller context, fewer layers on the GPU, or a smaller quantisation.'
+    ? ' If memory ran out, choose a smaller context, fewer GPU layers, or a smaller quantisation.'
     : '';
-  return new ChasquiError('engine_failed', `The model \`${id}\` could not be loaded. ${reason}${advice}`);
+  return new ChasquiError('engine_failed', `Could not load \`${id}\`. ${reason}${advice}`);
 }
 
 async function openInstance(

@@ -1,14 +1,14 @@
-/** A model on this computer, as the app knows it. */
+/** A model on this computer. */
 import path from 'node:path';
 import { ChasquiError } from '../errors.js';
 import { Library, type LocalModel as LibraryModel } from '../hub/library.js';
 
 export interface LocalModel extends Omit<LibraryModel, 'source'> {
-  /** `builtin`: it came with chasqui. */
+  /** `builtin`: part of chasqui. */
   source: LibraryModel['source'] | 'builtin';
 }
 
-/** A file that somebody named. Rejects with `model_file_missing` or `model_file_invalid`. */
+/** Reads a model file given by path. Rejects with `model_file_missing` or `model_file_invalid`. */
 export async function describeFile(file: string, source: LocalModel['source'] = 'folder'): Promise<LocalModel> {
   const folder = path.dirname(file);
   const places = { cacheFolder: folder, lmStudioFolders: [], ollamaFolders: [], folders: [], importFolder: folder };

@@ -1,4 +1,4 @@
-/** The models on this computer, as the app shows and loads them. */
+/** The list of models on this computer. */
 import { ChasquiError } from '../errors.js';
 import { type ImportKind, Library, type LibraryOptions } from '../hub/library.js';
 import type { EventBus } from './event-bus.js';
@@ -6,15 +6,15 @@ import type { Instances } from './instances.js';
 import { describeFile, type LocalModel } from './local-model.js';
 
 export interface LocalModelsSettings {
-  /** Where they are looked for now. */
+  /** Evaluated at each scan. */
   places(): LibraryOptions;
-  /** Those that are there from the start, wherever they lie. */
+  /** Models given at start, anywhere on disk. */
   named: readonly LocalModel[];
   instances: Instances;
   events: EventBus;
 }
 
-/** A list is as good as new for so long: files that are put into a folder are found without a restart. */
+/** Maximum age of the list; new files appear without a restart. */
 const FRESH_MS = 3000;
 
 export class LocalModels {
@@ -33,7 +33,7 @@ export class LocalModels {
     this.#named = settings.named;
   }
 
-  /** Has a file be one of the models. Rejects with `model_file_missing` or `model_file_invalid`. */
+  /** Adds a file to the list. Rejects with `model_file_missing` or `model_file_invalid`. */
   async name(file: string): Promise<void> {
     if (this.#settings.instances.models.some(({ path }) => path === file)) return;
     this.#named = [await describeFile(file), ...this.#named];
@@ -45,7 +45,7 @@ export class LocalModels {
     return this.#settings.instances.models;
   }
 
-  /** Looks for models again, and tells watchers when they have changed. */
+  /** Scans again, and notifies watchers of changes. */
   refresh(): Promise<void> {
     if (this.#reading === null) {
       this.#reading = this.#read().finally(() => {
@@ -53,7 +53,7 @@ export class LocalModels {
       });
       return this.#reading;
     }
-    // One that has begun may have passed by what the caller knows of.
+    // A scan in progress may have missed the caller's change.
     this.#next ??= this.#reading
       .catch(() => undefined)
       .then(() => {
@@ -64,17 +64,17 @@ export class LocalModels {
   }
 
   /**
-   * Resolves when the model is unloaded and its files are deleted. Rejects with what is against it. A model that was named
-   * stays: the library deletes by id, and what it has by this id may be another file.
+   * Unloads a model and deletes its files. Rejects if it may not be deleted: models given by path, because the library
+   * deletes by id, and that id may be another file.
    */
   async remove(name: string): Promise<{ freedBytes: number }> {
     const { instances } = this.#settings;
     const model = instances.find(name);
     if (model.source === 'builtin') {
-      throw new ChasquiError('not_deletable', `${model.id} came with chasqui and stays.`, 'model');
+      throw new ChasquiError('not_deletable', `${model.id} is part of chasqui and cannot be deleted.`, 'model');
     }
     if (this.#named.some(({ path }) => path === model.path)) {
-      const message = `${model.id} was given to chasqui by its file's name and stays: delete ${model.path} yourself.`;
+      const message = `${model.id} was given by path. Delete ${model.path} yourself.`;
       throw new ChasquiError('not_deletable', message, 'model');
     }
     if (model.canDelete) await instances.unloadAll(model.id);
@@ -99,7 +99,7 @@ export class LocalModels {
     }
     const found: LocalModel[] = await this.#library.list();
     const files = new Set(named.map((model) => model.path));
-    // A name means one model: the one that was named goes before one that was found.
+    // Names are unique: a given model hides a found one.
     const byId = new Map(
       [...named, ...found.filter(({ path }) => !files.has(path))].toReversed().map((each) => [each.id, each]),
     );

@@ -1,26 +1,26 @@
-/** Starts the app, without a window, when the person logs in: as each system has it. */
+/** Starts the app at login, without a window. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { ChasquiError } from '../errors.js';
 
 export interface LoginStart {
-  /** The program and its arguments. */
+  /** Program and arguments. */
   command: readonly string[];
   platform: NodeJS.Platform;
-  /** The person's folder, and that of settings of programs. */
+  /** Home folder, and folder of settings. */
   home: string;
   config: string;
 }
 
-/** @throws {ChasquiError} `store_failed` where it cannot be set. */
+/** @throws {ChasquiError} `store_failed` */
 export function setLoginStart(login: LoginStart, isOn: boolean): void {
   try {
     if (login.platform === 'win32') setRunKey(login, isOn);
     else setEntry(login, isOn);
   } catch (error) {
     const reason = (error as Error).message;
-    throw new ChasquiError('store_failed', `The start at login could not be set: ${reason}.`, 'startAtLogin', {
+    throw new ChasquiError('store_failed', `Could not change the start at login: ${reason}.`, 'startAtLogin', {
       cause: error,
     });
   }
@@ -40,7 +40,7 @@ function setEntry(login: LoginStart, isOn: boolean): void {
   writeFileSync(file, text);
 }
 
-/** Desktops of every kind read autostart entries; a systemd unit would know nothing of the desktop's session. */
+/** Uses autostart entries, which every desktop reads; a systemd unit would lack the desktop session. */
 function entryOf({ command, platform, home, config }: LoginStart): { file: string; text: string } {
   if (platform === 'darwin') {
     return { file: path.join(home, 'Library', 'LaunchAgents', 'chasqui.desktop.plist'), text: toPlist(command) };
@@ -81,7 +81,7 @@ function escapeXml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** As the Desktop Entry Specification quotes arguments: a percent sign would begin a field code. */
+/** Quotes arguments as in the Desktop Entry Specification; `%` would start a field code. */
 export function quoteForDesktop(text: string): string {
   return `"${text
     .replace(/[\\"`$]/g, (sign) => `\\${sign}`)

@@ -1,4 +1,4 @@
-/** What this computer has for models. */
+/** The memory and GPUs of this computer. */
 import os from 'node:os';
 import { exactFit } from '../hub/exact-fit.js';
 import { type Machine, machineWithoutGpus } from '../hub/fit.js';
@@ -7,7 +7,7 @@ import type { Machine as ShownMachine } from './api-types.js';
 export class MachineWatch {
   #gpus: Machine['gpus'] = [];
 
-  /** Only the drivers know the GPUs, and those are asked in a process of its own, by means of any model. */
+  /** Asks the drivers in a separate process, which needs a model. */
   async learnGpus(anyModel: string): Promise<void> {
     const { devices } = await exactFit({ path: anyModel, projector: null }, 256);
     this.#gpus = devices
@@ -15,7 +15,7 @@ export class MachineWatch {
       .map(({ name, haveBytes }) => ({ name, freeBytes: haveBytes, totalBytes: haveBytes }));
   }
 
-  /** GPUs as they were when they were asked: to ask again takes memory on them, which a model that runs may need. */
+  /** The GPUs as first detected: detecting again takes GPU memory, which a running model may need. */
   get now(): Machine {
     return { ...machineWithoutGpus(), gpus: this.#gpus };
   }

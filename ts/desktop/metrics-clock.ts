@@ -1,4 +1,4 @@
-/** A point for the plots each second. */
+/** Records one point per second for the plots. */
 import { EngineSnapshot } from '../metrics/engine-snapshot.js';
 import type { ModelEntry, ModelPool } from '../models/pool.js';
 import { ownResidentBytes, residentBytesOf } from '../process/process-usage.js';
@@ -36,7 +36,7 @@ export class MetricsClock {
   async #tick(): Promise<void> {
     const point = await this.#measure();
     this.#events.publish('metrics', point);
-    // An app that waits for days writes nothing but the first and the last of it.
+    // Skip idle points, except the first and last.
     const isIdle = point.tokensPerSecond === 0 && point.running === 0 && point.queued === 0 && point.ttftP50 === null;
     if (!isIdle || !this.#wasIdle) this.#history.add(point);
     this.#wasIdle = isIdle;
@@ -77,7 +77,7 @@ export class MetricsClock {
   }
 }
 
-/** Of all engines' processes and of this one. */
+/** Memory of all engine processes and this one. */
 function memoryOf(entries: readonly ModelEntry[]): number {
   const engines = entries.map(({ pid, preparationPid, memoryBytes }) => {
     const residentBytes = residentBytesOf(pid);

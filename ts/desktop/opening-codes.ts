@@ -1,6 +1,6 @@
 /**
- * Codes that open the app, once each and within a minute. A browser that the app starts is given one in place of the
- * token, so that nothing it keeps of the address opens the app again.
+ * Single-use codes that open the app, valid for a minute. They replace the token in URLs, so that a browser's history
+ * contains no valid credential.
  */
 import { randomBytes } from 'node:crypto';
 
@@ -9,10 +9,10 @@ const VALID_MS = 60_000;
 export class OpeningCodes {
   readonly #onSpent: (code: string) => void;
   readonly #now: () => number;
-  /** Until when each may be used. */
+  /** Expiry times. */
   readonly #validUntil = new Map<string, number>();
 
-  /** `onSpent` is told of each code that was used or is too old. */
+  /** `onSpent` is called for each used or expired code. */
   constructor(onSpent: (code: string) => void, now: () => number = () => performance.now()) {
     this.#onSpent = onSpent;
     this.#now = now;
@@ -26,7 +26,7 @@ export class OpeningCodes {
     return code;
   }
 
-  /** Whether it is valid, which it is no more afterwards. */
+  /** Whether the code is valid; invalidates it. */
   use(code: string): boolean {
     this.#forgetOld();
     return this.#forget(code);

@@ -1,8 +1,8 @@
-/** Who uses a port of this machine, and which one is free. */
+/** Finds the owner of a port, and free ports. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { isFree } from '../server/listen.js';
 
-/** The app's own: one that does not change, so that its pages can be kept among a browser's bookmarks. */
+/** Default port of the app; constant, so that pages can be bookmarked. */
 export const APP_PORT = 12_340;
 
 export interface PortOwner {
@@ -12,7 +12,7 @@ export interface PortOwner {
 
 const TRIED_PORTS = 20;
 
-/** The first free port after this one; `null`: none of the next twenty. */
+/** Returns the next free port, or `null` if the next twenty are in use. */
 export async function freePort(after: number): Promise<number | null> {
   for (let port = after + 1; port <= Math.min(after + TRIED_PORTS, 65_535); port += 1) {
     if (await isFree(port)) return port;
@@ -20,7 +20,7 @@ export async function freePort(after: number): Promise<number | null> {
   return null;
 }
 
-/** `null` on other systems than Linux, and where the program belongs to another account. */
+/** Linux only, and only for programs of this account; otherwise `null`. */
 export async function portOwner(port: number): Promise<PortOwner | null> {
   try {
     const inodes = listeningInodes(port);
@@ -29,14 +29,14 @@ export async function portOwner(port: number): Promise<PortOwner | null> {
       if (holdsOneOf(pid, inodes)) return { pid: Number(pid), name: readFileSync(`/proc/${pid}/comm`, 'utf8').trim() };
     }
   } catch {
-    // There is no /proc, or the program has ended.
+    // There is no /proc, or the process has ended.
   }
   return null;
 }
 
 const LISTENING = '0A';
 
-/** Lines of /proc/net/tcp are `sl local_address rem_address st ... inode`, with the port in hexadecimal. */
+/** Lines of /proc/net/tcp: `sl local_address rem_address st ... inode`, with the port in hexadecimal. */
 function listeningInodes(port: number): Set<string> {
   const hex = port.toString(16).toUpperCase().padStart(4, '0');
   const found = new Set<string>();

@@ -1,4 +1,4 @@
-/** The live table of requests: what is being asked of this computer's models, by whom, and how far it is. */
+/** The live table of requests to this computer's models. */
 import type { FastifyRequest } from 'fastify';
 import { ChasquiError } from '../errors.js';
 import type { RequestObserver } from '../http/context.js';
@@ -9,26 +9,26 @@ import type { RequestHistory } from './store/request-history.js';
 
 interface Live {
   record: RequestRecord;
-  /** For its body, which comes later. */
+  /** Its body arrives later. */
   request: FastifyRequest;
   client: string;
   cancel(): void;
-  /** When its first token was seen, as `performance.now()`. */
+  /** Time of the first token, as `performance.now()`. */
   firstTokenAt: number | null;
   told: string;
-  /** Whether nothing else was computed beside it. */
+  /** Whether no other request ran at the same time. */
   isAlone: boolean;
 }
 
 const MAX_CLIENT_LENGTH = 100;
 const MAX_NAME_LENGTH = 200;
-/** Each row changes at most so often. */
+/** Minimum interval between updates of a row. */
 const TELL_EVERY_MS = 200;
-/** How long times to first tokens count for the percentiles. */
+/** Window of the percentiles of time to first token. */
 const RECENT_MS = 60_000;
 const MAX_RECENT = 2000;
 
-/** A model is asked by `POST`; the paths of the management API are none that ask one. */
+/** Model requests are `POST`s outside the management API. */
 const NOT_ASKING = /^\/(api|models)\//;
 
 export class RequestTable {
@@ -40,14 +40,14 @@ export class RequestTable {
   #endedTokens = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `onAlone` is told of requests that were computed to their ends with nothing beside them. */
+  /** `onAlone` is called for completed requests that ran alone. */
   constructor(history: RequestHistory, events: EventBus, onAlone: (row: RequestRow) => void = () => {}) {
     this.#history = history;
     this.#events = events;
     this.#onAlone = onAlone;
   }
 
-  /** `app`: the requests are those of the app's own chat. */
+  /** `app`: requests of the app's own chat. */
   observer({ app }: { app: boolean }): RequestObserver {
     return {
       began: (record, request, cancel) => {
@@ -65,35 +65,35 @@ export class RequestTable {
     };
   }
 
-  /** How many requests are not over. */
+  /** Number of running requests. */
   get size(): number {
     return this.#live.size;
   }
 
-  /** The tokens of all completions since the app was started. */
+  /** Completion tokens since the start of the app. */
   get generatedTokens(): number {
     let sum = this.#endedTokens;
     for (const { record } of this.#live.values()) sum += record.generatedTokens;
     return sum;
   }
 
-  /** Milliseconds to the first tokens of the last minute, sorted. */
+  /** Times to first token of the last minute in milliseconds, sorted. */
   recentFirstTokens(now = Date.now()): number[] {
     const recent = this.#firstTokens;
     while (recent[0] !== undefined && recent[0].at < now - RECENT_MS) recent.shift();
     return recent.map(({ ms }) => ms).sort((one, other) => one - other);
   }
 
-  /** The newest first, those that run before the others. */
+  /** Running requests first, then newest first. */
   list(limit: number): RequestRow[] {
     const live = [...this.#live.values()].reverse().map(toRow);
     return [...live, ...this.#history.list(limit)].slice(0, limit);
   }
 
-  /** Ends a request with an error for its client. @throws {ChasquiError} `not_found`: it is over, or never was. */
+  /** Aborts a request with an error. @throws {ChasquiError} `not_found` if it is not running. */
   cancel(id: string): void {
     const live = this.#live.get(id);
-    if (live === undefined) throw new ChasquiError('not_found', 'No request with this id is being computed.', 'id');
+    if (live === undefined) throw new ChasquiError('not_found', 'No request with this id is running.', 'id');
     live.cancel();
   }
 
@@ -115,7 +115,7 @@ export class RequestTable {
     if (row.state === 'done' && live.isAlone) this.#onAlone(row);
   }
 
-  /** While requests run. */
+  /** Updates rows while requests run. */
   #watch(): void {
     this.#timer ??= setInterval(() => {
       for (const live of this.#live.values()) {
@@ -161,7 +161,7 @@ function toRow({ record, request, client, firstTokenAt }: Live): RequestRow {
   };
 }
 
-/** In whole percents. */
+/** As whole percents. */
 function prefillOf({ prefill, firstTokenMs }: RequestRecord): number {
   if (firstTokenMs !== null) return 1;
   return prefill === null ? 0 : Math.floor((100 * prefill.computed) / prefill.total) / 100;
@@ -176,7 +176,7 @@ function stateOf(record: RequestRecord): RequestRow['state'] {
   return prefillOf(record) < 1 ? 'prefill' : 'decode';
 }
 
-/** The first token is the work of prefill. */
+/** Prefill produces the first token. */
 function speedOf({ timings, generatedTokens }: RequestRecord, firstTokenAt: number | null): number | null {
   if (generatedTokens < 2) return null;
   const ms = timings?.predictedMs ?? (firstTokenAt === null ? 0 : performance.now() - firstTokenAt);
@@ -187,7 +187,7 @@ function rounded(ms: number | null): number | null {
   return ms === null ? null : Math.round(ms);
 }
 
-/** Only a page has the cookie; commands have a token. */
+/** Pages have the cookie, commands a token. */
 function fromPage({ headers }: FastifyRequest): boolean {
   return headers.authorization === undefined;
 }

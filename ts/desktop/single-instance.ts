@@ -1,6 +1,6 @@
 /**
- * There is one app for each data folder. The first holds a lock that the system lets go when its process ends, however it
- * ends, and writes down where it can be reached; a second start finds that.
+ * One app per data folder. The first process holds a lock, which the system releases when the process ends, and writes
+ * down how to reach it for later starts.
  */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
@@ -16,13 +16,13 @@ export class InstanceLock {
     this.#folder = folder;
   }
 
-  /** `null`: another process has it. */
+  /** Returns `null` if another process holds the lock. */
   static take(folder: string): InstanceLock | null {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const lock = openSqlite(path.join(folder, 'desktop.lock'));
     try {
       lock.exec('BEGIN EXCLUSIVE');
-      // Nobody can be reached at what an app left that was killed.
+      // Remove the stale instance file of a killed process.
       removeInstance(folder);
       return new InstanceLock(lock, folder);
     } catch (error) {

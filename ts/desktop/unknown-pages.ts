@@ -1,4 +1,4 @@
-/** What the app's port replies where there is no page: a page that leads back, and to programs an error without a list. */
+/** Replies to unknown paths: an HTML page with a link, and a short error for programs. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../errors.js';
 
@@ -7,12 +7,12 @@ const PAGE = `<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>Not found · chasqui</title>
-<h1>There is no such page</h1>
-<p><a href="/">To the app</a></p>
+<h1>Page not found</h1>
+<p><a href="/">Back to the app</a></p>
 </html>
 `;
 
-/** To be called before the application listens. Unknown endpoints are left to what explains those. */
+/** Call before `listen`. Unknown endpoints are handled elsewhere. */
 export function explainUnknownPages(app: FastifyInstance): void {
   app.addHook('onRequest', async (request, reply) => {
     if (!request.is404 || !isOfPages(request)) return;

@@ -1,12 +1,12 @@
-/** Tells watchers of the loaded models when something about them has changed. */
+/** Publishes an event when the state of a loaded model changes. */
 import type { EventBus } from './event-bus.js';
 import type { Instances } from './instances.js';
 
 const MIN_GAP_MS = 200;
-/** Counts of requests and measured memory change without a change of state. */
+/** Poll interval: request counts and memory change without an event. */
 const MAX_GAP_MS = 1000;
 
-/** Until the returned function is called. */
+/** Returns a function that stops it. */
 export function watchModels(instances: Instances, events: EventBus): () => void {
   let told = '';
   let lastAt = 0;

@@ -1,21 +1,21 @@
-/** A window for the app: that of a browser without its address bar where there is one, or else a page of the browser. */
+/** Opens the app in a browser window without an address bar, or else in a browser tab. */
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Launcher } from 'chrome-launcher';
 import open from 'open';
 
-/** How long a browser may take to fail: one that cannot show windows ends at once. */
+/** Time for a browser to fail: without a display it exits at once. */
 const FAILS_WITHIN_MS = 1500;
 
-/** Shows a page that is a file. Resolves with whether a window was opened. */
+/** Opens a page from a file. Resolves with whether it worked. */
 export async function openWindow(page: string, folder: string): Promise<boolean> {
   return (await openAppWindow(page, folder)) || (await openPlace(page));
 }
 
 /**
- * The profile of its own keeps a browser that runs already from taking the page in as one more of its tabs.
- * chrome-launcher finds browsers; it does not start this one, because that would open a port for debugging.
+ * Uses its own profile, because a running browser would open the page as a tab. chrome-launcher only finds the browser:
+ * starting with it would open a debugging port.
  */
 async function openAppWindow(page: string, folder: string): Promise<boolean> {
   const browser = findBrowser();
@@ -31,7 +31,7 @@ async function openAppWindow(page: string, folder: string): Promise<boolean> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, FAILS_WITHIN_MS, true);
     child.once('error', () => settle(false));
-    // It ends well at once where a window of this profile is open already, which shows the page then.
+    // If a window of this profile is open, that window shows the page, and this process exits with 0.
     child.once('exit', (code) => settle(code === 0));
     const settle = (isOpen: boolean) => {
       clearTimeout(timer);
@@ -48,7 +48,7 @@ function findBrowser(): string | null {
   }
 }
 
-/** Has the system show a page or a folder. Resolves with whether it does. */
+/** Opens a page or folder with the system's default program. Resolves with whether it worked. */
 export async function openPlace(place: string): Promise<boolean> {
   try {
     const child = await open(place);

@@ -22,13 +22,13 @@ test('a shorter context than the model was trained for is told with who chose it
   const long = { trainedContextLength: 131_072, parallel: 4 };
   const [byDefault = '', ...others] = notesOn(long);
   assert.equal(others, []);
-  assert.match(byDefault, 'Context: 4,096 of 131,072 tokens, for each of 4 conversations at a time');
+  assert.match(byDefault, 'Context: 4,096 of 131,072 tokens, for each of 4 parallel conversations');
   assert.match(byDefault, 'to leave memory for other models');
-  assert.match(notesOn(long, { contextSize: 4096 })[0] ?? '', 'as its load settings say');
+  assert.match(notesOn(long, { contextSize: 4096 })[0] ?? '', 'set in its load settings');
   assert.match(notesOn(long, { fit: 'on' })[0] ?? '', 'half of the free memory');
   assert.equal(notesOn({ ...long, generates: false }), []);
   assert.equal(notesOn({ kvCells: 6000 }), [
-    'Context: 4,096 of 4,096 tokens, and 6,000 for 4 conversations at a time together.',
+    'Context: 4,096 of 4,096 tokens, 6,000 in total for 4 parallel conversations.',
   ]);
 });
 
@@ -38,7 +38,7 @@ test('where layers are on a GPU, it is said how many, and what would put more th
     notesOn({ placement: placed(12), gpus })[0] ?? '',
     /^12 of 33 layers are on CUDA0, as many as fit; a smaller/,
   );
-  assert.match(notesOn({ placement: placed(12), gpus }, { gpuLayers: 12 })[0] ?? '', 'as its load settings say');
+  assert.match(notesOn({ placement: placed(12), gpus }, { gpuLayers: 12 })[0] ?? '', 'set in its load settings');
   assert.match(notesOn({ placement: placed(0), gpus })[0] ?? '', 'the GPU has no room for them');
   assert.match(notesOn({ placement: placed(0), gpus }, { gpuLayers: 0 })[0] ?? '', 'on the GPU it would be faster');
   assert.equal(notesOn({ placement: placed(0) }), []);
@@ -46,7 +46,7 @@ test('where layers are on a GPU, it is said how many, and what would put more th
 
 test('a template without a form for tools is told of, as `chasqui serve` does', () => {
   assert.equal(notesOn({ genericTools: true }), [
-    'Its chat template has no form for tools: they are offered in a general one.',
+    'Its chat template does not support tools; a generic format is used.',
   ]);
   assert.equal(notesOn({ genericTools: true, generates: false }), []);
 });

@@ -35,7 +35,7 @@ data('one of a newer version, and one that is none, are left alone and named', (
   const store = Store.open(folder);
   store.run(`PRAGMA user_version = ${MIGRATIONS.length + 1}`);
   store.close();
-  assert.throws(() => Store.open(folder), /desktop\.db cannot be used: it was written by a newer chasqui/);
+  assert.throws(() => Store.open(folder), /desktop\.db: it was written by a newer version of chasqui/);
   writeFileSync(path.join(folder, 'desktop.db'), 'this is no database, and must not become one'.repeat(100));
   assert.throws(() => Store.open(folder), /desktop\.db cannot be used/);
 });
@@ -168,7 +168,7 @@ data(
     const settings = new SettingsStore(store);
     store.rows('PRAGMA max_page_count = 1');
     const large = 'x'.repeat(100_000);
-    assert.throws(() => settings.change({ port: 4321, modelFolders: [large] }), /desktop\.db cannot be used: .*full/);
+    assert.throws(() => settings.change({ port: 4321, modelFolders: [large] }), /desktop\.db: .*full/);
     assert.equal([settings.current.port, settings.current.modelFolders], [1234, []]);
     settings.keep('speeds', [large]);
     assert.equal(settings.kept('speeds'), [large]);

@@ -1,4 +1,4 @@
-/** The history of chats. */
+/** The chat history. */
 import type { FastifyInstance } from 'fastify';
 import { limited, objectOf, oneOf, string } from '../../http/schema/json-schema.js';
 import type { Chat, ChatChange, ChatMessages } from '../api-types.js';
@@ -6,7 +6,7 @@ import { fileName, toMarkdown } from '../chat-export.js';
 import { chat, chatChange, chatList, chatMessages } from '../schemas/chats.js';
 import type { DesktopApp } from './context.js';
 
-/** Room for some images in full size. */
+/** For several full-size images. */
 const BODIES = { bodyLimit: 48 * 2 ** 20, config: { imageLists: ['images'] } };
 
 const params = objectOf({ id: limited(string, { maxLength: 64 }) });
@@ -18,20 +18,20 @@ interface ById {
 }
 
 export function chatsRoutes(app: FastifyInstance, { chats }: DesktopApp): void {
-  const list = { summary: 'Chats, or those with a text', querystring: searchQuery, response: { 200: chatList } };
+  const list = { summary: 'List or search chats', querystring: searchQuery, response: { 200: chatList } };
   app.get<{ Querystring: { text: string } }>('/api/v1/chats', { schema: list }, async ({ query }) => {
     return { chats: chats.list(query.text) };
   });
 
-  const create = { summary: 'Begin a chat', body: chatChange, response: { 201: chat } };
+  const create = { summary: 'Create a chat', body: chatChange, response: { 201: chat } };
   app.post<{ Body: ChatChange }>('/api/v1/chats', { schema: create, ...BODIES }, async ({ body }, reply) => {
     return reply.code(201).send(chats.create(body));
   });
 
-  const read = { summary: 'A chat with all its branches', params, response: { 200: chat } };
+  const read = { summary: 'Read a chat with all branches', params, response: { 200: chat } };
   app.get<ById>('/api/v1/chats/:id', { schema: read }, async ({ params: { id } }): Promise<Chat> => chats.read(id));
 
-  const change = { summary: 'Change any part of a chat', params, body: chatChange, response: { 200: chat } };
+  const change = { summary: 'Update a chat', params, body: chatChange, response: { 200: chat } };
   app.put<ById & { Body: ChatChange }>(
     '/api/v1/chats/:id',
     { schema: change, ...BODIES },
@@ -39,7 +39,7 @@ export function chatsRoutes(app: FastifyInstance, { chats }: DesktopApp): void {
   );
 
   const add = {
-    summary: 'Add messages to a chat, or replace them',
+    summary: 'Add or replace messages of a chat',
     params,
     body: chatMessages,
     produces: { 204: [] },
@@ -60,7 +60,7 @@ export function chatsRoutes(app: FastifyInstance, { chats }: DesktopApp): void {
   });
 
   const exported = {
-    summary: 'A chat as a document',
+    summary: 'Export a chat',
     params,
     querystring: exportQuery,
     produces: { 200: ['text/markdown', 'application/json'] },

@@ -1,4 +1,3 @@
-/** What the routes of the management API are made of. */
 import type { SpeedBook } from '../advice.js';
 import type { SettingsChange } from '../api-types.js';
 import type { DesktopLog } from '../desktop-log.js';
@@ -30,7 +29,7 @@ export interface DesktopApp {
   fits: ExactFits;
   speeds: SpeedBook;
   codes: OpeningCodes;
-  /** Keeps the change, and has everything go by it. */
+  /** Saves and applies a change. */
   applySettings(change: SettingsChange): Promise<void>;
   /** Drains and ends the process. */
   quit(): void;

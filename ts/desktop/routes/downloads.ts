@@ -23,14 +23,14 @@ export function downloadsRoutes(app: FastifyInstance, { hub }: DesktopApp): void
   });
 
   const jobs = objectOf({ jobs: arrayOf(downloadJob) });
-  app.get('/api/v1/models/download', { schema: { summary: 'All downloads', response: { 200: jobs } } }, async () => {
+  app.get('/api/v1/models/download', { schema: { summary: 'List downloads', response: { 200: jobs } } }, async () => {
     return { jobs: hub.downloads.list() };
   });
 
-  const status = { summary: 'How far a download is', params, response: { 200: downloadStatus } };
+  const status = { summary: 'Progress of a download', params, response: { 200: downloadStatus } };
   app.get<ById>('/api/v1/models/download/status/:id', { schema: status }, async ({ params: { id } }) => {
     const job = hub.downloads.find(id);
-    if (job === undefined) throw new ChasquiError('download_not_found', 'There is no download with this id.', 'id');
+    if (job === undefined) throw new ChasquiError('download_not_found', 'Download not found.', 'id');
     return toStatus(job);
   });
 
@@ -42,7 +42,7 @@ export function downloadsRoutes(app: FastifyInstance, { hub }: DesktopApp): void
   }
 }
 
-/** LM Studio has fewer words. */
+/** Maps to LM Studio's states. */
 function statusOf({ state }: DownloadJob): DownloadReply['status'] {
   if (state === 'paused' || state === 'completed') return state;
   return state === 'failed' || state === 'cancelled' ? 'failed' : 'downloading';

@@ -1,4 +1,4 @@
-/** What happens in the app, as server-sent events. */
+/** Server-sent events of the app. */
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { beginEvents, toFrames } from '../../http/sse.js';
@@ -7,16 +7,16 @@ import type { DesktopApp } from './context.js';
 
 const COMMENT_EVERY_MS = 15_000;
 
-/** A page that reads so slowly is cut off; it comes again and asks for the state as it is then. */
+/** A slow reader is disconnected above this backlog; it reconnects and gets the current state. */
 const MAX_UNREAD_BYTES = 2 ** 20;
 
-/** Tabs and commands that watch at the same time; the first makes way for another. */
+/** Maximum number of parallel streams; the oldest is closed. */
 const MAX_STREAMS = 32;
 
 export function eventsRoute(app: FastifyInstance, desktop: DesktopApp): void {
   const streams = new Set<ServerResponse>();
-  const schema = { summary: 'What happens, as server-sent events', produces: { 200: ['text/event-stream'] } };
-  // Of a reply without a body a client would never see the beginning, because the events have no end.
+  const schema = { summary: 'Changes, as server-sent events', produces: { 200: ['text/event-stream'] } };
+  // A HEAD reply would never start: the events have no end.
   app.get('/api/v1/events', { schema, exposeHeadRoute: false }, (_request, reply) => {
     beginEvents(reply);
     const { raw } = reply;
@@ -35,7 +35,7 @@ export function eventsRoute(app: FastifyInstance, desktop: DesktopApp): void {
       clearInterval(comments);
       streams.delete(raw);
     });
-    // Whoever comes again has missed what changed meanwhile.
+    // Send the current state first: a reconnecting client missed changes.
     send(toFrame({ name: 'server', data: desktop.server.state }));
     send(toFrame({ name: 'models', data: desktop.instances.list() }));
   });

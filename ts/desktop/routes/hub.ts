@@ -1,4 +1,4 @@
-/** The hub: search, the page of a model, and whether a model fits. */
+/** Hub search, model pages and memory estimates. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { ChasquiError } from '../../errors.js';
 import { number, objectOf, oneOf, orNull, string } from '../../http/schema/json-schema.js';
@@ -33,7 +33,7 @@ export function hubRoutes(app: FastifyInstance, desktop: DesktopApp): void {
     },
   );
 
-  const page = { summary: 'A model of the hub', querystring: hubModelQuery, response: { 200: hubModel } };
+  const page = { summary: 'Read a model of the hub', querystring: hubModelQuery, response: { 200: hubModel } };
   app.get<{ Querystring: { repo: string } }>(
     '/api/v1/hub/model',
     { schema: page },
@@ -58,7 +58,7 @@ export function hubRoutes(app: FastifyInstance, desktop: DesktopApp): void {
     },
   );
 
-  const fit = { summary: 'Whether a model fits, exactly', querystring: fitQuery, response: { 200: exactFit } };
+  const fit = { summary: 'Exact memory estimate', querystring: fitQuery, response: { 200: exactFit } };
   app.get<{ Querystring: FitQuery }>(
     '/api/v1/models/fit',
     { schema: fit },
@@ -67,7 +67,7 @@ export function hubRoutes(app: FastifyInstance, desktop: DesktopApp): void {
     },
   );
 
-  const news = { summary: 'Whether the hub has a newer model', querystring: modelQuery, response: { 200: update } };
+  const news = { summary: 'Check the hub for an update', querystring: modelQuery, response: { 200: update } };
   app.get<{ Querystring: { model: string } }>('/api/v1/models/update', { schema: news }, async ({ query }, reply) => {
     const model = desktop.instances.find(query.model);
     const found =
@@ -84,7 +84,7 @@ function isWanted(fit: { badge: string } | null, wanted: HubSearchQuery['fit']):
   return fit?.badge === wanted;
 }
 
-/** Nobody waits any more for what a page has gone away from. */
+/** Aborts when the page closes the request. */
 function untilGone({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController();
   raw.once('close', () => {

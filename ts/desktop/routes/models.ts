@@ -1,4 +1,4 @@
-/** The models on this computer: listed, loaded, unloaded. */
+/** Local models: list, load, unload, delete, import. */
 import type { FastifyInstance } from 'fastify';
 import type {
   ImportBody,
@@ -24,7 +24,7 @@ import {
 import type { DesktopApp } from './context.js';
 
 export function modelsRoutes(app: FastifyInstance, { instances, models }: DesktopApp): void {
-  const list = { schema: { summary: 'The models on this computer', response: { 200: modelList } } };
+  const list = { schema: { summary: 'List the models on this computer', response: { 200: modelList } } };
   app.get('/api/v1/models', list, async (): Promise<ModelList> => {
     return { models: (await models.list()).map((model) => toListed(model, instances.instancesOf(model.id))) };
   });
@@ -52,7 +52,7 @@ export function modelsRoutes(app: FastifyInstance, { instances, models }: Deskto
     return body;
   });
 
-  const cancel = { schema: { summary: 'End the load of a model', body: modelBody, response: { 200: modelBody } } };
+  const cancel = { schema: { summary: 'Cancel the load of a model', body: modelBody, response: { 200: modelBody } } };
   app.post<{ Body: ModelBody }>('/api/v1/models/cancel', cancel, async ({ body }): Promise<ModelBody> => {
     instances.cancel(body.model);
     return body;
@@ -66,7 +66,7 @@ export function modelsRoutes(app: FastifyInstance, { instances, models }: Deskto
     return { freed_bytes: freedBytes };
   });
 
-  const imported = { summary: 'Take a file among the models', body: importBody, response: { 200: localModel } };
+  const imported = { summary: 'Import a model file', body: importBody, response: { 200: localModel } };
   app.post<{ Body: ImportBody }>(
     '/api/v1/models/import',
     { schema: imported },

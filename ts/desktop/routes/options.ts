@@ -1,4 +1,4 @@
-/** The table of load options, for the form in which a person sets them. */
+/** The table of load options, for forms. */
 import type { FastifyInstance } from 'fastify';
 import { LOAD_OPTIONS } from '../../engine/load-option-table.js';
 import { isNullable, type OptionRow } from '../../engine/option-row.js';
@@ -7,7 +7,7 @@ import { optionList } from '../schemas/options.js';
 
 export function optionsRoute(app: FastifyInstance): void {
   const options = Object.entries(LOAD_OPTIONS).map(([name, row]) => toForm(name, row));
-  const schema = { summary: 'The options that models are loaded with', response: { 200: optionList } };
+  const schema = { summary: 'List the load options', response: { 200: optionList } };
   app.get('/api/v1/options', { schema }, async () => ({ options }));
 }
 

@@ -1,4 +1,4 @@
-/** The server of the Developer view, and the state of the whole app. */
+/** The server of the Developer view, and the state of the app. */
 import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { exactly, objectOf } from '../../http/schema/json-schema.js';
@@ -9,7 +9,7 @@ import type { DesktopApp } from './context.js';
 
 export function serverRoutes(app: FastifyInstance, desktop: DesktopApp): void {
   const { server, instances, models, settings, hub, machine } = desktop;
-  const state = { schema: { summary: 'What fills the first paint', response: { 200: appState } } };
+  const state = { schema: { summary: 'State for the first paint', response: { 200: appState } } };
   app.get('/api/v1/state', state, async (): Promise<AppState> => {
     return {
       version: VERSION,
@@ -31,7 +31,7 @@ export function serverRoutes(app: FastifyInstance, desktop: DesktopApp): void {
   app.post('/api/v1/server/stop', stop, (): Promise<ServerState> => server.stop());
 
   const code = {
-    schema: { summary: 'A code for /?code=, which opens the app once within a minute', response: { 200: openingCode } },
+    schema: { summary: 'Create a single-use code for /?code=, valid for a minute', response: { 200: openingCode } },
   };
   app.post('/api/v1/opening-code', code, async (): Promise<OpeningCode> => ({ code: desktop.codes.make() }));
 

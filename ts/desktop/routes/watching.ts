@@ -1,4 +1,4 @@
-/** What the Developer view watches, as lists: requests, points of the plots, lines of the log. */
+/** Data of the Developer view: requests, plot points and log lines. */
 import type { FastifyInstance } from 'fastify';
 import { arrayOf, boolean, integer, limited, objectOf, type Static, string } from '../../http/schema/json-schema.js';
 import { logLine, metricsPoint, requestRow } from '../schemas/requests.js';
@@ -18,26 +18,26 @@ type Query<S> = { Querystring: Static<S> };
 
 export function watchingRoutes(app: FastifyInstance, { requests, metrics, log }: DesktopApp): void {
   const rows = objectOf({ requests: arrayOf(requestRow) });
-  const table = { summary: 'Requests, the newest first', querystring: requestsQuery, response: { 200: rows } };
+  const table = { summary: 'List requests, newest first', querystring: requestsQuery, response: { 200: rows } };
   app.get<Query<typeof requestsQuery>>('/api/v1/requests', { schema: table }, async ({ query }) => {
     return { requests: requests.list(query.limit) };
   });
 
   const cancelled = objectOf({ id: string });
-  const cancel = { summary: 'End a request that is being computed', params: idParams, response: { 200: cancelled } };
+  const cancel = { summary: 'Cancel a running request', params: idParams, response: { 200: cancelled } };
   app.post<{ Params: { id: string } }>('/api/v1/requests/:id/cancel', { schema: cancel }, async ({ params }) => {
     requests.cancel(params.id);
     return { id: params.id };
   });
 
   const points = objectOf({ points: arrayOf(metricsPoint) });
-  const plots = { summary: 'The points of the plots', querystring: metricsQuery, response: { 200: points } };
+  const plots = { summary: 'Plot points', querystring: metricsQuery, response: { 200: points } };
   app.get<Query<typeof metricsQuery>>('/api/v1/metrics', { schema: plots }, async ({ query }) => {
     return { points: metrics.list(query.seconds) };
   });
 
   const csv = {
-    summary: 'The points of the plots as a table',
+    summary: 'Plot points as CSV',
     querystring: metricsQuery,
     produces: { 200: ['text/csv'] },
   };
@@ -47,14 +47,14 @@ export function watchingRoutes(app: FastifyInstance, { requests, metrics, log }:
   });
 
   const lines = objectOf({ lines: arrayOf(logLine), folder: string });
-  const logs = { summary: 'The log, the newest line last', querystring: logsQuery, response: { 200: lines } };
+  const logs = { summary: 'Read the log, oldest line first', querystring: logsQuery, response: { 200: lines } };
   app.get<Query<typeof logsQuery>>('/api/v1/logs', { schema: logs }, async ({ query }) => ({
     lines: log.list(query.limit),
     folder: log.folder,
   }));
 
   const shown = objectOf({ folder: string, opened: boolean });
-  const show = { summary: 'Show the folder of the log in a window of the system', response: { 200: shown } };
+  const show = { summary: 'Open the log folder in the file manager', response: { 200: shown } };
   app.post('/api/v1/logs/folder', { schema: show }, async () => {
     return { folder: log.folder, opened: await openPlace(log.folder) };
   });

@@ -1,4 +1,4 @@
-/** Chats: trees of messages, of which one branch is shown. */
+/** Chats: trees of messages with one shown branch. */
 import {
   anything,
   arrayOf,
@@ -21,7 +21,7 @@ const nullableText = (maxLength: number) => orNull(limited(string, { maxLength }
 export const chatMessage = closedObjectOf(
   {
     id,
-    /** The message before it; `null` for the first. */
+    /** The previous message; `null` for the first. */
     parent: orNull(id),
     role: oneOf('system', 'user', 'assistant'),
     content: limited(string, { maxLength: MIB }),
@@ -30,7 +30,7 @@ export const chatMessage = closedObjectOf(
     reasoning: limited(string, { maxLength: MIB }),
     /** Data URIs. */
     images: limited(arrayOf(limited(string, { maxLength: 28 * MIB, pattern: '^data:image/' })), { maxItems: 16 }),
-    /** What the app shows beside it: tokens per second and the like. */
+    /** Statistics such as tokens per second. */
     stats: limited(recordOf(anything), { maxProperties: 50 }),
     model: nullableText(4096),
     createdAt: number,
@@ -43,15 +43,14 @@ const changeable = {
   systemPrompt: limited(string, { maxLength: MIB }),
   settings: limited(recordOf(anything), { maxProperties: 100 }),
   messages: limited(arrayOf(chatMessage), { maxItems: 10_000 }),
-  /** The last message of the branch that is shown. */
+  /** Last message of the shown branch. */
   current: orNull(id),
 };
 
-/** Milliseconds since 1970. */
 const times = { createdAt: number, updatedAt: number };
 
 export const chat = objectOf({ id, ...changeable, ...times });
-/** For `PUT`, parts that are absent stay as they are. */
+/** For `PUT`; absent fields stay unchanged. */
 export const chatChange = closedObjectOf({}, changeable);
 export const chatMessages = closedObjectOf({ messages: changeable.messages }, { current: changeable.current });
 
@@ -61,7 +60,7 @@ export const listedChat = objectOf({
   model: changeable.model,
   ...times,
   messageCount: integer,
-  /** Where a text was searched for: the part of a message that has it, in parts between U+0002 and U+0003. */
+  /** Search result: an excerpt with matches between U+0002 and U+0003. */
   snippet: nullableText(1000),
 });
 

@@ -1,4 +1,4 @@
-/** Downloads, as events and lists tell of them and in LM Studio's shapes. */
+/** Downloads, in the app's and in LM Studio's shapes. */
 import {
   boolean,
   closedObjectOf,
@@ -31,7 +31,7 @@ export const downloadBody = closedObjectOf(
   { model: modelName },
   {
     quantization: limited(string, { minLength: 1, maxLength: 100 }),
-    /** Even if this llama.cpp does not know the kind of model. */
+    /** Download even if this llama.cpp does not support the architecture. */
     any_architecture: boolean,
   },
 );
@@ -47,7 +47,7 @@ export const downloadStatus = objectOf({
   ...downloadReply.properties,
   downloaded_bytes: number,
   bytes_per_second: orNull(number),
-  /** When it will be complete, in ISO 8601. */
+  /** ISO 8601. */
   estimated_completion: orNull(string),
   completed_at: orNull(string),
   error: orNull(string),

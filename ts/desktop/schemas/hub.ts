@@ -1,4 +1,4 @@
-/** Models of the hub, with what is known of them on this computer. */
+/** Hub models, with their state on this computer. */
 import {
   anyOf,
   arrayOf,
@@ -27,14 +27,14 @@ export const fit = objectOf({
 
 export const exactFit = objectOf({
   ...fit.properties,
-  /** Tokens of one conversation that `kv` is for. */
+  /** Context length in tokens; `kv` is computed for it. */
   context: integer,
   weights: number,
   kv: number,
   compute: number,
-  /** The longest context that fits; 0: not even the shortest does. */
+  /** The longest context that fits; 0 if not even the shortest does. */
   contextThatFits: integer,
-  /** Of each GPU, and of main memory, whose name is empty. */
+  /** One entry per GPU, and one with an empty name for main memory. */
   devices: arrayOf(objectOf({ name: string, needBytes: number, haveBytes: number })),
 });
 
@@ -57,7 +57,7 @@ export const hubSearchQuery = objectOf(
     sort: oneOf('trending', 'downloads', 'likes', 'modified', 'created'),
     author: limited(string, { maxLength: 200 }),
     capability: capability,
-    /** A badge, or `fits` for all but those that are too large. */
+    /** A badge, or `fits` for all except too large ones. */
     fit: oneOf('gpu', 'partly-gpu', 'cpu', 'too-large', 'fits'),
     minParameters: limited(number, { minimum: 0, maximum: 1e15 }),
     maxParameters: limited(number, { minimum: 0, maximum: 1e15 }),
@@ -71,9 +71,9 @@ export const hubPage = objectOf({
     objectOf({
       ...shared,
       quantisations: arrayOf(string),
-      /** Of the quantisation that would be chosen, from its usual size. */
+      /** For the default quantisation, from its typical size. */
       fit: orNull(fit),
-      /** Quantisations that are on this computer. */
+      /** Quantisations on this computer. */
       downloaded: arrayOf(string),
     }),
   ),
@@ -89,9 +89,9 @@ export const hubModel = objectOf({
   commit: string,
   private: boolean,
   licence: orNull(string),
-  /** Where people read about it, and ask for access. */
+  /** Web page, where access can be requested. */
   page: string,
-  /** Whether this llama.cpp knows the architecture; `null` where the hub does not say which it is. */
+  /** Whether this llama.cpp supports the architecture; `null` if unknown. */
   isSupported: orNull(boolean),
   quantisations: arrayOf(
     objectOf({
@@ -104,7 +104,7 @@ export const hubModel = objectOf({
       fit,
       recommended: orNull(oneOf('recommended', 'better')),
       downloaded: boolean,
-      /** Learned from other models that were run here; `null` before any was. */
+      /** Predicted from other models on this computer; `null` without data. */
       tokensPerSecond: orNull(number),
     }),
   ),
@@ -114,11 +114,11 @@ export const hubModel = objectOf({
 
 export const fitQuery = objectOf(
   {
-    /** Of this computer or of the hub. */
+    /** A local or hub model. */
     model: modelName,
   },
   {
-    /** Tokens of one conversation; default: as the model would be loaded. */
+    /** Context length in tokens; default: that of a load. */
     context: limited(integer, { minimum: 16, maximum: 100_000_000 }),
   },
 );

@@ -1,4 +1,4 @@
-/** The models of this computer, in the shapes that LM Studio gives them. */
+/** Local models, in LM Studio's shapes. */
 import {
   anything,
   arrayOf,
@@ -16,17 +16,17 @@ import {
   string,
 } from '../../http/schema/json-schema.js';
 
-/** No model's name is longer, nor is a path on most systems. */
+/** Covers model names, and paths on most systems. */
 const MAX_NAME_LENGTH = 4096;
 
 export const modelName = limited(string, { minLength: 1, maxLength: MAX_NAME_LENGTH });
 
-/** Values of load options by their names; what each takes is checked against the table of load options. */
+/** Load options by name; checked against the table of load options. */
 export const loadConfig = limited(recordOf(anything), { maxProperties: 100 });
 
 export const loadedModel = objectOf({
   id: string,
-  /** The key of the model that it was loaded from. */
+  /** Key of the model file. */
   model: string,
   state: oneOf('loading', 'loaded', 'failed'),
   progress: orNull(number),
@@ -36,14 +36,14 @@ export const loadedModel = objectOf({
   queued: integer,
   /** Unix seconds. */
   expiresAt: orNull(number),
-  /** Whether it stays whoever else needs room. */
+  /** Whether it is never evicted. */
   pinned: boolean,
-  /** The process of its engine, and the one that prepares requests for it. */
+  /** The engine process and the preparation process. */
   pid: orNull(integer),
   preparationPid: orNull(integer),
-  /** Why it failed. */
+  /** Load error. */
   reason: orNull(string),
-  /** Of one that is loaded: what is not as one might expect, in sentences. */
+  /** Notes on a loaded model, as sentences. */
   notes: arrayOf(string),
   config: loadConfig,
 });
@@ -73,11 +73,11 @@ export const loadBody = closedObjectOf(
   { model: modelName },
   {
     config: loadConfig,
-    /** LM Studio's name and place of `config.contextSize`. */
+    /** LM Studio's name for `config.contextSize`. */
     context_length: limited(integer, { minimum: 1 }),
-    /** The id of the instance; default: the model's key. */
+    /** Instance id; default: the model's key. */
     identifier: limited(string, { minLength: 1, maxLength: 200 }),
-    /** Seconds that it stays loaded when nobody uses it; 0 is for ever. */
+    /** Idle seconds before it is unloaded; 0: never. */
     ttl: limited(integer, { minimum: 0, maximum: 1_000_000 }),
   },
 );

@@ -1,4 +1,4 @@
-/** Rows of the table of load options, for a form. */
+/** Rows of the table of load options. */
 import {
   anything,
   arrayOf,
@@ -22,7 +22,7 @@ export const optionRow = objectOf({
   choices: orNull(arrayOf(string)),
   nullable: boolean,
   help: string,
-  /** What holds where the option is not given, in words. */
+  /** Description of the default. */
   otherwise: orNull(string),
   group: string,
 });

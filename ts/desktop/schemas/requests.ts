@@ -1,4 +1,4 @@
-/** What the Developer view watches: requests, points of its plots, lines of the log. */
+/** Data of the Developer view: requests, plot points and log lines. */
 import {
   anything,
   integer,
@@ -17,10 +17,10 @@ export const requestRow = objectOf({
   at: number,
   endpoint: string,
   model: orNull(string),
-  /** The model that the request names, whichever one it got. */
+  /** Model name as requested. */
   requested: orNull(string),
   state: oneOf('waiting', 'prefill', 'decode', 'done', 'failed', 'cancelled'),
-  /** How much of the prompt is computed. */
+  /** Prefill progress. */
   prefill: number,
   promptTokens: integer,
   cachedTokens: integer,
@@ -28,16 +28,15 @@ export const requestRow = objectOf({
   tokensPerSecond: orNull(number),
   ttftMs: orNull(number),
   durationMs: orNull(number),
-  /** Of HTTP; `null` while it runs. */
+  /** HTTP status; `null` while running. */
   status: orNull(integer),
-  /** The code of the error. */
+  /** Error code. */
   error: orNull(string),
-  /** `app`, or how the client calls itself. */
+  /** `app`, or the client's user agent. */
   client: string,
 });
 
 export const metricsPoint = objectOf({
-  /** Milliseconds since 1970. */
   at: number,
   tokensPerSecond: number,
   ttftP50: orNull(number),
@@ -51,7 +50,7 @@ export const metricsPoint = objectOf({
 export const logLine = objectOf(
   { at: number, level: oneOf('debug', 'info', 'warn', 'error'), message: string },
   {
-    /** The id of the request that it is about, and the log's fields about it. */
+    /** Id of the related request, and its log fields. */
     request: string,
     fields: recordOf(anything),
   },

@@ -1,4 +1,4 @@
-/** The server of the Developer view, the machine, and what fills the app's first paint. */
+/** State of the server, the machine and the app. */
 import {
   arrayOf,
   closedObjectOf,
@@ -20,11 +20,11 @@ export const port = limited(integer, { minimum: 0, maximum: 65_535 });
 export const serverState = objectOf({
   state: oneOf('stopped', 'starting', 'running', 'stopping'),
   port: integer,
-  /** `http://localhost:1234`; `null` while it does not run. */
+  /** `http://localhost:1234`; `null` unless running. */
   address: orNull(string),
-  /** The model that any name means. */
+  /** Default model. */
   model: orNull(string),
-  /** Why it could not be started the last time. */
+  /** Error of the last start. */
   error: orNull(string),
 });
 

@@ -1,4 +1,4 @@
-/** What a person sets once. */
+/** User settings. */
 import {
   anyOf,
   arrayOf,
@@ -24,43 +24,43 @@ const byModel = <T>(values: Schema<T>) =>
 
 const shared = {
   theme: oneOf('system', 'light', 'dark'),
-  /** Of the server that Start Server opens. */
+  /** Port of the server. */
   port: limited(integer, { minimum: 1, maximum: 65_535 }),
   startServerAtLaunch: boolean,
   startAtLogin: boolean,
-  /** Folders of models, beside those of the Hugging Face cache, LM Studio and Ollama. */
+  /** Model folders, in addition to the Hugging Face cache, LM Studio and Ollama. */
   modelFolders: limited(arrayOf(folder), { maxItems: 50 }),
-  /** Default: what the environment says, or else the Hugging Face hub. */
+  /** Default: from the environment, or the Hugging Face hub. */
   hubEndpoint: orNull(limited(string, { pattern: '^https?://', maxLength: 500 })),
   preventSleep: boolean,
   logPrompts: boolean,
-  /** Seconds that a model stays loaded when nobody uses it; 0 is for ever. */
+  /** Idle seconds before a model is unloaded; 0: never. */
   ttl: limited(integer, { minimum: 0, maximum: 1_000_000 }),
-  /** How long models stay for which something else holds: seconds, 0 for ever, or `pinned`, whoever else needs room. */
+  /** Overrides of `ttl` by model: seconds, 0 for never, or `pinned` to prevent eviction. */
   modelKeeps: byModel(anyOf(limited(integer, { minimum: 0, maximum: 1_000_000 }), exactly('pinned'))),
-  /** The model that the server was started with last. */
+  /** Model of the last start of the server. */
   lastModel: orNull(limited(string, { maxLength: 4096 })),
   /** Load options by model. */
   modelDefaults: byModel(loadConfig),
 };
 
-/** As it is shown: whether there is a token of the hub, not which. */
+/** Settings as shown, with flags in place of secrets. */
 export const settings = objectOf({
   ...shared,
   hasHubToken: boolean,
-  /** The address of the hub that the token is for: no other is sent it. */
+  /** Hub that the token belongs to. */
   hubTokenEndpoint: orNull(string),
-  /** Whether clients of the server need a key, from its next start on. */
+  /** Whether clients of the server need a key, from its next start. */
   hasServerKey: boolean,
 });
 
-/** Any part of it. */
+/** A partial update. */
 export const settingsChange = closedObjectOf(
   {},
   {
     ...shared,
     hubToken: orNull(limited(string, { minLength: 1, maxLength: 500 })),
-    /** What clients of the server have to send as their API key; `null`: nothing. */
+    /** API key of the server; `null`: none. */
     serverKey: orNull(limited(string, { pattern: '^[\\x21-\\x7e]+$', maxLength: 200 })),
   },
 );

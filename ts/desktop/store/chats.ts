@@ -1,4 +1,4 @@
-/** Chats and their messages, with a search through the texts of all. */
+/** Stores chats and messages, with full-text search. */
 import { randomUUID } from 'node:crypto';
 import { ChasquiError } from '../../errors.js';
 import type { Chat, ChatChange, ChatMessage, ChatMessages, ListedChat } from '../api-types.js';
@@ -8,7 +8,7 @@ const MAX_CHATS = 20_000;
 const MAX_LISTED = 1000;
 const MAX_WORDS = 20;
 const SNIPPET_WORDS = 16;
-/** Messages that a search looks at. */
+/** Number of matching messages that a search reads. */
 const MAX_HITS = 5000;
 
 interface ChatRow {
@@ -34,7 +34,7 @@ export class ChatStore {
     this.#store = store;
   }
 
-  /** The one that was changed last comes first. With a text: those that have all its words in a message or the title. */
+  /** Most recently changed first. With a text: chats that contain all its words in a message or the title. */
   list(text = ''): ListedChat[] {
     const match = toMatch(text);
     const rows = match === null ? this.#all() : this.#matching(match, text.trim());
@@ -44,7 +44,7 @@ export class ChatStore {
   create(change: ChatChange): Chat {
     const [{ count } = { count: 0 }] = this.#store.rows<{ count: number }>('SELECT count(*) AS count FROM chats');
     if (count >= MAX_CHATS) {
-      throw new ChasquiError('invalid_value', `There are ${MAX_CHATS} chats: delete some before you begin another.`);
+      throw new ChasquiError('invalid_value', `The limit of ${MAX_CHATS} chats is reached. Delete some first.`);
     }
     const id = randomUUID();
     const now = Date.now();
@@ -80,7 +80,7 @@ export class ChatStore {
     };
   }
 
-  /** What is absent stays as it is; messages that are there replace all. @throws {ChasquiError} `not_found` */
+  /** Updates the given fields; given messages replace all. @throws {ChasquiError} `not_found` */
   change(id: string, change: ChatChange): Chat {
     this.#row(id);
     this.#store.transaction(() => this.#change(id, change));
@@ -104,7 +104,7 @@ export class ChatStore {
 
   #row(id: string): ChatRow {
     const [row] = this.#store.rows<ChatRow>('SELECT * FROM chats WHERE id = ?', id);
-    if (row === undefined) throw new ChasquiError('not_found', 'There is no chat with this id.', 'id');
+    if (row === undefined) throw new ChasquiError('not_found', 'Chat not found.', 'id');
     return row;
   }
 
@@ -168,7 +168,7 @@ export class ChatStore {
   }
 }
 
-/** Words as FTS5 takes them, whatever signs they have; the last may be unfinished. `null`: there is none. */
+/** Converts text to an FTS5 query of prefix terms, quoted; `null` if it contains no word. */
 function toMatch(text: string): string | null {
   const words = text.match(/[\p{L}\p{N}\p{M}]+/gu)?.slice(0, MAX_WORDS) ?? [];
   return words.length === 0

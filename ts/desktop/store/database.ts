@@ -1,4 +1,4 @@
-/** The app's database: one file in the data folder, for this account's eyes only. */
+/** The app's SQLite database in the data folder, readable by this account only. */
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { ChasquiError } from '../../errors.js';
@@ -8,10 +8,10 @@ import { MIGRATIONS } from './migrations.js';
 export type SqlValue = string | number | null | Uint8Array;
 
 const BUSY_TIMEOUT_MS = 5000;
-/** With pages of 4 KiB, 4 GiB: chats hold images. */
+/** 4 GiB with pages of 4 KiB: chats contain images. */
 const MAX_PAGES = 2 ** 20;
 
-/** Methods throw `store_failed` when the file cannot be read or written. */
+/** Methods throw `store_failed` on read or write errors. */
 export class Store {
   readonly #database: Sqlite;
   readonly #file: string;
@@ -21,13 +21,13 @@ export class Store {
     this.#database = openSqlite(file);
     this.#database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     this.#database.exec('PRAGMA journal_mode = WAL');
-    // A loss of power may cost the last moment, never the file.
+    // A power failure may lose the last transactions, but does not corrupt the file.
     this.#database.exec('PRAGMA synchronous = NORMAL');
     this.#database.exec('PRAGMA foreign_keys = ON');
     this.#database.exec(`PRAGMA max_page_count = ${MAX_PAGES}`);
   }
 
-  /** Opens `desktop.db` in the folder; both are made when they are not there. */
+  /** Opens `desktop.db`; creates the folder and file if needed. */
   static open(folder: string): Store {
     const file = path.join(path.resolve(folder), 'desktop.db');
     return orFail(file, () => {
@@ -44,12 +44,12 @@ export class Store {
     return orFail(this.#file, () => this.#database.prepare(sql).all(values) as Row[]);
   }
 
-  /** Returns how many rows it changed. */
+  /** Returns the number of changed rows. */
   run(sql: string, ...values: SqlValue[]): number {
     return orFail(this.#file, () => this.#database.prepare(sql).run(values).changes);
   }
 
-  /** All of it, or nothing where it throws. */
+  /** Rolls back if `action` throws. */
   transaction<Result>(work: () => Result): Result {
     orFail(this.#file, () => this.#database.exec('BEGIN IMMEDIATE'));
     try {
@@ -57,7 +57,7 @@ export class Store {
       orFail(this.#file, () => this.#database.exec('COMMIT'));
       return result;
     } catch (error) {
-      // Of some errors SQLite has rolled back by itself.
+      // SQLite rolls back by itself after some errors.
       if (this.#database.inTransaction) this.#database.exec('ROLLBACK');
       throw error;
     }
@@ -67,13 +67,13 @@ export class Store {
     this.#database.close();
   }
 
-  /** The file says how many of the migrations it has seen. */
+  /** `user_version` is the number of applied migrations. */
   #migrate(): void {
     const [{ user_version: version } = { user_version: 0 }] = this.rows<{ user_version: number }>(
       'PRAGMA user_version',
     );
     if (version > MIGRATIONS.length) {
-      throw new Error(`it was written by a newer chasqui, which has version ${version} of it`);
+      throw new Error(`it was written by a newer version of chasqui (schema ${version})`);
     }
     for (const [index, sql] of MIGRATIONS.entries()) {
       if (index < version) continue;
@@ -88,7 +88,7 @@ function orFail<Result>(file: string, action: () => Result): Result {
   } catch (error) {
     if (error instanceof ChasquiError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
-    throw new ChasquiError('store_failed', `The app's data in ${file} cannot be used: ${reason}.`, null, {
+    throw new ChasquiError('store_failed', `Cannot use the app's database ${file}: ${reason}.`, null, {
       cause: error,
     });
   }

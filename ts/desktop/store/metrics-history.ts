@@ -1,10 +1,10 @@
-/** The points of the last hour, for the plots. */
+/** Points of the last hour, for the plots. */
 import type { MetricsPoint } from '../api-types.js';
 import type { SqlValue, Store } from './database.js';
 
 const HOUR_MS = 3600 * 1000;
 const WRITE_EVERY = 10;
-/** An hour, where nothing can be written for so long. */
+/** One hour of points, in case writes fail. */
 const MAX_UNWRITTEN = 3600;
 
 interface Row {
@@ -34,7 +34,7 @@ export class MetricsHistory {
     if (this.#added % WRITE_EVERY === 0) this.#write();
   }
 
-  /** The oldest first. */
+  /** Oldest first. */
   list(seconds: number): MetricsPoint[] {
     const since = Date.now() - seconds * 1000;
     const rows = this.#store.rows<Row>('SELECT * FROM metrics WHERE at >= ? ORDER BY at', since);
@@ -45,7 +45,7 @@ export class MetricsHistory {
     this.#write();
   }
 
-  /** Where the file cannot be written now, as on a full disk, the points stay in memory until ten more have come. */
+  /** Keeps the points in memory if the write fails, and retries after ten more. */
   #write(): void {
     if (this.#unwritten.length === 0) return;
     try {

@@ -1,4 +1,4 @@
-/** From an empty database to the one of today, a step for each change. Steps that were published are never changed. */
+/** Schema migrations. Published steps never change. */
 export const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;

@@ -1,10 +1,10 @@
-/** The requests of the last day, for the table. */
+/** Persistent history of requests for a day. */
 import type { RequestRow } from '../api-types.js';
 import type { Store } from './database.js';
 
 const DAY_MS = 24 * 3600 * 1000;
 const MAX_ROWS = 10_000;
-/** They are written together, because a busy server ends hundreds a second. */
+/** Batches writes: a busy server finishes hundreds of requests per second. */
 const WRITE_EVERY_MS = 1000;
 
 export class RequestHistory {
@@ -22,7 +22,7 @@ export class RequestHistory {
     this.#timer ??= setTimeout(() => this.#write(), WRITE_EVERY_MS);
   }
 
-  /** The newest first. */
+  /** Newest first. */
   list(limit: number): RequestRow[] {
     const rows = this.#store.rows<{ row: string }>('SELECT row FROM requests ORDER BY at DESC, id LIMIT ?', limit);
     return [...this.#unwritten.toReversed(), ...rows.map(toRow)].slice(0, limit);
@@ -33,7 +33,7 @@ export class RequestHistory {
     this.#write();
   }
 
-  /** Where the file cannot be written now, as on a full disk, the rows stay in memory until the next request ends. */
+  /** Keeps the rows in memory if the write fails, and retries with the next request. */
   #write(): void {
     this.#timer = undefined;
     if (this.#unwritten.length === 0) return;
@@ -62,7 +62,7 @@ export class RequestHistory {
   }
 }
 
-/** Earlier versions did not keep the name that was asked for. */
+/** Rows of earlier versions lack the requested name. */
 function toRow({ row }: { row: string }): RequestRow {
   return { requested: null, ...(JSON.parse(row) as Omit<RequestRow, 'requested'>) };
 }

@@ -1,4 +1,4 @@
-/** What a person has set, kept in the database. */
+/** User settings in the database. */
 import { LOAD_OPTIONS } from '../../engine/load-option-table.js';
 import { HUGGING_FACE } from '../../hub/hub-settings.js';
 import { desktop } from '../../profiles/desktop.js';
@@ -6,7 +6,6 @@ import type { LoadConfig, Settings, SettingsChange } from '../api-types.js';
 import type { Store } from './database.js';
 
 export interface Keep {
-  /** 0 is for ever. */
   ttlMs: number;
   pin: boolean;
 }
@@ -48,7 +47,7 @@ export class SettingsStore {
     return (this.#values.get('hubToken') as string | undefined) ?? null;
   }
 
-  /** `null`: the server is open to every program of this computer. */
+  /** `null`: no key is required. */
   get serverKey(): string | null {
     return (this.#values.get('serverKey') as string | undefined) ?? null;
   }
@@ -56,11 +55,11 @@ export class SettingsStore {
   defaultsOf(model: string): LoadConfig {
     const { modelDefaults } = this.current;
     const defaults = Object.hasOwn(modelDefaults, model) ? (modelDefaults[model] as LoadConfig) : {};
-    // An option that was set may be one that this version does not have any more.
+    // This version may no longer have a stored option.
     return Object.fromEntries(Object.entries(defaults).filter(([name]) => Object.hasOwn(LOAD_OPTIONS, name)));
   }
 
-  /** How long a model stays when nobody uses it, and whether it makes way for others then. */
+  /** Idle time and pinning of a model. */
   keepOf(model: string): Keep {
     const { modelKeeps, ttl } = this.current;
     const own = Object.hasOwn(modelKeeps, model) ? modelKeeps[model] : undefined;
@@ -68,7 +67,7 @@ export class SettingsStore {
     return { ttlMs: (own ?? ttl) * 1000, pin: false };
   }
 
-  /** `null` restores a default. All of it is changed, or nothing where it throws. */
+  /** `null` restores a default. Atomic. */
   change(change: SettingsChange & { hubTokenEndpoint?: string }): void {
     const values = Object.entries(change);
     this.#store.transaction(() => {
@@ -77,7 +76,7 @@ export class SettingsStore {
     for (const [name, value] of values) this.#remember(name, value);
   }
 
-  /** A value of the app's own, made by `make` where there is none yet. */
+  /** Returns an internal value; creates it with `make` on first use. */
   own(name: string, make: () => string): string {
     const key = `app.${name}`;
     if (!this.#values.has(key)) {
@@ -88,7 +87,7 @@ export class SettingsStore {
     return this.#values.get(key) as string;
   }
 
-  /** Remembers a value of the app's own. Where the file cannot be written now, the next process does without it. */
+  /** Stores an internal value. On a write error the value is lost at the end of the process. */
   keep(name: string, value: unknown): void {
     this.#remember(`app.${name}`, value);
     try {

@@ -1,4 +1,4 @@
-/** The pages of the desktop app: one page, whose views the address chooses. */
+/** Entry point of the desktop app's page. The URL fragment selects the view. */
 import { render } from 'preact';
 import { Announcer } from './parts/announcer.js';
 import { Boundary } from './parts/boundary.js';
@@ -19,7 +19,7 @@ function App() {
       <main id="main" tabIndex={-1}>
         {!connected.value && (
           <p class="offline" role="status">
-            The app does not reply. It is tried again every two seconds; what you see may be old.
+            The app is not responding. Retrying every two seconds; this page may be out of date.
           </p>
         )}
         <Boundary name={route.value?.view ?? ''}>
@@ -38,7 +38,7 @@ function CurrentView() {
     const View = viewOf(view);
     return View ? <View /> : <p class="empty">Opening …</p>;
   }
-  // Somebody who has no model yet starts where models are found.
+  // Without a model, start with the search.
   if (ready.value && library.value) {
     const own = library.value.some(({ source }) => source !== 'builtin');
     queueMicrotask(() => replaceRoute(own ? 'chat' : 'search'));

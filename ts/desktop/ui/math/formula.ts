@@ -24,7 +24,12 @@ const { __renderToMathMLTree: toTree } = temml as unknown as {
 export function parseFormula(tex: string, display: boolean): FormulaTree | null {
   if (tex.length > MAX_LENGTH) return null;
   try {
-    const tree = toTree(tex, { displayMode: display, errorColor: 'var(--bad)', maxExpand: 200, maxSize: [40, 400] });
+    const tree = toTree(tex, {
+      displayMode: display,
+      errorColor: 'light-dark(#b3261e, #ff8a80)',
+      maxExpand: 200,
+      maxSize: [40, 400],
+    });
     // For a syntax error temml returns a `span` with the message.
     return tree.type === 'math' && isBounded(tree) ? tree : null;
   } catch {

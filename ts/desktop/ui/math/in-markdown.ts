@@ -1,12 +1,12 @@
-/** Formulas in Markdown: between `$` or `\(` in a line, between `$$` or `\[` as a block of their own. */
+/** Markdown extension for formulas: `$…$` and `\(…\)` inline, `$$…$$` and `\[…\]` as blocks. */
 import { Lexer, type MarkedExtension, Tokenizer, type Tokens } from 'marked';
 
 /** Marks the `code` elements that hold TeX. */
 export const TEX = 'application/x-tex';
 
 /*
- * Both look no further than where the next formula begins, or else a text of beginnings alone would be read to its end
- * from each of them. A dollar sign before a price is none that begins a formula: Pandoc's rule.
+ * Both stop at the next opening delimiter. Otherwise text with many openings would be scanned to its end from each one.
+ * A dollar sign before a price does not open a formula (Pandoc's rule).
  */
 const INLINE =
   /^(?:\\\(((?:[^\\\n]|\\[^()\n])+?)\\\)|\$\$([^$\n]+?)\$\$|\$(?![\s$])((?:[^$\\\n]|\\[^\n])*?[^\s\\$])\$(?!\d))/;
@@ -18,15 +18,15 @@ const LINE_OF_BLOCK = new RegExp(`^${BEGINNING.source}`);
 const UNDERLINE = / {0,3}=+ *(?:\n|$)/;
 
 /**
- * The lines of a paragraph before one that a block may begin: the lexer's rule for paragraphs, with two ends more. What
- * follows the underline of a heading is none of its paragraph.
+ * The lines of a paragraph before a possible block formula: the lexer's paragraph rule, which here also ends at a
+ * formula and at the underline of a heading.
  */
 const LINES = new RegExp(
   Lexer.rules.block.gfm.paragraph.source
     .replace('[^\\n]+', () => '[^\\n]*')
     .replace('(?!', () => `(?!${BEGINNING.source}|${UNDERLINE.source}|`),
 );
-/** The lexer's rule for text, which ends at each backslash, and here at each dollar sign too, also one in an address. */
+/** The lexer's text rule, which here also ends at each dollar sign. */
 const PIECE = new RegExp(
   Lexer.rules.inline.gfm.text.source.replaceAll('#$%', () => '#%').replace('[\\\\<!', () => '[$\\\\<!'),
 );
@@ -50,12 +50,12 @@ export const mathInMarkdown: MarkedExtension = {
     },
   ],
   tokenizer: {
-    // A heading that is underlined is looked for before a paragraph, and would be sought past each formula.
+    // The rule for underlined headings runs first and would otherwise match across formulas.
     lheading(text) {
       const start = startInParagraph(text.slice(1), this.lexer);
       return start !== undefined && Tokenizer.prototype.lheading.call(this, text.slice(0, start + 1));
     },
-    // A `start` would search all that follows, for each piece of text.
+    // With a `start` function, the lexer would search the rest of the text for each piece.
     inlineText(text) {
       const [piece] = PIECE.exec(text) ?? [];
       return piece !== undefined && Tokenizer.prototype.inlineText.call(this, piece);
@@ -63,9 +63,11 @@ export const mathInMarkdown: MarkedExtension = {
   },
 };
 
-/** Where a formula begins in the paragraph that a text begins; the first character of the text is not given. */
+/**
+ * Returns the offset of the first formula in the paragraph at the start of `text`. `text` lacks its first character.
+ */
 function startInParagraph(text: string, { state }: Lexer): number | undefined {
-  // The text of a list comes line by line, so that no paragraph has to be cut.
+  // Text in lists arrives line by line, so there is no paragraph to split.
   if (!state.top) return undefined;
   let start = afterLines(text, 0);
   while (LINE_OF_BLOCK.test(text.slice(start))) {

@@ -1,10 +1,10 @@
-/** What a screen reader says of changes that happen elsewhere than where the focus is. */
+/** Announces changes to screen readers. */
 import { signal } from '@preact/signals';
 
 const spoken = signal<readonly { id: number; text: string }[]>([]);
 let last = 0;
 
-/** Has a text said once; the region keeps the last few, because a text that replaces another may cut it off. */
+/** Announces a text. The region keeps the last few, because replacing one could interrupt its speech. */
 export function announce(text: string): void {
   last += 1;
   spoken.value = [...spoken.value, { id: last, text }].slice(-5);

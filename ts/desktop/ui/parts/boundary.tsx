@@ -1,6 +1,6 @@
 import { Component, type ComponentChildren } from 'preact';
 
-/** Where a view fails, the others stay usable, and the failure is told. Another view (`name`) begins anew. */
+/** Error boundary: shows the error of a view in its place. Resets when `name` changes. */
 export class Boundary extends Component<{ name: string; children: ComponentChildren }, { error: Error | null }> {
   override state = { error: null };
 
@@ -17,10 +17,10 @@ export class Boundary extends Component<{ name: string; children: ComponentChild
     if (!error) return this.props.children;
     return (
       <div class="empty" role="alert">
-        <p class="empty-title">This view has failed</p>
+        <p class="empty-title">This view failed</p>
         <p>{error.message}</p>
         <button type="button" onClick={() => location.reload()}>
-          Load the page again
+          Reload the page
         </button>
       </div>
     );

@@ -10,12 +10,12 @@ interface ActionProps {
   icon?: IconName;
   kind?: 'primary' | 'danger' | 'quiet';
   disabled?: boolean;
-  /** What the button does; while it does so it cannot be pressed again. */
+  /** Handler. The button is disabled until the returned promise settles. */
   run: () => unknown;
   children?: ComponentChildren;
 }
 
-/** A button that does something; what goes wrong is shown as a notice. */
+/** A button with an async handler; errors become notices. */
 export function Action({ label, icon, kind, disabled = false, run, children }: ActionProps) {
   const busy = useSignal(false);
   const press = async () => {
@@ -40,7 +40,7 @@ interface IconActionProps {
   pressed?: boolean;
 }
 
-/** A button of an icon only: its name is spoken, and shown while the pointer rests on it. */
+/** An icon button; its label is the accessible name and the tooltip. */
 export function IconAction({ label, icon, run, disabled = false, pressed }: IconActionProps) {
   return (
     <button
@@ -57,7 +57,7 @@ export function IconAction({ label, icon, run, disabled = false, pressed }: Icon
   );
 }
 
-/** Copies a text; says so on the button for a moment. */
+/** Copies a text and confirms it on the button. */
 export function CopyButton({ text, label, named = false }: { text: () => string; label: string; named?: boolean }) {
   const copied = useSignal(false);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);

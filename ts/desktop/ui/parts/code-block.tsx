@@ -1,4 +1,4 @@
-/** Code with its language, a button that copies it, and colours once it is complete. */
+/** A code block with its language, a copy button, and highlighting once it is complete. */
 import { useEffect, useRef } from 'preact/hooks';
 import { CopyButton } from './button.js';
 import { ScrollRegion } from './scroll-region.js';
@@ -6,11 +6,11 @@ import { ScrollRegion } from './scroll-region.js';
 interface CodeBlockProps {
   code: string;
   language: string;
-  /** Whether the code is complete: colouring what still grows would be done anew with each token. */
+  /** Whether the code is complete; growing code is not highlighted. */
   closed: boolean;
 }
 
-/** Longer code stays plain: colouring it would hold up the page. */
+/** Longer code is not highlighted, to keep the page responsive. */
 const maxColoured = 60_000;
 
 export function CodeBlock({ code, language, closed }: CodeBlockProps) {

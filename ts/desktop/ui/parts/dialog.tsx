@@ -8,7 +8,7 @@ interface DialogProps {
   children: ComponentChildren;
 }
 
-/** A modal dialog. The browser keeps the focus inside, closes it on Escape and gives the focus back. */
+/** A modal dialog. The browser traps the focus, closes it on Escape and restores the focus. */
 export function Dialog({ title, close, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();

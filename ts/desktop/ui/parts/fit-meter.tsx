@@ -12,13 +12,13 @@ const patienceMs = 250;
 
 interface FitMeterProps {
   model: string;
-  /** The context that it is to have; anything but a number is the default. */
+  /** Context length; not a number: the default. */
   context: unknown;
-  /** Has it have another context; left out where that cannot be set. */
+  /** Sets the context; absent if it cannot be changed. */
   take?: (context: number) => void;
 }
 
-/** The memory that a model takes with a context: asked for anew a moment after that has changed. */
+/** Memory needs of a model at a context length, updated with a debounce. */
 export function FitMeter({ model, context, take }: FitMeterProps) {
   const fit = useSignal<ExactFit | null>(null);
   const problem = useSignal('');
@@ -42,7 +42,7 @@ export function FitMeter({ model, context, take }: FitMeterProps) {
     };
   }, [model, context, fit, problem]);
   if (problem.value) return <p class="help">{problem.value}</p>;
-  if (!fit.value) return <p class="help">Working out how much memory it takes …</p>;
+  if (!fit.value) return <p class="help">Estimating memory …</p>;
   return <FitSummary fit={fit.value} take={take} />;
 }
 

@@ -1,4 +1,4 @@
-/** highlight.js with the languages that chats are about; a chunk of its own, fetched with the first code. */
+/** highlight.js with common languages; a chunk of its own, loaded with the first code block. */
 import hljs from 'highlight.js/lib/core';
 import bash from 'highlight.js/lib/languages/bash';
 import c from 'highlight.js/lib/languages/c';
@@ -43,7 +43,7 @@ const languages = {
 };
 for (const [name, language] of Object.entries(languages)) hljs.registerLanguage(name, language);
 
-/** HTML of coloured code, in which highlight.js has escaped the code itself; undefined for an unknown language. */
+/** Returns highlighted, escaped HTML, or `undefined` for an unknown language. */
 export function highlight(code: string, language: string): string | undefined {
   if (!hljs.getLanguage(language)) return undefined;
   return hljs.highlight(code, { language, ignoreIllegals: true }).value;

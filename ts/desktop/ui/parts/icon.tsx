@@ -1,4 +1,4 @@
-/** The app's icons, as strokes on a grid of 24; each stands beside words or in a button that has a name. */
+/** Stroke icons on a 24 × 24 grid. Decorative: they accompany a label. */
 const paths = {
   search: 'M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14M20 20l-4-4',
   downloads: 'M12 4v11m-5-5 5 5 5-5M5 20h14',

@@ -2,7 +2,7 @@ import type { DownloadJob } from '../../api-types.js';
 import { bytes, duration, percent } from '../state/format.js';
 
 const states = {
-  queued: 'Waiting for its turn',
+  queued: 'Queued',
   downloading: '',
   paused: 'Paused',
   verifying: 'Checking the digest',
@@ -11,7 +11,7 @@ const states = {
   cancelled: 'Cancelled',
 };
 
-/** How far a download has come, in words and as a bar. */
+/** Progress of a download, as text and as a bar. */
 export function JobProgress({ job }: { job: DownloadJob }) {
   const { state, totalBytes, downloadedBytes, bytesPerSecond, secondsLeft } = job;
   const share = totalBytes > 0 ? downloadedBytes / totalBytes : 0;
@@ -25,7 +25,7 @@ export function JobProgress({ job }: { job: DownloadJob }) {
     <div class="job-progress">
       <progress value={share} max={1} aria-label={`Download of ${job.model}`} />
       <span class="help">{parts.join(' · ')}</span>
-      {state === 'downloading' && job.error && <span class="help">Trying again: {job.error.message}</span>}
+      {state === 'downloading' && job.error && <span class="help">Retrying: {job.error.message}</span>}
     </div>
   );
 }

@@ -1,4 +1,4 @@
-/** What is not as one might expect about a loaded model. */
+/** Notes on a loaded model. */
 export function LoadNotes({ notes }: { notes: readonly string[] }) {
   if (notes.length === 0) return null;
   return (

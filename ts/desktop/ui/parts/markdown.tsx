@@ -1,4 +1,4 @@
-/** Markdown as HTML. While a text grows only its last block is parsed and drawn again. */
+/** Renders Markdown. While text streams in, only its last block is parsed and rendered again. */
 import { Component, createRef } from 'preact';
 import { useRef } from 'preact/hooks';
 import { drawFormulas } from '../math/draw-formulas.js';
@@ -10,7 +10,7 @@ import { sanitise } from './sanitise.js';
 
 interface MarkdownProps {
   text: string;
-  /** Whether nothing more comes. */
+  /** Whether the text is complete. */
   complete?: boolean;
 }
 
@@ -27,7 +27,7 @@ export function Markdown({ text, complete = true }: MarkdownProps) {
   );
 }
 
-/** A finished block is the same object each time, and is left alone. */
+/** Finished blocks are identical objects and are not rendered again. */
 class BlockView extends Component<{ block: Block }> {
   readonly #place = createRef<HTMLDivElement>();
 
@@ -52,10 +52,7 @@ class BlockView extends Component<{ block: Block }> {
   }
 }
 
-/**
- * Adds buttons to code within other HTML, such as in a list, where Preact draws nothing. Safe to call again: code that has
- * its button is left alone.
- */
+/** Adds copy buttons to code inside other HTML, such as lists. Idempotent. */
 function addCopyButtons(place: HTMLElement): void {
   for (const code of place.querySelectorAll('pre')) {
     if (code.parentElement?.classList.contains('copied-code')) continue;

@@ -2,11 +2,11 @@ import { useEffect, useRef } from 'preact/hooks';
 
 interface MeterProps {
   label: string;
-  /** Each part's share of the whole, 0 to 1. */
+  /** Share of the whole, 0 to 1. */
   parts: readonly { name: string; share: number }[];
 }
 
-/** A bar in parts, such as weights, KV cache and computing of a model's memory. */
+/** A segmented bar. */
 export function Meter({ label, parts }: MeterProps) {
   return (
     <div class="meter" role="img" aria-label={label}>
@@ -17,7 +17,7 @@ export function Meter({ label, parts }: MeterProps) {
   );
 }
 
-/** The width is set through the style object: the page's policy forbids style attributes. */
+/** Sets the width through CSSOM: the content policy forbids style attributes. */
 function MeterPart({ share, index }: { share: number; index: number }) {
   const ref = useRef<HTMLSpanElement>(null);
   useEffect(() => {

@@ -8,11 +8,10 @@ interface ModelPickerProps {
   value: string;
   choose: (key: string) => void;
   disabled?: boolean;
-  /** Whether the label is for screen readers only. */
+  /** Hides the label visually. */
   plain?: boolean;
 }
 
-/** A choice among the models on this computer. */
 export function ModelPicker({ label, models, value, choose, disabled = false, plain = false }: ModelPickerProps) {
   const id = useId();
   const known = models.some(({ key }) => key === value);

@@ -2,7 +2,7 @@ import { dismiss, notices } from '../state/notices.js';
 import { IconAction } from './button.js';
 import { Icon } from './icon.js';
 
-/** A longer text would cover the view that it is about. */
+/** Longer texts are truncated. */
 const maxLength = 400;
 
 export function Notices() {
@@ -30,7 +30,7 @@ export function Notices() {
               </div>
             )}
           </div>
-          <IconAction label="Close this message" icon="close" run={() => dismiss(id)} />
+          <IconAction label="Dismiss" icon="close" run={() => dismiss(id)} />
         </div>
       ))}
     </section>

@@ -1,4 +1,4 @@
-/** A form of load options, made from their rows: what each does, its limits, and its default as the placeholder. */
+/** A form of load options, generated from their table. Placeholders show the defaults. */
 import { useId } from 'preact/hooks';
 import type { LoadConfig, OptionForm as Row } from '../../api-types.js';
 import { IconAction } from './button.js';
@@ -9,7 +9,7 @@ interface OptionFormProps {
   set: (name: string, value: unknown) => void;
 }
 
-/** What people change most often stands first, outside the groups. */
+/** Frequently changed options, shown first. */
 const usualOptions: readonly string[] = ['contextSize', 'parallel', 'gpuLayers'];
 
 export function OptionForm({ rows, values, set }: OptionFormProps) {
@@ -62,7 +62,7 @@ function OptionField({ row, value, set }: OptionFieldProps) {
       <div class="option-input">
         <OptionInput id={id} row={row} value={value} set={set} />
         {value !== undefined && (
-          <IconAction label={`Back to the default of ${labelOf(row.name)}`} icon="close" run={() => set(undefined)} />
+          <IconAction label={`Reset ${labelOf(row.name)} to its default`} icon="close" run={() => set(undefined)} />
         )}
       </div>
       <p class="help" id={`${id}-help`}>
@@ -141,7 +141,7 @@ function defaultOf({ default: value, otherwise }: Row): string {
     : `default: ${textOf(value)}`;
 }
 
-/** `contextSize` → `Context size`; names of one's own such as MiB and GPU keep their capitals. */
+/** `contextSize` → `Context size`; keeps the capitals of MiB and GPU. */
 export function labelOf(name: string): string {
   const words = name.replace(/([a-z])([A-Z])/g, '$1 $2').split(' ');
   const lowered = words.map((word) => (/^(MiB|RAM|GPU)/.test(word) ? word : word.toLowerCase()));

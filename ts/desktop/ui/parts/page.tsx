@@ -3,17 +3,17 @@ import { useEffect, useRef } from 'preact/hooks';
 
 interface PageProps {
   title: string;
-  /** What stands on the right of the title. */
+  /** Shown to the right of the title. */
   actions?: ComponentChildren;
   wide?: boolean;
-  /** Whether the view gives the focus to something else than its title. */
+  /** Whether the view manages the initial focus itself. */
   ownFocus?: boolean;
   children: ComponentChildren;
 }
 
 let first = true;
 
-/** The focus goes to the title of a view that somebody has gone to, but not on the first paint. */
+/** Focuses the title after navigation, but not on the first paint. */
 export function Page({ title, actions, wide = false, ownFocus = false, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -39,7 +39,7 @@ interface EmptyProps {
   children?: ComponentChildren;
 }
 
-/** What stands where there is nothing yet: what it is for, and the way on. */
+/** Empty state of a view, with a way to continue. */
 export function Empty({ title, children }: EmptyProps) {
   return (
     <div class="empty">

@@ -1,11 +1,11 @@
-/** A small plot over time. uPlot draws on a canvas; screen readers get the last values as words. */
+/** A small time series plot by uPlot, with the last values as text. */
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 
 export interface Series {
   label: string;
-  /** One value for each time; null is a gap. */
+  /** One value per time; `null` is a gap. */
   values: readonly (number | null)[];
 }
 
@@ -88,13 +88,13 @@ function optionsOf(element: HTMLElement, series: readonly Series[], format: (val
   };
 }
 
-/** With seconds where marks are closer to each other than minutes. */
+/** Shows seconds if the ticks are less than a minute apart. */
 function timeOf(at: number, [first = 0, second = first + 60]: readonly number[]): string {
   const withSeconds = second - first < 60 ? { second: '2-digit' as const } : {};
   return new Date(at * 1000).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', ...withSeconds });
 }
 
-/** Changes when the colours do, whether the system or the setting changes them. */
+/** A counter that increments when the colour scheme changes. */
 function useDarkness(): number {
   const changes = useSignal(0);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** HTML from models and model pages, made harmless: no scripts, forms, styles or requests to anywhere. */
+/** Sanitises HTML of models and model pages: no scripts, forms, styles or external requests. */
 import DOMPurify from 'dompurify';
 
 const purify = DOMPurify(window);
@@ -28,7 +28,7 @@ function secureLink(link: HTMLAnchorElement): void {
   link.setAttribute('rel', 'noopener noreferrer');
 }
 
-/** An image from elsewhere would tell its host who reads what; its description stands in for it. */
+/** External images would reveal what the user reads; the alternative text replaces them. */
 function keepOwnImage(image: HTMLImageElement): void {
   const source = image.getAttribute('src') ?? '';
   if (/^(data:image\/|blob:)/i.test(source)) {

@@ -8,10 +8,10 @@ interface ScrollRegionProps {
   children: ComponentChildren;
 }
 
-/** A part of the page that scrolls by itself: it has a name, and the keyboard reaches it. */
+/** A named scrollable region that the keyboard can reach. */
 export function ScrollRegion({ label, class: name, place, onScroll, children }: ScrollRegionProps) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable regions must be reachable with the keyboard.
     <section ref={place ?? null} class={name} aria-label={label} onScroll={onScroll} tabIndex={0}>
       {children}
     </section>

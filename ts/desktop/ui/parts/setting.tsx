@@ -1,4 +1,4 @@
-/** What the settings are drawn with: a card of them, a line with its label and help, a switch. */
+/** Building blocks of the settings: a card, a labelled line, a switch. */
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 
@@ -15,7 +15,7 @@ export function Part({ title, children }: { title: string; children: ComponentCh
 interface LineProps {
   label: string;
   help?: string;
-  /** The control, which gets the id that the label is for and that of the help. */
+  /** Renders the control; receives the ids of the control and its help text. */
   children: (id: string, helpId: string | undefined) => ComponentChildren;
 }
 

@@ -4,7 +4,7 @@ import { pickModel } from '../state/developer.js';
 import { go } from '../state/route.js';
 import { Action } from './button.js';
 
-/** The ways on from a model that is there: chat with it, or start the server with it. */
+/** Actions for a downloaded model: chat with it, or start the server with it. */
 export function UseModel({ model }: { model: string }) {
   const chat = async () => {
     await first.open(null);

@@ -1,4 +1,4 @@
-/** What the server is doing: its requests, measurements and log, each bounded however long a page stays open. */
+/** Requests, metrics and log lines of the server, bounded. */
 import { signal } from '@preact/signals';
 import type { LogLine, MetricsPoint, RequestRow } from '../../api-types.js';
 import { get } from './api.js';
@@ -7,9 +7,9 @@ export const MAX_REQUESTS = 200;
 export const MAX_POINTS = 3600;
 export const MAX_LOG_LINES = 1000;
 
-/** The newest first. */
+/** Newest first. */
 export const requests = signal<readonly RequestRow[]>([]);
-/** The oldest first. */
+/** Oldest first. */
 export const points = signal<readonly MetricsPoint[]>([]);
 export const logLines = signal<readonly LogLine[]>([]);
 
@@ -36,7 +36,7 @@ export function takePoint(point: MetricsPoint): void {
   points.value = [...points.value, point].slice(-MAX_POINTS);
 }
 
-/** Lines that have come since the last frame: a burst of them is one change of the page. */
+/** Batches log lines into one update per frame. */
 let waiting: LogLine[] = [];
 
 export function takeLogLine(line: LogLine): void {

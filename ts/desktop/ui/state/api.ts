@@ -1,4 +1,4 @@
-/** Calls of the management API. What goes wrong is always an `ApiError` with words that can be shown. */
+/** Client of the management API. Every error is an `ApiError` with a displayable message. */
 
 interface ErrorBody {
   error: { message: string; code: string | null; param: string | null };
@@ -37,14 +37,14 @@ export const get = <Reply>(path: string, signal?: AbortSignal): Promise<Reply> =
 export const post = <Reply>(path: string, body: unknown = {}, signal?: AbortSignal): Promise<Reply> =>
   call<Reply>('POST', path, body, signal);
 
-/** Sends a request; throws where the reply is an error or does not come. */
+/** Sends a request. Throws on error replies and connection errors. */
 export async function send(path: string, init: RequestInit): Promise<Response> {
   let reply: Response;
   try {
     reply = await fetch(path, init);
   } catch (error) {
     if (init.signal?.aborted) throw error;
-    throw new ApiError('The app does not reply: it has ended, or is just being started anew.', 'unreachable', 0);
+    throw new ApiError('The app is not running, or it is restarting.', 'unreachable', 0);
   }
   if (reply.ok) return reply;
   throw await errorOf(reply);
@@ -67,7 +67,7 @@ export function wordsOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** A query string of what is set. */
+/** Builds a query string of the defined values. */
 export function query(values: Record<string, string | number | null | undefined>): string {
   const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== null && value !== '');
   return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;

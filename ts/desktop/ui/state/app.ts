@@ -1,4 +1,4 @@
-/** What all views share: the server, the machine, loaded models, downloads and settings, as signals. */
+/** State shared by all views, as signals. */
 import { computed, signal } from '@preact/signals';
 import type {
   AppState,
@@ -14,9 +14,9 @@ import type {
 } from '../../api-types.js';
 import { call, get, post } from './api.js';
 
-/** False until the first state has come. */
+/** False until the first state was received. */
 export const ready = signal(false);
-/** Whether the app replies; views say so where it does not. */
+/** Whether the app is reachable. */
 export const connected = signal(true);
 export const version = signal('');
 export const server = signal<ServerState>({ state: 'stopped', port: 1234, address: null, model: null, error: null });
@@ -24,7 +24,7 @@ export const machine = signal<Machine>({ memoryBytes: 0, freeBytes: 0, cores: 0,
 export const loadedModels = signal<readonly LoadedModel[]>([]);
 export const downloads = signal<readonly DownloadJob[]>([]);
 export const settings = signal<Settings | null>(null);
-/** The models on this computer; undefined until they have been listed. */
+/** Models on this computer; undefined until listed. */
 export const library = signal<readonly ListedModel[] | undefined>(undefined);
 export const options = signal<readonly OptionForm[]>([]);
 
@@ -67,13 +67,13 @@ export async function saveSettings(change: SettingsChange): Promise<void> {
 
 const themeKey = 'chasqui.theme';
 
-/** Kept in the browser too, where theme.ts finds it before the next first paint. */
+/** Also stored in the browser, for theme.ts at the next first paint. */
 function applyTheme(theme: Settings['theme']): void {
   document.documentElement.dataset.theme = theme;
   localStorage.setItem(themeKey, theme);
 }
 
-/** Puts a job in the place of its older state. */
+/** Inserts a job, or replaces its older state. */
 export function takeDownload(job: DownloadJob): void {
   const others = downloads.value.filter(({ id }) => id !== job.id);
   const position = downloads.value.findIndex(({ id }) => id === job.id);

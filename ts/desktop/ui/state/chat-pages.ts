@@ -1,4 +1,4 @@
-/** The chats that the Chat view shows: one, or two side by side that get the same messages. */
+/** The chats of the Chat view: one, or two side by side that receive the same messages. */
 import { computed, effect, signal } from '@preact/signals';
 import { chatModels, library, loadedModels } from './app.js';
 import { ChatSession } from './chat-session.js';
@@ -6,13 +6,13 @@ import { replaceRoute, route } from './route.js';
 
 export const first = new ChatSession();
 export const second = new ChatSession();
-/** Whether two models stand side by side. */
+/** Whether two models are compared. */
 export const comparing = signal(false);
 export const sessions = computed(() => (comparing.value ? [first, second] : [first]));
 export const busy = computed(() => sessions.value.some((session) => session.busy.value));
 
 export type Panel = 'history' | 'settings';
-/** The panels that are open: both at once where there is room. */
+/** Open panels; both only on wide pages. */
 export const panels = signal<ReadonlySet<Panel>>(new Set(matchMedia('(min-width: 1100px)').matches ? ['history'] : []));
 
 export function togglePanel(panel: Panel): void {
@@ -29,7 +29,7 @@ export function closePanels(): void {
   panels.value = new Set();
 }
 
-/** The address names the chat; a chat that has just been stored gets its address. */
+/** Keeps the URL in sync with the id of the chat, which it gets when first stored. */
 export function followChatAddress(): () => void {
   return effect(() => {
     const id = first.id.value;
@@ -37,7 +37,7 @@ export function followChatAddress(): () => void {
   });
 }
 
-/** A chat starts with the model that is loaded, or else with the first there is. */
+/** Selects the loaded model for a new chat, or else the first one. */
 export function followModels(): () => void {
   return effect(chooseModels);
 }

@@ -1,4 +1,4 @@
-/** One chat as it is shown: its tree of messages, what is streaming into it, and what can be done with it. */
+/** One shown chat: its message tree, the streaming completion, and its actions. */
 import { batch, computed, type ReadonlySignal, signal } from '@preact/signals';
 import type { Chat, ChatChange, ChatMessage } from '../../api-types.js';
 import { ApiError, call, get, isAbort, post, wordsOf } from './api.js';
@@ -6,7 +6,7 @@ import { type Completion, streamCompletion } from './chat-stream.js';
 import { alternativesOf, branchTo, lastUnder, titleOf } from './chat-tree.js';
 import { refreshChats } from './chats.js';
 
-/** What is being written: `base` is the text that it continues. */
+/** A completion in progress; `base` is the text it continues. */
 interface Live {
   id: string;
   base: string;
@@ -26,16 +26,16 @@ export class ChatSession {
   readonly branch: ReadonlySignal<ChatMessage[]> = computed(() => branchTo(this.messages.value, this.current.value));
   readonly busy: ReadonlySignal<boolean> = computed(() => this.live.value !== null);
   #controller: AbortController | undefined;
-  /** What is being asked: once it has settled, what was written is kept in its chat. */
+  /** Settles after the completion in progress was stored. */
   #asked: Promise<void> | undefined;
-  /** The chat that is shown. It learns its id when it is stored, even if another one is being opened by then. */
+  /** The shown chat. It may get its id after another chat was opened. */
   #chat: { id: string | null } = { id: null };
-  /** How often a chat was opened. */
+  /** Counts opened chats, to detect stale replies. */
   #opened = 0;
-  /** The messages that are stored as they are; a changed one is another object. */
+  /** Messages that are stored in this exact version. */
   readonly #stored = new WeakSet<ChatMessage>();
 
-  /** Shows a chat that was stored, or an empty one that is stored with its first message. */
+  /** Opens a stored chat, or an empty one that is stored with its first message. */
   async open(id: string | null): Promise<void> {
     this.#opened += 1;
     if (id === this.id.value && id !== null) return;
@@ -43,7 +43,7 @@ export class ChatSession {
     const opened = this.#opened;
     await this.#asked?.catch(() => undefined);
     const chat = id === null ? null : await get<Chat>(`/chats/${encodeURIComponent(id)}`);
-    // Whoever has opened another one meanwhile does not want this one any more.
+    // Another chat was opened meanwhile.
     if (opened === this.#opened) this.#show(chat);
   }
 
@@ -71,7 +71,7 @@ export class ChatSession {
     await this.#complete();
   }
 
-  /** Writes the completion of the last question once more, as a branch. */
+  /** Regenerates the last completion as a branch. */
   async regenerate(id: string): Promise<void> {
     const message = this.#find(id);
     if (!message || this.busy.value) return;
@@ -79,7 +79,7 @@ export class ChatSession {
     await this.#complete();
   }
 
-  /** Another text in the place of a message, as a branch; one of the user's is asked. */
+  /** Edits a message as a branch; an edited user message is sent. */
   async edit(id: string, content: string): Promise<void> {
     const message = this.#find(id);
     if (!message || this.busy.value) return;
@@ -89,13 +89,13 @@ export class ChatSession {
     else await this.store();
   }
 
-  /** Goes on where the last completion ended. */
+  /** Continues the last completion. */
   async continue(id: string): Promise<void> {
     const message = this.#find(id);
     if (message && !this.busy.value) await this.#stream(message);
   }
 
-  /** Asks once more after an error. */
+  /** Retries after an error. */
   async retry(): Promise<void> {
     const last = this.branch.value.at(-1);
     if (!last || this.busy.value) return;
@@ -107,7 +107,7 @@ export class ChatSession {
     this.#controller?.abort();
   }
 
-  /** The alternatives of a message, and which of them it is. */
+  /** The alternatives of a message, and its index among them. */
   alternatives(message: ChatMessage): { at: number; all: ChatMessage[] } {
     const all = alternativesOf(this.messages.value, message);
     return { at: all.findIndex(({ id }) => id === message.id), all };
@@ -118,7 +118,7 @@ export class ChatSession {
     await this.store();
   }
 
-  /** A new chat with the messages up to this one; returns its id. */
+  /** Creates a chat with the messages up to this one; returns its id. */
   async branchOff(id: string): Promise<string> {
     const messages = branchTo(this.messages.value, id);
     const chat = await post<Chat>('/chats', { ...this.#header(), messages, current: id });
@@ -131,7 +131,7 @@ export class ChatSession {
     await this.store();
   }
 
-  /** Stores the chat as it is, if it has a message. */
+  /** Stores the chat if it has messages. */
   async store(): Promise<void> {
     const messages = this.messages.value.filter(({ id }) => id !== this.#unwritten);
     if (messages.length === 0) return;
@@ -141,12 +141,12 @@ export class ChatSession {
     if (chat.id === null) {
       const opened = this.#opened;
       chat.id = (await post<Chat>('/chats', { ...this.#header(), messages, ...content })).id;
-      // Whoever has opened another one meanwhile is not led back to this one.
+      // Navigate only if this chat is still shown.
       if (opened === this.#opened) this.id.value = chat.id;
     } else {
       const path = `/chats/${encodeURIComponent(chat.id)}`;
       await call('PUT', path, { ...this.#header(), ...content });
-      // The others are stored already; with their images they may be large.
+      // Send changed messages only: images may be large.
       const changed = messages.filter((message) => !this.#stored.has(message));
       if (changed.length > 0) await post(`${path}/messages`, { messages: changed, ...content });
     }
@@ -154,7 +154,7 @@ export class ChatSession {
     await refreshChats();
   }
 
-  /** The message that a completion is about to be written into, as long as there is nothing of it. */
+  /** The placeholder of a completion without tokens. */
   get #unwritten(): string | null {
     const live = this.live.value;
     return live && live.base === '' ? live.id : null;
@@ -181,7 +181,7 @@ export class ChatSession {
     });
   }
 
-  /** Has the message after the current one written. */
+  /** Generates the message after the current one. */
   async #complete(): Promise<void> {
     const message = newMessage('assistant', this.current.value, '', []);
     this.#append(message);
@@ -207,7 +207,7 @@ export class ChatSession {
     };
     const chat = this.#chat;
     try {
-      // Stored before it is asked: a question survives whatever becomes of its completion.
+      // Stored first: the user's message survives any failure.
       await this.store();
       controller.signal.throwIfAborted();
       this.#asked = streamCompletion(request, controller.signal, (completion) => frame.set({ ...completion }));
@@ -221,7 +221,7 @@ export class ChatSession {
   }
 
   async #finish(message: ChatMessage, completion: Completion | undefined): Promise<void> {
-    // Another chat is shown by now, and this one was stored before anything was written.
+    // Another chat is shown now; this one was stored before the completion started.
     if (this.#find(message.id) === undefined) return;
     batch(() => {
       this.live.value = null;
@@ -230,9 +230,8 @@ export class ChatSession {
     });
     const chat = this.#chat;
     await this.store().catch((error: unknown) => {
-      // It may have been removed since another one is shown.
-      if (chat === this.#chat)
-        this.error.value ??= new ApiError(`The chat could not be stored: ${wordsOf(error)}`, null, 0);
+      // The chat may have been deleted meanwhile.
+      if (chat === this.#chat) this.error.value ??= new ApiError(`Could not save the chat: ${wordsOf(error)}`, null, 0);
     });
   }
 
@@ -240,7 +239,7 @@ export class ChatSession {
     this.messages.value = this.messages.value.map((other) => (other.id === message.id ? message : other));
   }
 
-  /** A completion of which nothing came leaves no message. */
+  /** Drops an empty completion. */
   #remove({ id, parent }: ChatMessage): void {
     this.messages.value = this.messages.value.filter((message) => message.id !== id);
     this.current.value = parent;
@@ -275,7 +274,7 @@ function completed(message: ChatMessage, completion: Completion, model: string):
   };
 }
 
-/** Passes on the newest value once a frame: tokens come faster than a screen shows them. */
+/** Throttles updates to one per frame. */
 class EachFrame<Value> {
   last: Value | undefined;
   #waiting = false;
@@ -287,7 +286,7 @@ class EachFrame<Value> {
     this.last = value;
     if (this.#waiting) return;
     this.#waiting = true;
-    // A hidden page gets no frames.
+    // Hidden pages get no animation frames.
     if (document.hidden) setTimeout(this.#flush, 250);
     else requestAnimationFrame(this.#flush);
   }

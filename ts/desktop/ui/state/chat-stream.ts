@@ -1,4 +1,4 @@
-/** A streamed chat completion: the request, and its events as they come. */
+/** Streams a chat completion. */
 import type { ChatMessage } from '../../api-types.js';
 import { ApiError, send } from './api.js';
 
@@ -31,7 +31,7 @@ export interface ChatRequest {
   branch: readonly ChatMessage[];
 }
 
-/** Calls `onProgress` with each event; resolves when the stream has ended as it should. */
+/** Calls `onProgress` with each event; resolves when the stream is complete. */
 export async function streamCompletion(
   request: ChatRequest,
   signal: AbortSignal,
@@ -61,7 +61,7 @@ export async function streamCompletion(
     take(completion, chunk, started);
     onProgress(completion);
   }
-  throw new ApiError('The stream ended before the completion did.', 'stream_ended', reply.status);
+  throw new ApiError('The connection closed before the completion was finished.', 'stream_ended', reply.status);
 }
 
 function take(completion: Completion, { choices, usage, timings }: Chunk, started: number): void {
@@ -96,7 +96,7 @@ function toRequestMessage({ role, content, images = [] }: ChatMessage): object {
   return { role, content: [...(content ? [{ type: 'text', text: content }] : []), ...parts] };
 }
 
-/** The data of server-sent events; comments, which keep a silent stream open, are passed over. */
+/** Parses server-sent events; skips comments. */
 async function* eventsOf(reply: Response): AsyncGenerator<string> {
   if (!reply.body) return;
   const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();

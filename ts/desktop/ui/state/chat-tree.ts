@@ -1,14 +1,14 @@
-/** A chat is a tree: each message knows the one before it, and messages with the same one before them are branches. */
+/** A chat is a tree: each message has a parent, and siblings are alternative branches. */
 import type { ChatMessage } from '../../api-types.js';
 
 export type Messages = readonly ChatMessage[];
 
-/** The messages from the first to `id`. */
+/** The path from the root to `id`. */
 export function branchTo(messages: Messages, id: string | null): ChatMessage[] {
   const byId = new Map(messages.map((message) => [message.id, message]));
   const branch: ChatMessage[] = [];
   let message = id === null ? undefined : byId.get(id);
-  // A message is taken out when it is met, so that a circle in a broken file ends.
+  // Removing visited messages ends cycles in corrupt files.
   while (message) {
     branch.unshift(message);
     byId.delete(message.id);
@@ -17,12 +17,12 @@ export function branchTo(messages: Messages, id: string | null): ChatMessage[] {
   return branch;
 }
 
-/** A message and those that were written in its place. */
+/** A message and its siblings. */
 export function alternativesOf(messages: Messages, { parent, role }: ChatMessage): ChatMessage[] {
   return messages.filter((other) => other.parent === parent && other.role === role);
 }
 
-/** The last message of the newest branch under a message. */
+/** The leaf of the newest branch below a message. */
 export function lastUnder(messages: Messages, id: string): string {
   let last = id;
   for (let steps = 0; steps < messages.length; steps += 1) {

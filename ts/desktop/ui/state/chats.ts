@@ -1,4 +1,4 @@
-/** The list of chats: searched by the app in what was written, newest first. */
+/** The chat list: full-text search by the app, newest first. */
 import { signal } from '@preact/signals';
 import type { ListedChat } from '../../api-types.js';
 import { call, get, query } from './api.js';
@@ -12,7 +12,7 @@ export async function refreshChats(): Promise<void> {
   newest += 1;
   const mine = newest;
   const reply = await get<{ chats: ListedChat[] }>(`/chats${query({ text: chatFilter.value.trim() })}`);
-  // An older search may reply later than a newer one.
+  // An older search may reply after a newer one.
   if (mine === newest) chats.value = reply.chats;
 }
 

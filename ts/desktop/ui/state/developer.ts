@@ -1,4 +1,4 @@
-/** What the Developer view is about to start: the model, its load settings, and how much memory that takes. */
+/** State of the server panel: model, load settings and memory estimate. */
 import { batch, computed, signal } from '@preact/signals';
 import type { ExactFit, ListedModel, LoadConfig } from '../../api-types.js';
 import { ApiError, get, post, query } from './api.js';
@@ -11,7 +11,7 @@ const picked = signal<string | null>(null);
 export const config = signal<LoadConfig>({});
 export const port = signal<number | null>(null);
 
-/** The model that Start Server takes: the one that runs, or was chosen, or the first there is. */
+/** Model of Start Server: the running one, the chosen one, or the first. */
 export const selectedModel = computed(() => {
   const running = server.value.state === 'stopped' ? null : server.value.model;
   const known = (key: string | null) => (library.value?.some((model) => model.key === key) ? key : null);
@@ -48,7 +48,7 @@ export async function stopServer(): Promise<void> {
   await attempt(() => post('/server/stop'));
 }
 
-/** What can be done about a start that failed. */
+/** Remedies for a failed start. */
 function mendsFor(error: unknown): readonly Mend[] {
   if (!(error instanceof ApiError)) return [];
   if (error.code === 'port_in_use') {
@@ -61,7 +61,7 @@ function mendsFor(error: unknown): readonly Mend[] {
   });
 }
 
-/** The error's sentence names a port that is free. */
+/** Extracts the free port from the error message. */
 function freePortIn(message: string, taken: number): number | undefined {
   const ports = [...message.matchAll(/\b\d{2,5}\b/g)].map(([text]) => Number(text));
   return ports.findLast((each) => each !== taken && each > 1023 && each < 65_536);
@@ -70,12 +70,12 @@ function freePortIn(message: string, taken: number): number | undefined {
 async function startOn(free: number): Promise<void> {
   port.value = free;
   await startServer();
-  if (server.value.state === 'running') notify('done', `The server listens on port ${free}.`);
+  if (server.value.state === 'running') notify('done', `Server running on port ${free}.`);
 }
 
 const outOfMemory = /memory|too large|does not fit|more than llama\.cpp can address/i;
 
-/** What makes a model fit that did not: a smaller context, fewer layers on the GPU, or another quantisation. */
+/** Remedies for a model that does not fit: a smaller context, fewer GPU layers, another quantisation. */
 function memoryMends(
   error: ApiError,
   model: string,
@@ -85,7 +85,7 @@ function memoryMends(
   if (!outOfMemory.test(`${error.code} ${error.message}`)) return [];
   const entry = library.value?.find(({ key }) => key === model);
   const context = typeof current.contextSize === 'number' ? current.contextSize : 4096;
-  // No model is any better for a longer context than it was trained for.
+  // A context beyond the trained length does not help.
   const smaller = Math.max(512, Math.min(Math.floor(context / 2), entry?.max_context_length ?? context));
   const mends: Mend[] = [
     { label: `Try a context of ${smaller}`, run: () => retryWith({ contextSize: smaller }) },
@@ -95,7 +95,7 @@ function memoryMends(
   return [...mends, { label: 'Other quantisations', run: () => go('search', model.replace(/:[^:]*$/, '')) }];
 }
 
-/** Loads a model with its own settings and a change; says what can be done where it does not fit. */
+/** Loads a model with its own settings and a change; offers remedies if it does not fit. */
 export async function loadOrMend(model: string, change: LoadConfig): Promise<void> {
   await attempt(
     () => loadModel(model, change),

@@ -1,4 +1,4 @@
-/** Downloads: what can be done with them, and the models that they were of. */
+/** Download actions, and the models they belong to. */
 import type { DownloadJob } from '../../api-types.js';
 import { post } from './api.js';
 import { downloads, library, takeDownload } from './app.js';
@@ -7,13 +7,13 @@ export async function control(job: DownloadJob, action: 'pause' | 'resume' | 'ca
   takeDownload(await post<DownloadJob>(`/models/download/${encodeURIComponent(job.id)}/${action}`));
 }
 
-/** The newest download of a quantisation of a repository. */
+/** The newest download of a quantisation. */
 export function downloadOf(repo: string, label: string): DownloadJob | undefined {
   const wanted = `${repo}:${label}`.toLowerCase();
   return downloads.value.find(({ model }) => model.toLowerCase() === wanted);
 }
 
-/** The key of a model on this computer by the name that it was downloaded under. */
+/** Maps a download name to the key of the local model. */
 export function keyOf(model: string): string | undefined {
   const wanted = model.toLowerCase();
   return library.value?.find(({ key }) => key.toLowerCase() === wanted)?.key;

@@ -1,6 +1,6 @@
 /**
- * The one stream of events of a page. A browser allows six connections to a host for all pages together, so a hidden
- * page closes its stream; when it is shown again it reads the whole state anew, as after every other interruption.
+ * The event stream of a page. Browsers allow six connections per host for all pages together, so a hidden page closes
+ * its stream. When shown again it reads the whole state, as after any interruption.
  */
 import type { AppEvents } from '../../api-types.js';
 import { refreshActivity, takeLogLine, takePoint, takeRequest } from './activity.js';
@@ -44,7 +44,7 @@ async function open(): Promise<void> {
   try {
     await refreshState();
     if (source === opened) connected.value = true;
-    // What is wrong with one of these is no reason to take the others for unknown.
+    // An error in one of them does not affect the others.
     await Promise.all([refreshLibrary, refreshActivity, refreshChats].map((refresh) => attempt(refresh)));
   } catch {
     reopenLater(opened);
@@ -57,7 +57,7 @@ function on<Name extends keyof AppEvents>(from: EventSource, name: Name, take: (
   });
 }
 
-/** The browser would reconnect by itself, but without reading what has happened meanwhile. */
+/** The browser's own reconnect would not read the missed changes. */
 function reopenLater(failed: EventSource): void {
   if (source !== failed) return;
   close();

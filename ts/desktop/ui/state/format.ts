@@ -1,10 +1,10 @@
-/** Numbers as people read them. */
+/** Number formatting. */
 
 const number = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 const units = ['B', 'KB', 'MB', 'GB', 'TB'];
 
-/** In powers of 1000, as disks and downloads are sold. */
+/** Powers of 1000, as for disks and downloads. */
 export function bytes(value: number): string {
   let size = value;
   let unit = 0;
@@ -46,20 +46,17 @@ export function percent(share: number): string {
 
 const days = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 
-/** `today`, `3 days ago`, `2 months ago`. */
 export function age(at: number | string, now = Date.now()): string {
   const gone = (now - new Date(at).getTime()) / 86_400_000;
   if (gone < 30) return days.format(-Math.floor(gone), 'day');
   return gone < 365 ? days.format(-Math.floor(gone / 30), 'month') : days.format(-Math.floor(gone / 365), 'year');
 }
 
-/** `8.0B` for eight billion parameters. */
 export function parameters(value: number): string {
   if (value >= 1e9) return `${number.format(value / 1e9)}B`;
   return value >= 1e6 ? `${number.format(value / 1e6)}M` : count(value);
 }
 
-/** `32k` for 32,768 tokens. */
 export function tokens(value: number): string {
   return value >= 1024 && value % 1024 === 0 ? `${value / 1024}k` : count(value);
 }

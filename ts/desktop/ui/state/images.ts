@@ -1,4 +1,4 @@
-/** Images of a message, read from files as data URIs. */
+/** Reads image files as data URIs. */
 
 export const maxImages = 16;
 const maxBytes = 20e6;
@@ -10,12 +10,13 @@ export async function readImages(files: Iterable<File>): Promise<string[]> {
 }
 
 function readImage(file: File): Promise<string> {
-  if (!types.test(file.type)) throw new Error(`${file.name} is ${file.type}; PNG, JPEG, WebP, GIF and BMP are taken.`);
-  if (file.size > maxBytes) throw new Error(`${file.name} has more than ${maxBytes / 1e6} MB; send a smaller one.`);
+  if (!types.test(file.type))
+    throw new Error(`${file.name} is ${file.type}; PNG, JPEG, WebP, GIF and BMP are supported.`);
+  if (file.size > maxBytes) throw new Error(`${file.name} is larger than ${maxBytes / 1e6} MB.`);
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.onload = () => resolve(String(reader.result));
-    reader.onerror = () => reject(new Error(`${file.name} could not be read.`));
+    reader.onerror = () => reject(new Error(`Could not read ${file.name}.`));
     reader.readAsDataURL(file);
   });
 }

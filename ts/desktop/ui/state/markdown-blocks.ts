@@ -1,6 +1,6 @@
 /**
- * Markdown that grows, in blocks. A block that another one follows is finished and never parsed again; the last one is
- * parsed anew with each change, so that a long text costs no more per frame than a short one.
+ * Incremental Markdown, in blocks. A block that is followed by another one is finished and not parsed again. Only the
+ * last block is parsed at each change, so the cost per frame does not grow with the text.
  */
 import { Marked, type Token, type Tokens } from 'marked';
 import { mathInMarkdown } from '../math/in-markdown.js';
@@ -10,7 +10,7 @@ export type Block = { kind: 'html'; html: string } | { kind: 'code'; code: strin
 const markdown = new Marked({
   gfm: true,
   renderer: {
-    // Pages have headings of the first two levels themselves.
+    // The first two heading levels belong to the page.
     heading({ tokens, depth }) {
       const level = Math.min(depth + 2, 6);
       return `<h${level}>${this.parser.parseInline(tokens)}</h${level}>`;
@@ -24,15 +24,15 @@ const markdown = new Marked({
 export class MarkdownBlocks {
   #text = '';
   #finished: Block[] = [];
-  /** Where the first block begins that is not finished. */
+  /** Offset of the first unfinished block. */
   #start = 0;
 
-  /** `clean` makes HTML safe: what is parsed here comes from models and strangers. */
+  /** `clean` sanitises the HTML of models and model pages. */
   constructor(readonly clean: (html: string) => string) {}
 
-  /** The blocks of a text; where it goes on from the text of the last call, its finished blocks are the same objects. */
+  /** Returns the blocks of a text. If it extends the previous text, finished blocks are the same objects. */
   update(written: string, complete: boolean): readonly Block[] {
-    // The parser has one kind of line ends, and counts by it.
+    // The parser normalises line ends, which would change offsets.
     const text = written.replace(/\r\n?/g, '\n');
     if (!text.startsWith(this.#text)) {
       this.#finished = [];

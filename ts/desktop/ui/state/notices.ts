@@ -1,4 +1,4 @@
-/** Messages that appear beside what somebody did: what went wrong, and what mends it. */
+/** Notices: errors with remedies, and confirmations. */
 import { signal } from '@preact/signals';
 import { isAbort, wordsOf } from './api.js';
 
@@ -28,7 +28,7 @@ export function dismiss(id: number): void {
   notices.value = notices.value.filter((notice) => notice.id !== id);
 }
 
-/** Runs what a button does; an error becomes a notice. Returns whether it went well. */
+/** Runs an action and turns an error into a notice. Returns whether it succeeded. */
 export async function attempt(
   work: () => Promise<unknown>,
   mendsFor?: (error: unknown) => readonly Mend[],

@@ -1,4 +1,4 @@
-/** Which view is shown: the fragment of the address, `#/chat/<id>`, so that back, forward and bookmarks work. */
+/** Routing by URL fragment, `#/chat/<id>`. */
 import { signal } from '@preact/signals';
 
 export const VIEWS = ['search', 'downloads', 'models', 'chat', 'developer', 'settings'] as const;
@@ -6,7 +6,7 @@ export type View = (typeof VIEWS)[number];
 
 export interface Route {
   view: View;
-  /** What follows the view's name: a chat, or a model of the hub. */
+  /** The rest of the path: a chat id or a hub model. */
   rest: string;
 }
 
@@ -31,7 +31,7 @@ export function go(view: View, rest = ''): void {
   location.hash = linkTo(view, rest);
 }
 
-/** Without an entry in the history: for views that choose what they show. */
+/** Replaces the current history entry. */
 export function replaceRoute(view: View, rest = ''): void {
   history.replaceState(null, '', linkTo(view, rest));
   read();

@@ -1,4 +1,4 @@
-/** The search on the hub: what is asked, and what was found, page by page. */
+/** Hub search: query and results. */
 import { batch, effect, signal } from '@preact/signals';
 import type { HubModelPage, HubSearchPage } from '../../api-types.js';
 import { ApiError, get, isAbort, post, query, wordsOf } from './api.js';
@@ -35,7 +35,7 @@ const patienceMs = 300;
 let searched: SearchQuery | undefined;
 let controller: AbortController | undefined;
 
-/** Searches a moment after the query has changed, and not again for what is already shown. */
+/** Searches with a debounce when the query changes. */
 export function followQuery(): () => void {
   return effect(() => {
     const wanted = searchQuery.value;
@@ -45,7 +45,7 @@ export function followQuery(): () => void {
   });
 }
 
-/** Searches anew, or goes on with the next page of what was found. */
+/** Starts a search, or loads the next page. */
 export async function search(cursor: string | null = null): Promise<void> {
   controller?.abort();
   const mine = new AbortController();
@@ -70,7 +70,9 @@ export function changeQuery(change: Partial<SearchQuery>): void {
   searchQuery.value = { ...searchQuery.value, ...change };
 }
 
-/** `https://huggingface.co/user/repo/tree/main`, `hf.co/user/repo:Q4_K_M` and `user/repo` name a model themselves. */
+/**
+ * Parses input that names a model: `https://huggingface.co/user/repo/tree/main`, `hf.co/user/repo:Q4_K_M`, `user/repo`.
+ */
 export function repoIn(text: string): string | undefined {
   const [, repo] =
     /^(?:https?:\/\/)?(?:(?:www\.)?huggingface\.co\/|hf\.co\/)?([\w.-]+\/[\w.-]+)/.exec(text.trim()) ?? [];
@@ -90,7 +92,7 @@ export async function openHubModel(repo: string, signal: AbortSignal): Promise<v
   }
 }
 
-/** `anyway`: also a model of an architecture that this llama.cpp does not know. */
+/** `anyway`: also if this llama.cpp does not support the architecture. */
 export async function download(model: string, quantization?: string, anyway = false): Promise<void> {
   const body = { model, ...(quantization && { quantization }), ...(anyway && { any_architecture: true }) };
   await attempt(
@@ -102,7 +104,7 @@ export async function download(model: string, quantization?: string, anyway = fa
   );
 }
 
-/** What can be done where the hub does not give a model. */
+/** Remedies for hub errors. */
 function mendsFor({ code }: ApiError, downloadAnyway: () => void): readonly Mend[] {
   if (needsToken(code)) return [{ label: 'Set a hub token', run: () => go('settings') }];
   if (code === 'architecture_unknown') return [{ label: 'Download anyway', run: downloadAnyway }];
@@ -114,7 +116,7 @@ export function needsToken(code: string | null | undefined): boolean {
   return ['hub_model_gated', 'hub_access_denied', 'hub_token_refused'].includes(code ?? '');
 }
 
-/** A good first model: one for chats that is small, fits, and that many use. */
+/** Recommends a popular small chat model that fits. */
 export async function findFirstModel(signal: AbortSignal): Promise<HubListedModel | undefined> {
   const path = `/hub/search${query({ sort: 'downloads', capability: 'chat' })}`;
   const { models } = await get<HubSearchPage>(path, signal);

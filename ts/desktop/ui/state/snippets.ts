@@ -1,4 +1,4 @@
-/** Programs that use the server, filled in with its address and model, for the SDKs that people have. */
+/** Client snippets for common SDKs, filled in with the server's address and model. */
 
 export interface Snippet {
   name: string;
@@ -7,7 +7,7 @@ export interface Snippet {
 }
 
 const question = 'Why is the sky blue?';
-/** What stands for a key that only whoever has set it knows. */
+/** Placeholder for a key that the page cannot read. */
 const unknownKey = 'KEY_FROM_SETTINGS';
 
 export function snippetsFor(address: string, model: string, asksForKey: boolean): readonly Snippet[] {
@@ -23,14 +23,14 @@ export function snippetsFor(address: string, model: string, asksForKey: boolean)
   ];
 }
 
-/** They are given the address of the app's server by themselves, and the model that is loaded. */
+/** The launcher supplies the address and the loaded model. */
 function codingAgents(asksForKey: boolean): string {
   const variable = asksForKey ? `CHASQUI_API_KEY=${unknownKey} ` : '';
   const agents = ['codex', 'opencode', 'claude'];
   return agents.map((agent) => `${variable}npx chasqui launch ${agent}`).join('\n');
 }
 
-/** One word for a shell, whatever is in it. */
+/** Quotes for a shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
@@ -94,7 +94,7 @@ const { textStream } = streamText({
 for await (const text of textStream) process.stdout.write(text);`;
 }
 
-/** The request of a log line, asked again by hand. What people sent is not in the log, so a question stands in for it. */
+/** A request of the log as a curl command. Prompts are not logged, so it has an example prompt. */
 export function curlOf(address: string, endpoint: string, model: string): string {
   const base = address.replace(/\/$/, '').replace(/\/v1$/, '');
   const body = bodyFor(endpoint, model);

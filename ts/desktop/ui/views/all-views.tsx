@@ -1,6 +1,6 @@
 /**
- * The views, each a script of its own: the first paint waits for none of them, and the first view for itself alone. The
- * others come when the page has nothing else to do, so that no view has to be waited for later.
+ * The views, each a chunk of its own. The first paint loads none of them, the first view only itself; the others are
+ * loaded when the page is idle.
  */
 import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
@@ -18,7 +18,7 @@ const sources: Record<View, () => Promise<ComponentType>> = {
 const loaded = signal<Partial<Record<View, ComponentType>>>({});
 const loading = new Map<View, Promise<void>>();
 
-/** `undefined` until its script is there. */
+/** `undefined` until the chunk is loaded. */
 export function viewOf(view: View): ComponentType | undefined {
   const found = loaded.value[view];
   if (!found) void load(view);
@@ -33,7 +33,7 @@ function load(view: View): Promise<void> {
 
 async function fetchView(view: View): Promise<void> {
   const View = await sources[view]().catch((error: unknown): ComponentType => {
-    // It is shown in the view's place, with a way to load the page again.
+    // The error is shown in place of the view, with a reload button.
     return () => {
       throw error;
     };
@@ -45,7 +45,7 @@ async function fetchView(view: View): Promise<void> {
 
 const patienceMs = 3000;
 
-/** When the page is idle, and after a while in any case: the app may be gone when somebody goes to another view. */
+/** Loads all views when idle, or after a delay, because the app may be gone later. */
 function loadOthers(): void {
   const all = () => void Promise.all(VIEWS.map(load));
   if ('requestIdleCallback' in globalThis) requestIdleCallback(all, { timeout: patienceMs });

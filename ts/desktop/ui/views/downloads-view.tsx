@@ -1,4 +1,4 @@
-/** Downloads: those that are under way, and those that are done. Events move them; nothing is asked for again. */
+/** Downloads, updated by events. */
 import type { DownloadJob } from '../../api-types.js';
 import { Action } from '../parts/button.js';
 import { Icon } from '../parts/icon.js';
@@ -18,12 +18,12 @@ export function DownloadsView() {
   return (
     <Page title="Downloads" actions={<Total />}>
       {downloads.value.length === 0 && (
-        <Empty title="Nothing is being downloaded">
-          <p>Downloads go on where they were after a restart, and share what other programs have in the same place.</p>
+        <Empty title="No downloads">
+          <p>Downloads resume after a restart and share the model folder of other programs.</p>
           <Action label="Find a model" icon="search" kind="primary" run={() => go('search')} />
         </Empty>
       )}
-      {open.length > 0 && <Jobs title="Under way" jobs={open} />}
+      {open.length > 0 && <Jobs title="In progress" jobs={open} />}
       {finished.length > 0 && <Jobs title="Done" jobs={finished} />}
     </Page>
   );

@@ -1,4 +1,4 @@
-/** Whether the hub has newer files of the models that came from it. The hub is asked only when somebody wants to know. */
+/** Checks the hub for newer versions of local models, on request only. */
 import { useSignal } from '@preact/signals';
 import { Action } from '../parts/button.js';
 import { get, post, query, wordsOf } from '../state/api.js';
@@ -28,7 +28,7 @@ export function ModelUpdates() {
   };
   return (
     <div class="updates">
-      <p class="help">Models do not change by themselves: only what you download again is replaced.</p>
+      <p class="help">Models are never updated automatically.</p>
       <Action label="Check for newer models" icon="retry" run={check} />
       {findings.value && <Findings findings={findings.value} />}
     </div>
@@ -36,9 +36,9 @@ export function ModelUpdates() {
 }
 
 function Findings({ findings }: { findings: readonly Finding[] }) {
-  if (findings.length === 0) return <p class="muted">No model here came from the hub.</p>;
+  if (findings.length === 0) return <p class="muted">No models from the hub.</p>;
   return (
-    <ul class="loaded-list" aria-label="What the hub has">
+    <ul class="loaded-list" aria-label="Available updates">
       {findings.map(({ model, words, canFetch }) => (
         <li key={model} class="loaded">
           <strong>{model}</strong>
@@ -50,7 +50,7 @@ function Findings({ findings }: { findings: readonly Finding[] }) {
   );
 }
 
-/** Why one could not be asked about is said in its place, so that the others are told of all the same. */
+/** Reports an error as the result of its model, so that the others are still checked. */
 async function findingOf(model: string): Promise<Finding> {
   try {
     const update = await get<Update | null>(`/models/update${query({ model })}`);
@@ -61,12 +61,12 @@ async function findingOf(model: string): Promise<Finding> {
 }
 
 function wordsFor(update: Update | null): string {
-  if (update === null) return 'The hub does not know it.';
-  if (update.state === 'gone') return 'The hub does not have it any more.';
-  return update.state === 'same' ? 'Up to date.' : `There is a newer one: ${bytes(update.bytes)} to download.`;
+  if (update === null) return 'Not found on the hub.';
+  if (update.state === 'gone') return 'No longer on the hub.';
+  return update.state === 'same' ? 'Up to date.' : `Update available: ${bytes(update.bytes)} to download.`;
 }
 
 async function fetchAgain(model: string): Promise<void> {
   await post('/models/download', { model });
-  notify('done', `${model} is being downloaded.`);
+  notify('done', `Downloading ${model}.`);
 }

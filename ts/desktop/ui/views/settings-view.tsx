@@ -1,4 +1,4 @@
-/** What a person sets once. Each change is stored at once. */
+/** The settings. Changes are saved at once. */
 import { useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
 import type { Settings, SettingsChange } from '../../api-types.js';
@@ -14,7 +14,7 @@ import { ModelUpdates } from './model-updates.js';
 
 export function SettingsView() {
   const current = settings.value;
-  if (!current) return <Page title="Settings">Reading …</Page>;
+  if (!current) return <Page title="Settings">Loading …</Page>;
   return (
     <Page title="Settings">
       <div class="settings">
@@ -38,7 +38,7 @@ function change(values: SettingsChange): void {
 }
 
 const themes: readonly [theme: Settings['theme'], label: string][] = [
-  ['system', 'As the system'],
+  ['system', 'System'],
   ['light', 'Light'],
   ['dark', 'Dark'],
 ];
@@ -68,7 +68,7 @@ function Appearance({ current }: PartProps) {
 function Server({ current }: PartProps) {
   return (
     <Part title="Server">
-      <Line label="Port" help="Where Start Server listens; 1234 is what most programs expect.">
+      <Line label="Port" help="Port of the server. Most programs expect 1234.">
         {(id, helpId) => (
           <input
             id={id}
@@ -87,14 +87,14 @@ function Server({ current }: PartProps) {
       </Line>
       <Switch
         label="Start the server with the app"
-        help="With the model that it had last."
+        help="With the model of its last start."
         on={current.startServerAtLaunch}
         set={(startServerAtLaunch) => change({ startServerAtLaunch })}
       />
       <ServerKey isSet={current.hasServerKey} />
       <Switch
         label="Keep prompts in the log"
-        help="Otherwise the log has times and numbers only, never what was asked."
+        help="Otherwise the log contains metadata only."
         on={current.logPrompts}
         set={(logPrompts) => change({ logPrompts })}
       />
@@ -107,12 +107,15 @@ function ServerKey({ isSet }: { isSet: boolean }) {
   const save = async (serverKey: string | null) => {
     await saveSettings({ serverKey });
     key.value = '';
-    notify('done', `${serverKey === null ? 'No key is needed' : 'The key is needed'} from the next Start Server on.`);
+    notify(
+      'done',
+      `${serverKey === null ? 'No key is required' : 'The key is required'} from the next start of the server.`,
+    );
   };
   return (
     <Line
       label="API key"
-      help={isSet ? 'Clients need the stored key.' : 'Without one, every program of this computer may use the server.'}
+      help={isSet ? 'Clients need the stored key.' : 'Without a key, any program on this computer may use the server.'}
     >
       {(id, helpId) => (
         <div class="row">
@@ -189,13 +192,13 @@ function Folders({ folders }: { folders: readonly string[] }) {
   return (
     <div class="folders">
       <label for={id}>Folders with models</label>
-      <p class="help">Beside the Hugging Face cache, LM Studio's and Ollama's, which are looked into anyway.</p>
+      <p class="help">In addition to the folders of Hugging Face, LM Studio and Ollama.</p>
       <ul>
         {folders.map((folder) => (
           <li key={folder}>
             <code>{folder}</code>
             <IconAction
-              label={`Leave out ${folder}`}
+              label={`Remove ${folder}`}
               icon="close"
               run={() => save(folders.filter((each) => each !== folder))}
             />
@@ -231,7 +234,7 @@ function Hub({ current }: PartProps) {
   const save = async (hubToken: string | null) => {
     await saveSettings({ hubToken });
     token.value = '';
-    notify('done', hubToken === null ? 'The token is removed.' : 'The token is stored.');
+    notify('done', hubToken === null ? 'Token removed.' : 'Token stored.');
   };
   return (
     <Part title="Model hub">
@@ -239,8 +242,8 @@ function Hub({ current }: PartProps) {
         label="Access token"
         help={
           current.hasHubToken
-            ? `A token for ${current.hubTokenEndpoint} is stored. It is sent to no other address.`
-            : 'For gated and private models: made under Settings, Access Tokens on the hub.'
+            ? `A token for ${current.hubTokenEndpoint} is stored. It is sent to that address only.`
+            : 'For gated and private models. Create one on the hub under Settings, Access Tokens.'
         }
       >
         {(id, helpId) => (
@@ -263,7 +266,7 @@ function Hub({ current }: PartProps) {
       </Line>
       <Line
         label="Address"
-        help="Of a mirror; empty is what the environment says, or huggingface.co. A token that is stored after that is for the mirror."
+        help="URL of a mirror; empty for the environment's setting or huggingface.co. A token stored afterwards belongs to the mirror."
       >
         {(id, helpId) => (
           <input
@@ -292,7 +295,7 @@ function Program({ current }: PartProps) {
     <Part title="Program">
       <Switch
         label="Start at login"
-        help="Without a window; the server's state is as it was."
+        help="Without a window. The server starts if it was running."
         on={current.startAtLogin}
         set={(startAtLogin) => change({ startAtLogin })}
       />
@@ -315,7 +318,7 @@ function Program({ current }: PartProps) {
       </Line>
       {asking.value && (
         <Dialog title="Quit chasqui?" close={close}>
-          <p>Running requests finish; downloads go on with the next start.</p>
+          <p>Running requests finish first. Downloads resume at the next start.</p>
           <div class="dialog-foot">
             <Action label="Stay" run={close} />
             <Action

@@ -7,7 +7,7 @@ import { Export } from './history.js';
 interface SamplingField {
   name: string;
   label: string;
-  /** What the server takes where nothing is said. */
+  /** Default of the server. */
   standard: string;
   help: string;
   min: number;
@@ -20,7 +20,7 @@ const fields: readonly SamplingField[] = [
     name: 'temperature',
     label: 'Temperature',
     standard: '1',
-    help: 'How freely tokens are chosen; 0 always takes the most probable one.',
+    help: 'Sampling temperature; 0 is greedy.',
     min: 0,
     max: 2,
     step: 0.05,
@@ -29,7 +29,7 @@ const fields: readonly SamplingField[] = [
     name: 'top_p',
     label: 'Top p',
     standard: '1',
-    help: 'Chooses among the most probable tokens that together have this probability.',
+    help: 'Samples from the most probable tokens with this total probability.',
     min: 0,
     max: 1,
     step: 0.01,
@@ -38,7 +38,7 @@ const fields: readonly SamplingField[] = [
     name: 'top_k',
     label: 'Top k',
     standard: '40',
-    help: 'Chooses among this many most probable tokens; 0 is all.',
+    help: 'Samples from this many most probable tokens; 0 for all.',
     min: 0,
     step: 1,
   },
@@ -46,7 +46,7 @@ const fields: readonly SamplingField[] = [
     name: 'repeat_penalty',
     label: 'Repeat penalty',
     standard: '1',
-    help: 'Above 1, makes tokens that were there lately less probable.',
+    help: 'Above 1, recent tokens become less probable.',
     min: 0.1,
     max: 2,
     step: 0.01,
@@ -55,7 +55,7 @@ const fields: readonly SamplingField[] = [
     name: 'presence_penalty',
     label: 'Presence penalty',
     standard: '0',
-    help: 'Is subtracted from what was there lately.',
+    help: 'Subtracted from the logits of recent tokens.',
     min: -2,
     max: 2,
     step: 0.1,
@@ -64,7 +64,7 @@ const fields: readonly SamplingField[] = [
     name: 'frequency_penalty',
     label: 'Frequency penalty',
     standard: '0',
-    help: 'The same, for each time that it was there.',
+    help: 'Subtracted once per occurrence of a recent token.',
     min: -2,
     max: 2,
     step: 0.1,
@@ -73,7 +73,7 @@ const fields: readonly SamplingField[] = [
     name: 'max_tokens',
     label: 'Length limit',
     standard: 'none',
-    help: 'The most tokens of a completion.',
+    help: 'Maximum number of tokens in a completion.',
     min: 1,
     step: 1,
   },
@@ -81,13 +81,13 @@ const fields: readonly SamplingField[] = [
     name: 'seed',
     label: 'Seed',
     standard: 'random',
-    help: 'The same seed gives the same completion again.',
+    help: 'The same seed reproduces a completion.',
     min: 0,
     step: 1,
   },
 ];
 
-/** The system prompt and the sampling of the chat; of both, where two stand side by side. */
+/** System prompt and sampling of the chat, or of both chats when comparing. */
 export function ChatSettings() {
   const promptId = useId();
   const changed = Object.keys(first.settings.value).length > 0;
@@ -115,7 +115,7 @@ export function ChatSettings() {
         <Sampling key={field.name} field={field} />
       ))}
       <Action
-        label="All to defaults"
+        label="Reset all"
         kind="quiet"
         disabled={!changed}
         run={() => {

@@ -1,4 +1,4 @@
-/** Chats with the models of this computer; they need no server. */
+/** Chats with local models, without the server. */
 import { useEffect } from 'preact/hooks';
 import { Action, IconAction } from '../../parts/button.js';
 import { Empty, Page } from '../../parts/page.js';
@@ -26,7 +26,7 @@ export function ChatView() {
   useEffect(() => followChatAddress(), []);
   useEffect(() => followModels(), []);
   useEffect(() => {
-    // The one that is shown, too: it takes the place of one that is still being read.
+    // Also if it is the shown one: it replaces one that is being loaded.
     if (id !== null || first.id.peek() !== null) void attempt(() => first.open(id));
   }, [id]);
   if (!hasModels.value) return <NoModels />;
@@ -57,7 +57,7 @@ function NoModels() {
   return (
     <Page title="Chat">
       <Empty title="No model to chat with yet">
-        <p>Find one that fits this computer; a small one is there in a minute or two.</p>
+        <p>Find one that fits this computer. A small one downloads in a minute or two.</p>
         <Action label="Find a model" kind="primary" icon="search" run={() => go('search')} />
       </Empty>
     </Page>

@@ -17,7 +17,7 @@ export function Composer() {
     attempt(async () => {
       const read = await readImages(files);
       if (read.length > 0 && !seesImages()) {
-        notify('error', `${first.model.value} cannot see images. My Models says which ones can.`);
+        notify('error', `${first.model.value} does not support images. My Models shows which models do.`);
       }
       images.value = [...images.value, ...read].slice(0, maxImages);
     });
@@ -62,7 +62,7 @@ export function Composer() {
         ref={text}
         rows={2}
         aria-label="Message"
-        placeholder="Ask something. Enter sends, Shift+Enter starts a new line."
+        placeholder="Type a message. Enter sends, Shift+Enter starts a new line."
         onKeyDown={(event) => {
           if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
           event.preventDefault();
@@ -88,7 +88,7 @@ function Attached({ images, remove }: { images: readonly string[]; remove: (inde
     <ul class="attached">
       {images.map((url, index) => (
         <li key={url}>
-          <img src={url} alt={`To be sent, number ${index + 1}`} />
+          <img src={url} alt={`Attachment ${index + 1}`} />
           <IconAction label={`Remove image ${index + 1}`} icon="close" run={() => remove(index)} />
         </li>
       ))}

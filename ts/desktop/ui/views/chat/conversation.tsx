@@ -14,7 +14,7 @@ import { Message } from './message.js';
 interface ConversationProps {
   session: ChatSession;
   name: string;
-  /** Whether a screen reader says what is written; of two at once it would understand neither. */
+  /** Whether completions are announced; not for two at once. */
   spoken: boolean;
 }
 
@@ -46,7 +46,7 @@ export function Conversation({ session, name, spoken }: ConversationProps) {
         />
         <ModelState session={session} />
       </header>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable regions must be reachable with the keyboard. */}
       <div class="messages" ref={place} onScroll={watch} tabIndex={0} role="log" aria-live="off" aria-label="Messages">
         {branch.length === 0 && <Greeting />}
         {branch.map((message) => (
@@ -57,7 +57,7 @@ export function Conversation({ session, name, spoken }: ConversationProps) {
       {!follows.value && (
         <div class="jump">
           <Action
-            label="To the end"
+            label="Scroll to the end"
             icon="down"
             run={() => {
               follows.value = true;
@@ -79,7 +79,7 @@ function Greeting() {
   );
 }
 
-/** Loading, memory and how full the context is. */
+/** Load state, memory use and context use. */
 function ModelState({ session }: { session: ChatSession }) {
   const loaded = loadedOf(session.model.value);
   if (loaded?.state === 'loading') {
@@ -104,13 +104,13 @@ function ContextUse({ session, size }: { session: ChatSession; size: number | nu
   const used = prompt + Number(live?.completionTokens ?? stats?.completionTokens ?? 0);
   if (!size) return null;
   return (
-    <span class="muted" title="Tokens of this conversation, and how many the model can hold">
+    <span class="muted" title="Tokens of this conversation, and the context length">
       Context {count(used)} of {count(size)} ({percent(used / size)})
     </span>
   );
 }
 
-/** What went wrong, and what can be done about it. */
+/** The error of the last completion, with remedies. */
 function Trouble({ session }: { session: ChatSession }) {
   const error = session.error.value;
   if (!error) return null;
@@ -145,7 +145,7 @@ async function reloadWith(session: ChatSession, contextSize: number): Promise<vo
   await session.retry();
 }
 
-/** Has a completion said sentence by sentence: token by token nobody could follow it. */
+/** Announces a completion sentence by sentence. */
 function useSentences(session: ChatSession, spoken: boolean): void {
   const said = useRef({ id: '', length: 0 });
   const live = session.live.value;

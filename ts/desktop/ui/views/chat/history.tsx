@@ -35,7 +35,7 @@ export function History() {
           <IconAction label="Close the history" icon="close" run={() => togglePanel('history')} />
         </span>
       </div>
-      {list.length === 0 && <p class="muted">{text ? 'No chat has this text.' : 'Chats are kept here.'}</p>}
+      {list.length === 0 && <p class="muted">{text ? 'No matching chats.' : 'No chats yet.'}</p>}
       <ul>
         {list.map((chat) => (
           <Entry key={chat.id} chat={chat} />
@@ -106,7 +106,7 @@ export function Export({ id, format, label }: { id: string; format: 'md' | 'json
   );
 }
 
-/** What was found stands between U+0002 and U+0003. */
+/** Highlights the matches between U+0002 and U+0003. */
 function Snippet({ text }: { text: string }) {
   const parts = text.replaceAll('\u0003', '\u0002').split('\u0002');
   return <span class="help">{parts.map((part, index) => (index % 2 ? <mark key={index}>{part}</mark> : part))}</span>;

@@ -55,7 +55,7 @@ function Images({ images }: { images: readonly string[] }) {
   return (
     <div class="images">
       {images.map((url, index) => (
-        <img key={url} src={url} alt={`Attached, number ${index + 1}`} />
+        <img key={url} src={url} alt={`Attachment ${index + 1}`} />
       ))}
     </div>
   );
@@ -87,7 +87,7 @@ function Editor({ session, message, close }: MessageProps & { close: () => void 
     <div class="editor">
       <textarea ref={field} aria-label="Edit the message" rows={6} defaultValue={message.content} />
       <div class="row">
-        <Action label={message.role === 'user' ? 'Ask this instead' : 'Save'} kind="primary" run={save} />
+        <Action label={message.role === 'user' ? 'Send edited message' : 'Save'} kind="primary" run={save} />
         <Action label="Cancel" run={close} />
       </div>
     </div>
@@ -104,7 +104,7 @@ function Foot({ session, message, edit }: MessageProps & { edit: () => void }) {
       <CopyButton label="Copy the message" text={() => content} />
       <IconAction label="Edit the message" icon="edit" disabled={busy} run={edit} />
       <IconAction
-        label={role === 'user' ? 'Ask again' : 'Write it again'}
+        label={role === 'user' ? 'Ask again' : 'Regenerate'}
         icon="retry"
         disabled={busy}
         run={() => session.regenerate(id)}
@@ -123,7 +123,7 @@ function Foot({ session, message, edit }: MessageProps & { edit: () => void }) {
   );
 }
 
-/** Goes through what was written in the place of one message. */
+/** Switches between the alternatives of a message. */
 function Branches({ session, message }: MessageProps) {
   const { at, all } = session.alternatives(message);
   if (all.length < 2) return null;
@@ -146,7 +146,7 @@ function Stats({ message }: { message: ChatMessage }) {
     rate(stats.tokensPerSecond as number | null),
     stats.completionTokens && `${count(Number(stats.completionTokens))} tokens`,
     stats.firstTokenMs && `first after ${milliseconds(Number(stats.firstTokenMs))}`,
-    stats.finishReason === 'length' && 'cut off at the limit',
+    stats.finishReason === 'length' && 'stopped at the length limit',
     stats.finishReason === null && 'stopped',
   ].filter(Boolean);
   return <span class="help stats">{parts.join(' · ')}</span>;

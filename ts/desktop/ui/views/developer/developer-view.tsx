@@ -1,4 +1,4 @@
-/** The server: choose a model, start and stop, and see what it does. */
+/** The server: model choice, start and stop, requests, metrics and log. */
 import { Page } from '../../parts/page.js';
 import { LoadedModels } from './loaded-models.js';
 import { Log } from './log.js';

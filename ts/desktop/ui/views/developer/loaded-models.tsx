@@ -16,7 +16,7 @@ export function LoadedModels() {
         <span class="muted">{total(models)}</span>
       </header>
       {models.length === 0 ? (
-        <p class="muted">None. Start Server loads the chosen model; so does the first message of a chat.</p>
+        <p class="muted">No model loaded. Start Server or the first message of a chat loads one.</p>
       ) : (
         <ul class="loaded-list">
           {models.map((model) => (

@@ -32,7 +32,7 @@ export function Log() {
             }}
           />
           <select
-            aria-label="Least level"
+            aria-label="Minimum level"
             value={least.value}
             onChange={(event) => {
               least.value = event.currentTarget.value;
@@ -44,8 +44,8 @@ export function Log() {
               </option>
             ))}
           </select>
-          <CopyButton label="Copy the lines shown" text={() => lines.map(inText).join('\n')} />
-          <IconAction label="Show the folder of the log" icon="folder" run={showFolder} />
+          <CopyButton label="Copy the visible lines" text={() => lines.map(inText).join('\n')} />
+          <IconAction label="Open the log folder" icon="folder" run={showFolder} />
         </div>
       </header>
       <Lines lines={lines} />
@@ -53,10 +53,10 @@ export function Log() {
   );
 }
 
-/** Where no window can be shown, people are told the place. */
+/** Shows the path if no file manager can be opened. */
 async function showFolder(): Promise<void> {
   const { folder, opened } = await post<{ folder: string; opened: boolean }>('/logs/folder');
-  if (!opened) notify('done', `The files of the log are in ${folder}`);
+  if (!opened) notify('done', `The log files are in ${folder}`);
 }
 
 function chosenLines(all: readonly LogLine[], text: string, least: string): readonly LogLine[] {
@@ -68,7 +68,7 @@ function chosenLines(all: readonly LogLine[], text: string, least: string): read
   return chosen.slice(-shownLines);
 }
 
-/** Levels that are not listed are shown as what they resemble. */
+/** Maps unlisted levels to the nearest one. */
 function rankOf(level: string): number {
   if (level === 'trace') return 0;
   return level === 'fatal' ? levels.length - 1 : Math.max(levels.indexOf(level === 'warning' ? 'warn' : level), 0);
@@ -78,7 +78,7 @@ function inText({ at, level, message, request }: LogLine): string {
   return `${new Date(at).toISOString()} ${level} ${message}${request ? ` (${request})` : ''}`;
 }
 
-/** Follows the newest line as long as the last one is in sight. */
+/** Follows the newest line while the end is in view. */
 function Lines({ lines }: { lines: readonly LogLine[] }) {
   const place = useRef<HTMLElement>(null);
   const follows = useRef(true);
@@ -92,7 +92,7 @@ function Lines({ lines }: { lines: readonly LogLine[] }) {
   };
   return (
     <ScrollRegion class="log-lines" label="Log lines" place={place} onScroll={watch}>
-      {lines.length === 0 && <p class="muted">No lines.</p>}
+      {lines.length === 0 && <p class="muted">No log lines.</p>}
       {lines.map((line) => (
         <Line key={`${line.at} ${line.request} ${line.message}`} line={line} />
       ))}

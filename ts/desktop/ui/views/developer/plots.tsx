@@ -11,7 +11,7 @@ const spans: readonly [label: string, seconds: number][] = [
   ['Last hour', 3600],
 ];
 
-/** A short conversation takes less than a hundredth. */
+/** One decimal for small shares, such as one short conversation. */
 function finePercent(share: number): string {
   return share > 0 && share < 0.1 ? `${(share * 100).toFixed(1)} %` : percent(share);
 }

@@ -20,7 +20,7 @@ export function RequestTable() {
         <span class="muted">{running > 0 ? `${running} running` : `${count(rows.length)} lately`}</span>
       </header>
       {rows.length === 0 ? (
-        <p class="muted">Requests appear here while they are computed. Try one of the snippets.</p>
+        <p class="muted">Running requests appear here. Try one of the snippets.</p>
       ) : (
         <ScrollRegion class="table-scroll" label="Table of requests">
           <table>
@@ -35,7 +35,7 @@ export function RequestTable() {
                   Completion
                 </th>
                 <th scope="col" class="number">
-                  Took
+                  Duration
                 </th>
                 <th scope="col">
                   <span class="unseen">Actions</span>
@@ -96,10 +96,10 @@ function Row({ row }: { row: RequestRow }) {
   );
 }
 
-/** The model that replies, and the name that was asked for where that is another one. */
+/** The model that replied, with the requested name if it differs. */
 function modelsOf({ model, requested }: RequestRow): string {
   if (model === null) return requested ?? '';
-  return requested === null || requested === model ? model : `${model}, asked for as ${requested}`;
+  return requested === null || requested === model ? model : `${model}, requested as ${requested}`;
 }
 
 const words = {

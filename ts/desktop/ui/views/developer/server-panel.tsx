@@ -49,7 +49,7 @@ export function ServerPanel() {
 function NoModels() {
   return (
     <p>
-      There is no model on this computer yet. <a href={linkTo('search')}>Find one</a>, then start the server here.
+      No model on this computer yet. <a href={linkTo('search')}>Find one</a>, then start the server here.
     </p>
   );
 }
@@ -122,7 +122,7 @@ function LoadSettings() {
       <div class="row">
         <Action label="Save as this model's defaults" run={saveAsDefaults} disabled={changed === 0} />
         <Action
-          label="All to defaults"
+          label="Reset all"
           kind="quiet"
           disabled={changed === 0}
           run={() => {

@@ -32,8 +32,8 @@ export function Snippets() {
       <CodeBlock code={snippet.code} language={snippet.language} closed />
       <p class="help">
         {asksForKey
-          ? 'Any model name is taken. The API key is the one that was set in Settings.'
-          : 'Any model name is taken, and no key is asked for: clients that demand one get any text.'}
+          ? 'Any model name works. The API key is the one in Settings.'
+          : 'Any model name works. No API key is required; if a client needs one, enter any text.'}
       </p>
     </section>
   );

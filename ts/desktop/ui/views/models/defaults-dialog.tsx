@@ -12,19 +12,19 @@ import { notify } from '../../state/notices.js';
 type Keep = Settings['modelKeeps'][string];
 
 const keeps: readonly [value: Keep, label: string][] = [
-  [300, 'Unloaded after 5 minutes'],
-  [1800, 'Unloaded after 30 minutes'],
-  [0, 'Stays, unless others need room'],
-  ['pinned', 'Stays, whoever else needs room'],
+  [300, 'Unload after 5 minutes'],
+  [1800, 'Unload after 30 minutes'],
+  [0, 'Keep loaded until others need the memory'],
+  ['pinned', 'Always keep loaded'],
 ];
 
-/** How long the model stays when nobody uses it. */
+/** Idle behaviour of the model. */
 function KeepField({ value, set }: { value: Keep | undefined; set: (value: Keep | undefined) => void }) {
   const id = useId();
   const others = value === undefined || keeps.some(([known]) => known === value) ? [] : [value];
   return (
     <div class="field">
-      <label for={id}>When nobody uses it</label>
+      <label for={id}>When idle</label>
       <select
         id={id}
         value={String(value ?? '')}
@@ -33,7 +33,7 @@ function KeepField({ value, set }: { value: Keep | undefined; set: (value: Keep 
           set(text === '' ? undefined : text === 'pinned' ? text : Number(text));
         }}
       >
-        <option value="">As all models</option>
+        <option value="">Default</option>
         {keeps.map(([known, label]) => (
           <option key={known} value={known}>
             {label}
@@ -41,7 +41,7 @@ function KeepField({ value, set }: { value: Keep | undefined; set: (value: Keep 
         ))}
         {others.map((seconds) => (
           <option key={seconds} value={seconds}>
-            Unloaded after {seconds} seconds
+            Unload after {seconds} seconds
           </option>
         ))}
       </select>
@@ -49,7 +49,7 @@ function KeepField({ value, set }: { value: Keep | undefined; set: (value: Keep 
   );
 }
 
-/** What a model is loaded with whenever nothing else is said. */
+/** Default load options of a model. */
 export function DefaultsDialog({ model, close }: { model: string; close: () => void }) {
   const values = useSignal<LoadConfig>({ ...settings.value?.modelDefaults[model] });
   const keep = useSignal<Keep | undefined>(settings.value?.modelKeeps[model]);
@@ -65,7 +65,7 @@ export function DefaultsDialog({ model, close }: { model: string; close: () => v
     const ownKeep = keep.value === undefined ? {} : { [model]: keep.value };
     await saveSettings({ modelDefaults: { ...others, ...own }, modelKeeps: { ...otherKeeps, ...ownKeep } });
     close();
-    notify('done', 'Saved. They hold from the next load on.');
+    notify('done', 'Saved. They apply at the next load.');
   };
   return (
     <Dialog title="Load settings" close={close}>

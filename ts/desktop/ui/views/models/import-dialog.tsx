@@ -7,7 +7,7 @@ import { refreshLibrary } from '../../state/app.js';
 import { notify } from '../../state/notices.js';
 
 const ways: readonly [how: string, label: string][] = [
-  ['link', 'Hard link: takes no more space, on the same disk only'],
+  ['link', 'Hard link: no extra space, same disk only'],
   ['symlink', 'Symbolic link: the file stays where it is'],
   ['copy', 'Copy'],
 ];

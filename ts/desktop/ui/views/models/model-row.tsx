@@ -15,8 +15,8 @@ const sources = {
   hub: 'Hugging Face cache',
   lmstudio: 'LM Studio',
   ollama: 'Ollama',
-  folder: 'A folder of yours',
-  builtin: 'Comes with chasqui',
+  folder: 'Your folder',
+  builtin: 'Built-in',
 };
 
 export function ModelRow({ model }: { model: ListedModel }) {
@@ -93,7 +93,7 @@ function Badges({ model }: { model: ListedModel }) {
 function LoadState({ model }: { model: ListedModel }) {
   const loaded = loadedOf(model.key);
   if (!loaded) return null;
-  if (loaded.state === 'failed') return <p class="problem">{loaded.reason ?? 'It could not be loaded.'}</p>;
+  if (loaded.state === 'failed') return <p class="problem">{loaded.reason ?? 'Could not load the model.'}</p>;
   if (loaded.state === 'loading') {
     return (
       <label class="loading">
@@ -128,7 +128,7 @@ function DeleteDialog({ model, close }: { model: ListedModel; close: () => void 
     const { freed_bytes } = await call<{ freed_bytes: number }>('DELETE', '/models', { model: model.key });
     close();
     await refreshLibrary();
-    notify('done', `${model.key} is deleted; ${bytes(freed_bytes)} are free again.`);
+    notify('done', `Deleted ${model.key}; freed ${bytes(freed_bytes)}.`);
   };
   return (
     <Dialog title="Delete this model?" close={close}>

@@ -1,4 +1,4 @@
-/** The models on this computer, wherever they lie. */
+/** The models on this computer. */
 import { useSignal } from '@preact/signals';
 import { Action } from '../../parts/button.js';
 import { Empty, Page } from '../../parts/page.js';
@@ -38,7 +38,7 @@ export function ModelsView() {
       )}
       {library.value && all.length === 0 ? (
         <Empty title="No models yet">
-          <p>Models that LM Studio, Ollama and llama.cpp have downloaded are found by themselves.</p>
+          <p>Models of LM Studio, Ollama and llama.cpp are found automatically.</p>
           <Action label="Find a model" icon="search" kind="primary" run={() => go('search')} />
         </Empty>
       ) : (

@@ -9,7 +9,7 @@ import { linkTo } from '../../state/route.js';
 import { download, findFirstModel, type HubListedModel, searchError } from '../../state/search.js';
 import { ModelFacts } from './results.js';
 
-/** For somebody who has no model yet: one that is small, fits and is good, one press away. */
+/** Recommends a small model to users without one. */
 export function FirstModel() {
   const model = useSignal<HubListedModel | undefined>(undefined);
   useEffect(() => {
@@ -18,7 +18,7 @@ export function FirstModel() {
       (first) => {
         model.value = first;
       },
-      // The search below says what is wrong with the hub.
+      // The search below shows the hub's error.
       () => {},
     );
     return () => controller.abort();
@@ -28,8 +28,8 @@ export function FirstModel() {
     return (
       <section class="card first-model" aria-label="Your first model">
         <p>
-          <strong>{job.model}</strong> is on its way. When it is here: <a href={linkTo('chat')}>Chat</a> with it, or
-          start a server for your programs in <a href={linkTo('developer')}>Developer</a>.
+          <strong>{job.model}</strong> is downloading. When it is complete, <a href={linkTo('chat')}>chat</a> with it,
+          or start a server for your programs in <a href={linkTo('developer')}>Developer</a>.
         </p>
         <JobProgress job={job} />
       </section>
@@ -40,7 +40,7 @@ export function FirstModel() {
   return (
     <section class="card first-model" aria-label="Your first model">
       <div>
-        <p class="muted">A good first model: small, popular, and it runs on this computer.</p>
+        <p class="muted">A good first model: small, popular, and it fits this computer.</p>
         <p class="first-name">
           <a href={linkTo('search', repo)}>{repo}</a>
         </p>
@@ -53,15 +53,15 @@ export function FirstModel() {
   );
 }
 
-/** The model that came with the app is no good one, but it shows what there is, without a network. */
+/** Offers the built-in demo model if the hub is unreachable. */
 function WithoutHub() {
   const own = library.value?.find(({ source }) => source === 'builtin');
   if (!own) return null;
   return (
     <section class="card first-model" aria-label="Without the hub">
       <p class="muted">
-        Until the hub can be reached, try the tiny model that came with the app, <strong>{own.key}</strong>. Models in
-        folders of yours are found when their folder is added in <a href={linkTo('settings')}>Settings</a>.
+        The hub is unreachable. You can already try the built-in demo model, <strong>{own.key}</strong>. To use models
+        in your own folders, add the folders in <a href={linkTo('settings')}>Settings</a>.
       </p>
       <div class="row">
         <UseModel model={own.key} />

@@ -6,10 +6,7 @@ import { tokens } from '../../state/format.js';
 const usualContext = 4096;
 const longestOffered = 131_072;
 
-/**
- * The memory that a model takes, as the engine itself works it out: the beginning of the model's file is fetched for it,
- * so it is asked for only when somebody wants to see it.
- */
+/** Exact memory needs of a model. Computed on request only, because the file's header must be downloaded. */
 export function MemoryNeeded({ model, longest }: { model: string; longest: number | null }) {
   const open = useSignal(false);
   const context = useSignal(Math.min(usualContext, longest ?? usualContext));
@@ -21,7 +18,7 @@ export function MemoryNeeded({ model, longest }: { model: string; longest: numbe
         open.value = event.currentTarget.open;
       }}
     >
-      <summary>Memory it takes, exactly</summary>
+      <summary>Exact memory needs</summary>
       {open.value && (
         <>
           <div class="row">

@@ -35,12 +35,12 @@ export function ModelPage({ repo }: { repo: string }) {
           {hubModelError.value}
         </p>
       )}
-      {!model && !hubModelError.value && <p class="muted">Reading the model's files …</p>}
+      {!model && !hubModelError.value && <p class="muted">Loading …</p>}
       {model?.gated && <Gated page={model.page} />}
       {model?.isSupported === false && (
         <p class="hint">
-          <Icon name="warning" /> This llama.cpp does not know the architecture {model.architecture}: the model could be
-          downloaded, but not loaded.
+          <Icon name="warning" /> Unsupported architecture {model.architecture}: this version of chasqui can download
+          the model, but not load it.
         </p>
       )}
       {model && <Quantisations model={model} />}
@@ -71,7 +71,7 @@ function Gated({ page }: { page: string }) {
     <p class="hint">
       <Icon name="lock" /> The authors ask you to accept their terms.{' '}
       <a href={page} target="_blank" rel="noopener noreferrer">
-        Do so on the model's page
+        Accept them on the model's page
       </a>
       {settings.value?.hasHubToken ? (
         '; then download it here.'
@@ -95,7 +95,7 @@ function Quantisations({ model }: { model: HubModelPage }) {
   );
 }
 
-/** What is recommended, what is better, and then the others by their size. */
+/** Recommended first, then better, then the others by size. */
 function advisedFirst(all: readonly HubQuantisation[]): readonly HubQuantisation[] {
   const ranks = ['recommended', 'better', null];
   return all.toSorted((a, b) => ranks.indexOf(a.recommended) - ranks.indexOf(b.recommended));

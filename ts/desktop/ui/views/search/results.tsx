@@ -7,7 +7,7 @@ import { found, type HubListedModel, searching } from '../../state/search.js';
 export function Results({ chosen }: { chosen: string }) {
   const models = found.value;
   if (!models) return <p class="muted">{searching.value ? 'Searching …' : ''}</p>;
-  if (models.length === 0) return <p class="muted">Nothing was found. Try fewer words, or other filters.</p>;
+  if (models.length === 0) return <p class="muted">No models found. Try fewer words or other filters.</p>;
   return (
     <ul class="result-list">
       {models.map((model) => (
@@ -59,7 +59,7 @@ interface Facts {
   contextLength: number | null;
 }
 
-/** How large a model is, what it is, and how much it can hold. */
+/** Size, family and context length of a model. */
 export function ModelFacts({ model }: { model: Facts }) {
   return (
     <>

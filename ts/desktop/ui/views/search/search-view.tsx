@@ -1,4 +1,4 @@
-/** Models of the hub: a list to search in, and one model's page beside it. */
+/** Hub search, with the selected model beside the results. */
 import { useEffect } from 'preact/hooks';
 import { Action } from '../../parts/button.js';
 import { Icon } from '../../parts/icon.js';
@@ -61,7 +61,7 @@ function Filters() {
           class="filter-text"
           type="search"
           aria-label="Search models"
-          placeholder="Name, user/repo or address"
+          placeholder="Name, user/repo or URL"
           value={text}
           onInput={(event) => changeQuery({ text: event.currentTarget.value })}
         />
@@ -96,7 +96,7 @@ const sorts: Choices = [
   ['trending', 'Trending'],
   ['downloads', 'Most downloads'],
   ['likes', 'Most likes'],
-  ['modified', 'Changed lately'],
+  ['modified', 'Recently changed'],
   ['created', 'Newest'],
 ];
 

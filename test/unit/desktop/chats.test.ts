@@ -57,7 +57,7 @@ chats('a change leaves what it does not name, and messages that are not named an
   );
   assert.is(history.read(id).current, 'd');
   history.delete(id);
-  assert.throws(() => history.read(id), /no chat/);
+  assert.throws(() => history.read(id), /Chat not found/);
 });
 
 chats('a text is found in any message of any branch, by whole words and the beginning of the last', () => {

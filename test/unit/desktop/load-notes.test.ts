@@ -39,8 +39,8 @@ test('where layers are on a GPU, it is said how many, and what would put more th
     /^12 of 33 layers are on CUDA0, as many as fit; a smaller/,
   );
   assert.match(notesOn({ placement: placed(12), gpus }, { gpuLayers: 12 })[0] ?? '', 'set in its load settings');
-  assert.match(notesOn({ placement: placed(0), gpus })[0] ?? '', 'the GPU has no room for them');
-  assert.match(notesOn({ placement: placed(0), gpus }, { gpuLayers: 0 })[0] ?? '', 'on the GPU it would be faster');
+  assert.match(notesOn({ placement: placed(0), gpus })[0] ?? '', 'because they do not fit into GPU memory');
+  assert.match(notesOn({ placement: placed(0), gpus }, { gpuLayers: 0 })[0] ?? '', 'It would be faster on the GPU');
   assert.equal(notesOn({ placement: placed(0) }), []);
 });
 

@@ -37,7 +37,7 @@ data('one of a newer version, and one that is none, are left alone and named', (
   store.close();
   assert.throws(() => Store.open(folder), /desktop\.db: it was written by a newer version of chasqui/);
   writeFileSync(path.join(folder, 'desktop.db'), 'this is no database, and must not become one'.repeat(100));
-  assert.throws(() => Store.open(folder), /desktop\.db cannot be used/);
+  assert.throws(() => Store.open(folder), /Cannot use the app.s database .*desktop\.db/);
 });
 
 data('settings outlast the process, and the token of the hub is not shown', () => {

@@ -112,7 +112,7 @@ test('a setup link works once, and says so afterwards', async ({ dashboard }) =>
   const second = new Visitor(dashboard);
   const again = await second.get(path);
   assert.is(again.status, 404);
-  assert.match(again.text, 'used up');
+  assert.match(again.text, 'no longer valid');
   // With a token of another form of ours, too.
   const token = tokenIn((await second.get('/dashboard/sign-in')).text);
   const fields = { form_token: token, password: 'another password', again: 'another password' };
@@ -235,7 +235,7 @@ test('passwords are tried in vain after a while, from one address or as one pers
   const replies = await Promise.all(Array.from({ length: 30 }, () => attacker.post('/dashboard/sign-in', fields)));
   const refused = replies.filter(({ status }) => status === 429);
   assert.ok(refused.length >= 15, replies.map(({ status }) => status).join());
-  const late = refused.find(({ text }) => text.includes('Too many tries'));
+  const late = refused.find(({ text }) => text.includes('Too many attempts'));
   assert.ok(Number(late?.headers.get('retry-after')) > 0);
   const failed = dashboard.accounts.audit.list().filter(({ action }) => action === 'sign_in.failed');
   assert.is(failed.length, 10 + replies.length - refused.length);
@@ -317,8 +317,8 @@ test('what is typed wrong is named, and stays in the form', async ({ dashboard }
     [{ expires: 'date', date: '2001-01-01' }, 'The expiry must be a time in the future'],
     [{ expires: 'date', date: '' }, 'The expiry must be'],
     [{ expires: 'soon' }, 'The expiry must be'],
-    [{ concurrency: 'two' }, 'Requests at once must be a whole number'],
-    [{ body_mib: '0' }, 'The largest body must be a whole number'],
+    [{ concurrency: 'two' }, 'Parallel requests must be a whole number'],
+    [{ body_mib: '0' }, 'Maximum body size must be a whole number'],
     [{ name: 'x'.repeat(101) }, 'The name must have'],
   ] as [Record<string, string>, string][]) {
     const reply = await visitor.send('/dashboard/keys', { ...right, ...wrong }, '/dashboard/keys/new');

@@ -44,7 +44,7 @@ test('from the one-time link to a key that works, and to one that does not any m
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: dashboard.url });
   await page.goto(dashboard.url + dashboard.accounts.setupPath());
   await page.getByLabel('New password').fill(PASSWORD);
-  await page.getByLabel('The same again').fill(PASSWORD);
+  await page.getByLabel('Repeat password').fill(PASSWORD);
   await page.getByRole('button', { name: 'Set password' }).click();
   await page.getByRole('link', { name: 'Create key' }).click();
   await page.getByLabel('Name').fill('laptop <script>alert(1)</script>');
@@ -52,7 +52,7 @@ test('from the one-time link to a key that works, and to one that does not any m
   await page.locator('[name=app]').fill('chat');
   await page.getByRole('button', { name: 'Create key' }).click();
   await page.waitForURL('**/created');
-  await page.getByRole('button', { name: 'Copy the key' }).click();
+  await page.getByRole('button', { name: 'Copy key' }).click();
   await page.getByRole('button', { name: 'Copied' }).waitFor();
   const key = (await page.evaluate('navigator.clipboard.readText()')) as string;
   assert.match(await page.locator('#curl').innerText(), `Authorization: Key ${key}`);

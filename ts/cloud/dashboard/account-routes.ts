@@ -1,4 +1,4 @@
-/** The page of one's own account: password and sessions. */
+/** The account page: password and sessions. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { actorOf, changing, type DashboardContext, signedIn, tryPassword } from './context.js';
 import { SIGN_IN_URL } from './guard.js';
@@ -45,7 +45,7 @@ export function accountRoutes(app: FastifyInstance, context: DashboardContext): 
   );
 }
 
-const CHANGED: Notice = { kind: 'good', text: 'Your password is changed, and all other sessions are over.' };
+const CHANGED: Notice = { kind: 'good', text: 'Password changed. All other sessions were signed out.' };
 
 function passwordRoute(app: FastifyInstance, context: DashboardContext): void {
   const { accounts, guard } = context;
@@ -61,7 +61,7 @@ function passwordRoute(app: FastifyInstance, context: DashboardContext): void {
       const tried = await tryPassword(context, request, session.userName, form.exact('current'));
       if ('problem' in tried) {
         const isWrong = tried.seconds === undefined;
-        return refuse(isWrong ? 403 : 429, isWrong ? 'That is not your current password.' : tried.problem);
+        return refuse(isWrong ? 403 : 429, isWrong ? 'The current password is wrong.' : tried.problem);
       }
       await accounts.users.setPassword(session.userId, form.exact('password'));
       accounts.audit.add({ actor: actorOf(viewer, request), action: 'password.set', subject: session.userName });
@@ -81,7 +81,7 @@ function show({ accounts }: DashboardContext, reply: FastifyReply, viewer: Viewe
 <label>Current password<input name="current" type="password" autocomplete="current-password" required maxlength="1024"></label>
 ${newPasswordFields()}
 <div class="actions"><button class="primary">Change password</button></div></form></section>
-<section class="card" aria-labelledby="sessions-heading"><h2 id="sessions-heading">Where you are signed in</h2>
+<section class="card" aria-labelledby="sessions-heading"><h2 id="sessions-heading">Sessions</h2>
 <ul class="rows">${sessions.map((each) => sessionRow(each, viewer))}</ul>
 <form method="post" action="${URL}/sign-out-everywhere" class="actions">${tokenField(formToken)}<button class="danger">Sign out everywhere</button></form></section>`;
   return sendPage(reply, { title: 'Account', at: 'account', viewer, notice, body });
@@ -90,7 +90,7 @@ ${newPasswordFields()}
 function sessionRow(each: Viewer['session'], { session, formToken }: Viewer): Html {
   const isThis = each.id === session.id;
   const name = browserName(each.browser);
-  return html`<li><div><strong>${name}</strong>${isThis && html` <span class="tag">this one</span>`}
+  return html`<li><div><strong>${name}</strong>${isThis && html` <span class="tag">this session</span>`}
 <span class="sub">${each.address} · signed in ${timeTag(each.createdAt)} · seen ${timeTag(each.seenAt)}</span></div>
 ${
   !isThis &&
@@ -98,7 +98,9 @@ ${
 }</li>`;
 }
 
-/** What people call it; the names stand in this order because each one's text has those after it. */
+/**
+ * Browser and system from a user agent. The order matters: each name also occurs in the user agents of those before it.
+ */
 function browserName(browser: string): string {
   const known = ['Edg', 'OPR', 'Firefox', 'Chrome', 'Safari'].find((name) => browser.includes(`${name}/`));
   const names: Readonly<Record<string, string>> = { Edg: 'Edge', OPR: 'Opera' };

@@ -1,4 +1,4 @@
-/** Apps: the list, and one with its revisions, runners and events. */
+/** The list of apps, and the page of an app with its revisions, runners and events. */
 import type { AppDetail, AppSummary, EventSummary, Health, RevisionSummary, RunnerSummary } from './apps-view.js';
 import { type Html, html } from './html.js';
 import { BASE, confirmed, emptyState, heading, type PageParts, tokenField, type Viewer } from './page.js';
@@ -8,7 +8,7 @@ export function appUrl({ org, name }: Pick<AppSummary, 'org' | 'name'>): string 
   return `${BASE}/apps/${encodeURIComponent(org)}/${encodeURIComponent(name)}`;
 }
 
-/** The script replaces what is in it when something has changed. */
+/** Content that the script replaces after a change. */
 function live(body: Html): Html {
   return html`<div data-live="${BASE}/live/changes">${body}</div>`;
 }
@@ -23,7 +23,7 @@ export function appListPage(viewer: Viewer, apps: readonly AppSummary[]): PagePa
       ? html`<ul class="apps">${apps.map(appCard)}</ul>`
       : emptyState(
           'No apps yet',
-          html`A script and one command bring an app up: <code>chasqui deploy app.ts::chat</code>`,
+          html`Deploy one with a script and one command: <code>chasqui deploy app.ts::chat</code>`,
         ),
   )}`;
   return { title: 'Apps', at: 'apps', viewer, body };
@@ -46,13 +46,13 @@ export function appPage(viewer: Viewer, app: AppDetail): PageParts {
   const { org, name, auth, state, health, reason, revision, ready, running, queued, scale } = app;
   const actions = html`<a class="button" href="${appUrl(app)}/logs">Logs</a>${restartForm(app, viewer)}`;
   const body = html`${heading(html`<span class="faint">${org}/</span>${name}`, actions, html`<code>${app.url}</code>`)}
-${live(html`<div class="split"><section class="card" aria-labelledby="now"><div class="line"><h2 id="now">Now</h2>${stateTag(state, health)}${reason && html`<p class="reason">${reason}</p>`}</div>
+${live(html`<div class="split"><section class="card" aria-labelledby="now"><div class="line"><h2 id="now">Status</h2>${stateTag(state, health)}${reason && html`<p class="reason">${reason}</p>`}</div>
 <dl class="facts">${fact('Access', auth)}${fact('Revision', revision ?? '–')}${fact('Runners', `${ready} of ${scale.max}`)}${fact('Running', running)}${fact('Waiting', queued)}</dl></section>
 ${scaleCard(app, viewer)}</div>
 <section aria-labelledby="runners"><h2 id="runners">Runners</h2>${
   app.runners.length > 0
     ? runnerTable(app.runners)
-    : html`<p class="hint">None now. ${scale.min === 0 && 'The next request starts one.'}</p>`
+    : html`<p class="hint">No runners. ${scale.min === 0 && 'The next request starts one.'}</p>`
 }</section>
 <section aria-labelledby="revisions"><h2 id="revisions">Revisions</h2>${revisionTable(app, viewer)}</section>
 <section aria-labelledby="events"><h2 id="events">Events</h2>${eventList(app.events)}</section>`)}`;
@@ -62,7 +62,7 @@ ${scaleCard(app, viewer)}</div>
 function restartForm(app: AppDetail, { formToken }: Viewer): Html {
   return confirmed({
     label: 'Restart',
-    what: 'New runners of the same revision take over; requests that are under way are finished first.',
+    what: 'New runners of the same revision replace the current ones after their running requests.',
     action: `${appUrl(app)}/restart`,
     button: 'Restart runners',
     formToken,
@@ -76,8 +76,8 @@ function scaleCard(app: AppDetail, { formToken }: Viewer): Html {
 <label>At least<input name="min" type="number" min="0" max="1000" value="${min}" required></label>
 <label>At most<input name="max" type="number" min="0" max="1000" value="${max}" required></label>
 <button>Set</button>
-${isOverridden && html`<button class="quiet" name="by" value="script" formnovalidate>Back to the script's</button>`}</form>
-<p class="hint">${isOverridden ? 'Set here; it stays when the app is deployed again.' : 'As the deployment script says.'}</p></section>`;
+${isOverridden && html`<button class="quiet" name="by" value="script" formnovalidate>Reset to the script's</button>`}</form>
+<p class="hint">${isOverridden ? 'Set here. Deployments do not change it.' : 'Set by the deployment script.'}</p></section>`;
 }
 
 function runnerTable(runners: readonly RunnerSummary[]): Html {
@@ -92,7 +92,7 @@ function runnerTable(runners: readonly RunnerSummary[]): Html {
 }
 
 function revisionTable(app: AppDetail, { formToken }: Viewer): Html {
-  return html`<div class="table" role="region" aria-label="Table of revisions" tabindex="0"><table class="cards"><caption class="hidden">Revisions, the newest first</caption>
+  return html`<div class="table" role="region" aria-label="Table of revisions" tabindex="0"><table class="cards"><caption class="hidden">Revisions, newest first</caption>
 <thead><tr><th scope="col">Revision</th><th scope="col">State</th><th scope="col">Deployed</th><th scope="col">Message</th><th scope="col"><span class="hidden">Change</span></th></tr></thead>
 <tbody>${app.revisions.map((revision) => revisionRow(app, revision, formToken))}</tbody></table></div>`;
 }
@@ -107,7 +107,7 @@ function revisionRow(app: AppDetail, revision: RevisionSummary, formToken: strin
     canRollBack &&
     confirmed({
       label: 'Roll back',
-      what: `Revision ${number} is started and, once it is ready, takes the place of the active one.`,
+      what: `Revision ${number} starts and replaces the active one when it is ready.`,
       action: `${appUrl(app)}/roll-back`,
       button: `Roll back to ${number}`,
       formToken,
@@ -117,7 +117,7 @@ function revisionRow(app: AppDetail, revision: RevisionSummary, formToken: strin
 }
 
 function eventList(events: readonly EventSummary[]): Html {
-  if (events.length === 0) return html`<p class="hint">None yet.</p>`;
+  if (events.length === 0) return html`<p class="hint">No events yet.</p>`;
   return html`<ol class="events">${events.map(
     ({ at, subject, change, reason }) =>
       html`<li>${timeTag(at)}<span><strong>${subject}</strong> ${change}${reason && html`<span class="sub">${reason}</span>`}</span></li>`,

@@ -1,4 +1,4 @@
-/** The pages of apps: the list, one app, its logs, and what can be done to it. */
+/** Routes of the app pages: list, app, logs and changes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ChasquiError, ERRORS } from '../../errors.js';
 import type { Actor } from '../accounts/audit.js';
@@ -73,7 +73,7 @@ function changeRoutes(app: FastifyInstance, context: DashboardContext): void {
   });
 }
 
-/** What cannot be done is said on the page of the app; other errors have a page of their own. */
+/** Shows invalid changes on the app's page; other errors have their own page. */
 function refused(
   context: DashboardContext,
   request: FastifyRequest,
@@ -86,7 +86,7 @@ function refused(
   return sendPage(reply, { ...appPage(viewer, find(context, request)), notice: { kind: 'bad', text: error.message } });
 }
 
-/** What is no number is refused by what takes it. */
+/** NaN is refused by the control plane. */
 function numberIn(form: SentForm, name: string): number {
   const text = form.text(name);
   if (/^\d{1,9}$/.test(text)) return Number(text);
@@ -97,5 +97,5 @@ function find({ apps }: DashboardContext, request: FastifyRequest): AppDetail {
   const { org, name } = request.params as { org: string; name: string };
   const found = apps.find(org, name);
   if (found) return found;
-  throw new ChasquiError('unknown_url', 'There is no app at this address. It may have been deleted.');
+  throw new ChasquiError('unknown_url', 'App not found. It may have been deleted.');
 }

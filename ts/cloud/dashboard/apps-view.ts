@@ -1,47 +1,44 @@
-/** What the dashboard shows of apps and does to them. The control plane implements it. */
+/** The dashboard's interface to apps, implemented by the control plane. */
 import type { Actor } from '../accounts/audit.js';
 
-/**
- * Changes throw `ChasquiError` where they cannot be made; its message is shown on the page. What makes a change also
- * writes the row of the audit.
- */
+/** Changes throw `ChasquiError` with a displayable message, and write their own audit entries. */
 export interface AppsView {
   /** Sorted by organisation and name. */
   list(): readonly AppSummary[];
   find(org: string, name: string): AppDetail | null;
-  /** Begins a rollout of an older revision. */
+  /** Starts a rollout of an older revision. */
   rollBack(org: string, name: string, revision: number, actor: Actor): Promise<void>;
-  /** Overrides what the script says; null goes back to it. */
+  /** Overrides the script's scale; null removes the override. */
   scale(org: string, name: string, scale: { min: number; max: number } | null, actor: Actor): Promise<void>;
   /** Replaces the runners by new ones of the same revision. */
   restart(org: string, name: string, actor: Actor): Promise<void>;
-  /** The last lines, the oldest first. */
+  /** The last lines, oldest first. */
   logs(org: string, name: string, lines: number): readonly LogLine[];
-  /** Calls back with each new line until the function that it returns is called. */
+  /** Calls back with each new line. Returns a function that unsubscribes. */
   onLog(org: string, name: string, listener: (line: LogLine) => void): () => void;
-  /** Calls back when anything that `list` or `find` shows has changed. */
+  /** Calls back after any change of `list` or `find`. Returns a function that unsubscribes. */
   onChange(listener: () => void): () => void;
 }
 
-/** How an app, a revision or a runner fares; it decides the colour of its state. */
+/** Health of an app, revision or runner; determines the colour of its state. */
 export type Health = 'good' | 'busy' | 'asleep' | 'bad';
 
 export interface AppSummary {
   readonly org: string;
   readonly name: string;
   readonly auth: 'private' | 'public';
-  /** In a word or two, such as `ready`, `asleep` or `fetching weights 43 %`. */
+  /** A word or two, such as `ready`, `asleep` or `fetching weights 43 %`. */
   readonly state: string;
   readonly health: Health;
-  /** Why, where that needs saying. */
+  /** Reason of the state, if needed. */
   readonly reason: string | null;
-  /** The base URL of clients, without `/v1`. */
+  /** Base URL for clients, without `/v1`. */
   readonly url: string;
-  /** What requests name as `model`. */
+  /** Model name for requests. */
   readonly model: string | null;
-  /** The number of the active revision. */
+  /** Number of the active revision. */
   readonly revision: number | null;
-  /** How many runners take requests, and how many requests they compute or let wait. */
+  /** Ready runners, and running and queued requests. */
   readonly ready: number;
   readonly running: number;
   readonly queued: number;
@@ -49,10 +46,10 @@ export interface AppSummary {
 
 export interface AppDetail extends AppSummary {
   readonly scale: { readonly min: number; readonly max: number; readonly isOverridden: boolean };
-  /** The newest first. */
+  /** Newest first. */
   readonly revisions: readonly RevisionSummary[];
   readonly runners: readonly RunnerSummary[];
-  /** The newest first. */
+  /** Newest first. */
   readonly events: readonly EventSummary[];
 }
 

@@ -1,4 +1,4 @@
-/** The files that pages are made of beside their HTML. */
+/** Static files of the pages. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 const FOLDER = fileURLToPath(new URL('./assets/', import.meta.url));
 
-/** The style sheets of every page, in this order: where two say something of the same element, the later one counts. */
+/** Style sheets of every page, in cascade order. */
 export const STYLES: readonly string[] = [
   'colours.css',
   'base.css',
@@ -34,11 +34,11 @@ export interface Asset {
   content: Buffer;
 }
 
-/** Reads each file once. Those of uPlot are copied beside ours when the package is built. */
+/** Reads each file once. The build copies the files of uPlot. */
 export class Assets {
   readonly #read = new Map<string, Asset>();
 
-  /** Null for names that are none of ours. */
+  /** Returns null for unknown names. */
   find(name: string): Asset | null {
     const type = Object.hasOwn(TYPES, name) ? TYPES[name] : undefined;
     if (type === undefined) return null;
@@ -52,7 +52,7 @@ function readAsset(name: string): Buffer {
   try {
     return readFileSync(path.join(FOLDER, name));
   } catch (error) {
-    // In a clone that is run from its sources.
+    // Running from sources, without a build.
     if (!name.startsWith('uPlot.')) throw error;
     return readFileSync(createRequire(import.meta.url).resolve(`uplot/dist/${name}`));
   }

@@ -1,4 +1,4 @@
-/** The page of the audit. */
+/** The audit page. */
 import type { FastifyInstance } from 'fastify';
 import type { AuditRow } from '../accounts/audit.js';
 import { auditQuery } from '../accounts/parse-input.js';
@@ -16,8 +16,8 @@ export function auditRoutes(app: FastifyInstance, context: DashboardContext): vo
       const { before } = auditQuery(request.query);
       const rows = context.accounts.audit.list({ before: before ?? null, limit: ROWS });
       const last = rows.length === ROWS ? rows.at(-1)?.id : undefined;
-      const body = html`${heading('Audit', null, 'Who changed what. Rows are added only; nobody can change or remove one.')}
-${rows.length > 0 ? table(rows) : emptyState('Nothing here', 'What is changed from now on is listed here.')}
+      const body = html`${heading('Audit', null, 'All changes by people and keys. Entries cannot be edited or removed.')}
+${rows.length > 0 ? table(rows) : emptyState('No entries', 'Changes appear here.')}
 <div class="actions">${before && html`<a class="button quiet" href="${BASE}/audit">Newest</a>`}
 ${last !== undefined && html`<a class="button quiet" href="${BASE}/audit?before=${last}">Older</a>`}</div>`;
       return sendPage(reply, { title: 'Audit', at: 'audit', viewer, body });
@@ -26,13 +26,13 @@ ${last !== undefined && html`<a class="button quiet" href="${BASE}/audit?before=
 }
 
 function table(rows: readonly AuditRow[]): Html {
-  return html`<div class="table" role="region" aria-label="Audit" tabindex="0"><table class="cards"><caption class="hidden">Changes, the newest first</caption>
-<thead><tr><th scope="col">What</th><th scope="col">Of what</th><th scope="col">Who</th><th scope="col">When</th><th scope="col">More</th></tr></thead>
+  return html`<div class="table" role="region" aria-label="Audit" tabindex="0"><table class="cards"><caption class="hidden">Changes, newest first</caption>
+<thead><tr><th scope="col">Action</th><th scope="col">Subject</th><th scope="col">Actor</th><th scope="col">Time</th><th scope="col">Details</th></tr></thead>
 <tbody>${rows.map(
     ({ at, actor, address, action, subject, detail }) => html`<tr>
 <th scope="row"><span class="action">${inWords(action)}</span></th>
-<td data-label="Of what"><code>${subject}</code></td>
-<td data-label="Who">${actor.replace(/^(user|local|nobody):/, '')}${address && html`<span class="sub">${address}</span>`}</td>
+<td data-label="Subject"><code>${subject}</code></td>
+<td data-label="Actor">${actor.replace(/^(user|local|nobody):/, '')}${address && html`<span class="sub">${address}</span>`}</td>
 <td data-label="When">${timeTag(at)}</td>
 <td data-label="More">${details(detail)}</td></tr>`,
   )}</tbody></table></div>`;
@@ -44,13 +44,13 @@ const WORDS: Readonly<Record<string, string>> = {
   'password.set': 'Set a password',
   'session.end': 'Ended a session',
   'session.end_all': 'Signed out everywhere',
-  'user.link': 'Made a setup link',
+  'user.link': 'Created a setup link',
   'user.remove': 'Removed a person',
   sign_in: 'Signed in',
-  'sign_in.failed': 'Could not sign in',
+  'sign_in.failed': 'Failed sign-in',
 };
 
-/** Other rooms of the cloud name their own; `app.roll_back` reads well enough. */
+/** Unlisted actions are shown by name, such as `app.roll_back`. */
 function inWords(action: string): string {
   return WORDS[action] ?? action.replace(/[._]/g, ' ').replace(/^\w/, (first) => first.toUpperCase());
 }

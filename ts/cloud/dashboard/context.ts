@@ -1,4 +1,4 @@
-/** What all routes of the dashboard share. */
+/** Shared state and guards of the routes. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Accounts } from '../accounts/accounts.js';
 import type { Actor } from '../accounts/audit.js';
@@ -13,9 +13,9 @@ import { ShownOnce } from './shown-once.js';
 export interface DashboardParts {
   accounts: Accounts;
   apps: AppsView;
-  /** Where browsers and clients reach the cloud, without a slash at the end. */
+  /** Base URL of the cloud, without a trailing slash. */
   publicUrl: () => string;
-  /** Called with what was thrown and is the server's own error. */
+  /** Called with internal errors. */
   onServerError: (error: unknown, requestId: string) => void;
 }
 
@@ -32,7 +32,7 @@ export function createContext(parts: DashboardParts): DashboardContext {
 
 type Handler = (request: FastifyRequest, reply: FastifyReply, viewer: Viewer) => unknown;
 
-/** A page for those who are signed in; others sign in first and come back to it. */
+/** A page for signed-in people; redirects others to the sign-in and back. */
 export function signedIn({ guard }: DashboardContext, handler: Handler) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const viewer = guard.viewer(request);
@@ -41,7 +41,7 @@ export function signedIn({ guard }: DashboardContext, handler: Handler) {
   };
 }
 
-/** A change by those who are signed in, sent by a form of ours. */
+/** A form of a signed-in person, with a verified token. */
 export function changing({ guard }: DashboardContext, handler: Handler) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const viewer = guard.viewer(request);
@@ -55,7 +55,7 @@ function signInUrl(url: string): string {
   return url === BASE || url.length > 500 ? SIGN_IN_URL : `${SIGN_IN_URL}?next=${encodeURIComponent(url)}`;
 }
 
-/** Where to go after signing in: a page of ours, whatever the address says. */
+/** Redirect target after the sign-in; limited to our own pages. */
 export function nextUrl(next: unknown): string {
   const isOurs = typeof next === 'string' && /^\/dashboard\/[\w/.?=&%-]{0,500}$/.test(next) && !next.includes('//');
   return isOurs ? next : `${BASE}/apps`;
@@ -65,10 +65,7 @@ export function actorOf({ session }: Viewer, request: FastifyRequest): Actor {
   return { kind: 'user', name: session.userName, org: null, app: null, address: request.ip };
 }
 
-/**
- * Whether it is the person's password; otherwise what to say. Tries are counted here, so that no form is a way around
- * the limits.
- */
+/** Checks a password. Returns a problem to display if it is wrong. All forms share the rate limit. */
 export async function tryPassword(
   { accounts, limits }: DashboardContext,
   request: FastifyRequest,
@@ -76,15 +73,15 @@ export async function tryPassword(
   password: string,
 ): Promise<{ user: User } | { problem: string; seconds?: number }> {
   const seconds = limits.take(request.ip, name, accounts.users.named(name) !== null);
-  if (seconds > 0) return { problem: `Too many tries. Wait ${waitingTime(seconds)}, then try again.`, seconds };
+  if (seconds > 0) return { problem: `Too many attempts. Wait ${waitingTime(seconds)}, then try again.`, seconds };
   try {
     const user = await accounts.users.withPassword(name, password);
-    if (!user) return { problem: 'That is not the right name and password.' };
+    if (!user) return { problem: 'Wrong name or password.' };
     limits.succeeded(request.ip, name);
     return { user };
   } catch (error) {
     if (error instanceof TooManyPasswords)
-      return { problem: 'Many are signing in. Try again in a moment.', seconds: 5 };
+      return { problem: 'Too many sign-ins at the moment. Try again in a few seconds.', seconds: 5 };
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-/** Sign-ins that failed, in the audit: so many an hour, so that nobody can fill the disk by failing. */
+/** Audit entries of failed sign-ins, rate-limited so that they cannot fill the disk. */
 import type { AuditLog } from '../accounts/audit.js';
 import { TryCounter } from '../accounts/sign-in-limits.js';
 
@@ -11,7 +11,7 @@ export class FailedSignIns {
     this.#audit = audit;
   }
 
-  /** A row says how many before it have none of their own. */
+  /** An entry includes the number of suppressed ones before it. */
   add(name: string, address: string): void {
     if (this.#rows.take('all') > 0) {
       this.#unwritten++;

@@ -1,6 +1,6 @@
 /**
- * Who looks at the dashboard, and whether a change was meant. Cookies are read here and nowhere else: they open nothing
- * but the dashboard, and API keys do not open it.
+ * Session cookies and CSRF protection. Cookies are read here only: they grant access to the dashboard and nothing else,
+ * and API keys do not grant access to it.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { formTokenOf, isSame, newSecret } from '../accounts/secret.js';
@@ -11,7 +11,7 @@ import { SentForm } from './sent-form.js';
 const WEEK_SECONDS = 7 * 24 * 3600;
 const SECRET = /^[\w-]{43}$/;
 
-/** Thrown where a change is not known to come from a page of ours. */
+/** A form that was not proven to come from one of our pages. */
 export class NotOurForm extends Error {}
 
 export class Guard {
@@ -23,14 +23,14 @@ export class Guard {
     this.#publicUrl = publicUrl;
   }
 
-  /** Null for those who are not signed in. */
+  /** Returns null without a valid session. */
   viewer(request: FastifyRequest): Viewer | null {
     const secret = cookie(request, this.#cookieName(request, 'session'));
     const session = secret === null ? null : this.#sessions.find(secret);
     return secret === null || session === null ? null : { session, formToken: formTokenOf(secret) };
   }
 
-  /** Whatever cookie the browser had before, nobody but it knows the new one. */
+  /** Always issues a new cookie, to prevent session fixation. */
   signIn(request: FastifyRequest, reply: FastifyReply, userId: string): void {
     const browser = request.headers['user-agent'] ?? '';
     const secret = this.#sessions.begin(userId, { address: request.ip, browser });
@@ -43,7 +43,7 @@ export class Guard {
     this.#setCookie(request, reply, 'session', '', 0);
   }
 
-  /** What the forms carry of those who are not signed in yet. */
+  /** Form token for visitors without a session. */
   visitToken(request: FastifyRequest, reply: FastifyReply): string {
     const known = cookie(request, this.#cookieName(request, 'visit'));
     const secret = known ?? newSecret();
@@ -51,7 +51,7 @@ export class Guard {
     return formTokenOf(secret);
   }
 
-  /** Throws `NotOurForm` unless the browser says that the form is ours, and the form knows what only ours know. */
+  /** Throws `NotOurForm` unless the request headers and the form token prove the form's origin. */
   checkForm(request: FastifyRequest, kind: CookieKind): void {
     this.#checkOrigin(request);
     const secret = cookie(request, this.#cookieName(request, kind));
@@ -59,7 +59,7 @@ export class Guard {
     if (secret === null || !isSame(token, formTokenOf(secret))) throw new NotOurForm('the form is old');
   }
 
-  /** Browsers of the last years send both headers with every form. */
+  /** All current browsers send both headers with every form. */
   #checkOrigin({ headers, protocol, host }: FastifyRequest): void {
     const site = headers['sec-fetch-site'];
     if (site !== undefined && site !== 'same-origin') throw new NotOurForm(`the form came from ${site}`);
@@ -70,20 +70,20 @@ export class Guard {
   }
 
   /**
-   * The name that the request was sent to counts for this machine's own addresses only: any name can be made to lead
-   * here by whoever owns it.
+   * The Host header counts only for addresses of this machine, because an attacker can point any name at this server
+   * (DNS rebinding).
    */
   #isOurs(origin: string, asked: string): boolean {
     if (origin === new URL(this.#publicUrl()).origin) return true;
     return origin === asked && URL.canParse(origin) && isLoopback(new URL(origin).hostname);
   }
 
-  /** Over TLS browsers hold `__Host-` cookies to this very host; without it they would refuse them. */
+  /** Over TLS, the `__Host-` prefix binds cookies to this host; without TLS browsers reject it. */
   #cookieName(request: FastifyRequest, kind: CookieKind): string {
     return `${this.#isSecure(request) ? '__Host-' : ''}chasqui-${kind}`;
   }
 
-  /** Also where a proxy in front has the certificate. */
+  /** True also behind a proxy that terminates TLS. */
   #isSecure({ protocol, hostname }: FastifyRequest): boolean {
     return protocol === 'https' || (this.#publicUrl().startsWith('https:') && !isLoopback(hostname));
   }
@@ -92,7 +92,7 @@ export class Guard {
     const name = this.#cookieName(request, kind);
     const parts = [`${name}=${value}`, 'Path=/', `Max-Age=${seconds}`, 'HttpOnly', 'SameSite=Strict'];
     if (this.#isSecure(request)) parts.push('Secure');
-    // A reply may set both.
+    // A reply may set both cookies.
     const others = [reply.getHeader('set-cookie') ?? []].flat().map(String);
     reply.header('set-cookie', [...others, parts.join('; ')]);
   }
@@ -104,7 +104,7 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || /^127(\.\d+){3}$/.test(host);
 }
 
-/** Null too for what was never a value of ours. */
+/** Returns null for malformed values. */
 function cookie({ headers }: FastifyRequest, name: string): string | null {
   const prefix = `${name}=`;
   const found = (headers.cookie ?? '')
@@ -123,7 +123,7 @@ const HEADERS: Readonly<Record<string, string>> = {
   ].join('; '),
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
-  // With `no-referrer` browsers would not say where a form comes from either.
+  // With `no-referrer`, browsers would omit the Origin of forms.
   'referrer-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',

@@ -1,14 +1,13 @@
-/** Pages are built of templates that escape whatever is put into them, unless it is the result of another template. */
+/** HTML templates that escape all values except the results of other templates. */
 
-/** Text that is HTML already. */
 export class Html {
   constructor(readonly text: string) {}
 }
 
-/** What a template takes: nothing is shown of null, undefined and false. */
+/** Null, undefined and false render as nothing. */
 export type Part = Html | string | number | null | undefined | false | readonly Part[];
 
-/** Every attribute in a template has quotes around it, so escaping quotes and brackets is enough. */
+/** Attributes are always quoted, so escaping quotes and brackets is sufficient. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return new Html(String.raw({ raw: strings }, ...parts.map(textOf)));
 }

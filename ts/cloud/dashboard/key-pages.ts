@@ -1,11 +1,11 @@
-/** Keys: the list, the form for a new one, and the page that shows it once. */
+/** Keys: list, form, and the page that shows a new key once. */
 import { type ApiKey, isValid } from '../../keys/key-store.js';
 import type { AppSummary } from './apps-view.js';
 import { type Html, html } from './html.js';
 import { BASE, confirmed, emptyState, heading, type PageParts, tokenField, type Viewer } from './page.js';
 import { inBytes, shortNumber, timeTag } from './words.js';
 
-/** What is typed into the form of a new key, as it was typed. */
+/** Raw values of the form for a new key. */
 export interface KeyForm {
   name: string;
   org: string;
@@ -21,9 +21,9 @@ export interface KeyForm {
 
 const SCOPE_WORDS = [
   ['call', 'Call apps', 'Chat, completions and embeddings of private apps'],
-  ['deploy', 'Deploy', 'Deploy apps, roll them back, scale and restart them'],
+  ['deploy', 'Deploy', 'Deploy, roll back, scale and restart apps'],
   ['read', 'Read', 'See apps, keys and usage'],
-  ['admin', 'Manage keys', 'Make and revoke keys, read the audit'],
+  ['admin', 'Manage keys', 'Create and revoke keys, read the audit'],
 ] as const;
 
 export function keyListPage(viewer: Viewer, keys: readonly ApiKey[], now = Date.now() / 1000): PageParts {
@@ -34,7 +34,7 @@ export function keyListPage(viewer: Viewer, keys: readonly ApiKey[], now = Date.
   const body = html`${heading('Keys', make, 'Clients of private apps send one with every request.')}
 ${
   valid.length > 0
-    ? keyTable(valid, viewer, 'Keys that are valid')
+    ? keyTable(valid, viewer, 'Valid keys')
     : emptyState(
         'No keys yet',
         html`A key lets a program call your private apps. <a href="${BASE}/keys/new">Create one</a>.`,
@@ -42,26 +42,26 @@ ${
 }
 ${
   past.length > 0 &&
-  html`<details class="past"><summary class="toggle">${past.length} revoked or expired</summary>${keyTable(past, viewer, 'Keys that are not valid any more')}</details>`
+  html`<details class="past"><summary class="toggle">${past.length} revoked or expired</summary>${keyTable(past, viewer, 'Revoked and expired keys')}</details>`
 }`;
   return { title: 'Keys', at: 'keys', viewer, body };
 }
 
 function keyTable(keys: readonly ApiKey[], viewer: Viewer, caption: string): Html {
   return html`<div class="table" role="region" aria-label="${caption}" tabindex="0"><table class="cards"><caption class="hidden">${caption}</caption>
-<thead><tr><th scope="col">Name</th><th scope="col">Opens</th><th scope="col">May</th><th scope="col">Limits</th>
+<thead><tr><th scope="col">Name</th><th scope="col">Access to</th><th scope="col">Scopes</th><th scope="col">Limits</th>
 <th scope="col">Last used</th><th scope="col">Expires</th><th scope="col"><span class="hidden">Change</span></th></tr></thead>
 <tbody>${keys.map((key) => keyRow(key, viewer))}</tbody></table></div>`;
 }
 
 function keyRow(key: ApiKey, { formToken }: Viewer): Html {
   const { id, name, scopes, createdAt, lastUsedAt, expiresAt, revokedAt } = key;
-  const shown = name ?? 'Without a name';
+  const shown = name ?? 'Unnamed';
   const end = html`${expiresAt === null ? 'Never' : timeTag(expiresAt)}`;
   return html`<tr>
-<th scope="row">${name ?? html`<span class="faint">${shown}</span>`}<span class="sub"><code>${id}</code> · made ${timeTag(createdAt)}</span></th>
+<th scope="row">${name ?? html`<span class="faint">${shown}</span>`}<span class="sub"><code>${id}</code> · created ${timeTag(createdAt)}</span></th>
 <td data-label="Opens" class="sentence">${opens(key)}</td>
-<td data-label="May">${scopes.map((scope) => html`<span class="tag">${scope}</span> `)}</td>
+<td data-label="Scopes">${scopes.map((scope) => html`<span class="tag">${scope}</span> `)}</td>
 <td data-label="Limits">${limitsOf(key)}</td>
 <td data-label="Last used">${lastUsedAt === null ? html`<span class="faint">Never</span>` : timeTag(lastUsedAt)}</td>
 <td data-label="Expires">${revokedAt === null ? end : html`<span class="state bad">Revoked</span> ${timeTag(revokedAt)}`}</td>
@@ -69,7 +69,7 @@ function keyRow(key: ApiKey, { formToken }: Viewer): Html {
     revokedAt === null &&
     confirmed({
       label: 'Revoke',
-      what: `Programs that use “${shown}” are refused from their next request on. This cannot be undone.`,
+      what: `Programs that use “${shown}” lose access immediately. This cannot be undone.`,
       action: `${BASE}/keys/${id}/revoke`,
       button: 'Revoke key',
       formToken,
@@ -87,8 +87,8 @@ function limitsOf({ limits }: ApiKey): Html {
   const words = [
     requestsPerMinute !== null && `${shortNumber(requestsPerMinute)} requests/min`,
     tokensPerMinute !== null && `${shortNumber(tokensPerMinute)} tokens/min`,
-    concurrency !== null && `${shortNumber(concurrency)} at once`,
-    bodyBytes !== null && `bodies of ${inBytes(bodyBytes)}`,
+    concurrency !== null && `${shortNumber(concurrency)} parallel requests`,
+    bodyBytes !== null && `bodies up to ${inBytes(bodyBytes)}`,
   ].filter((word) => word !== false);
   return words.length === 0 ? html`<span class="faint">None</span>` : html`${words.join(', ')}`;
 }
@@ -106,10 +106,10 @@ export function newKeyPage({ viewer, form, problem, asksPassword, apps, expiries
   const orgs = [...new Set(apps.map(({ org }) => org))];
   const body = html`${heading('Create key')}
 <form class="card form" method="post" action="${BASE}/keys">${tokenField(viewer.formToken)}
-<label>Name<input name="name" value="${form.name}" required maxlength="100" autocomplete="off" placeholder="What will use it, such as “staging website”"></label>
+<label>Name<input name="name" value="${form.name}" required maxlength="100" autocomplete="off" placeholder="Its purpose, such as “staging website”"></label>
 <fieldset><legend>What it opens</legend><div class="pair">
-<label><span>Organisation <span class="faint">(empty: every one)</span></span><input name="org" value="${form.org}" list="orgs" maxlength="100" autocomplete="off" spellcheck="false"></label>
-<label><span>App <span class="faint">(empty: all of them)</span></span><input name="app" value="${form.app}" list="apps" maxlength="100" autocomplete="off" spellcheck="false"></label></div>
+<label><span>Organisation <span class="faint">(empty: all)</span></span><input name="org" value="${form.org}" list="orgs" maxlength="100" autocomplete="off" spellcheck="false"></label>
+<label><span>App <span class="faint">(empty: all)</span></span><input name="app" value="${form.app}" list="apps" maxlength="100" autocomplete="off" spellcheck="false"></label></div>
 <datalist id="orgs">${orgs.map((org) => html`<option value="${org}"></option>`)}</datalist>
 <datalist id="apps">${apps.map(({ org, name }) => html`<option value="${name}">${org}/${name}</option>`)}</datalist></fieldset>
 <fieldset><legend>What it may do</legend>${SCOPE_WORDS.map(
@@ -123,14 +123,14 @@ export function newKeyPage({ viewer, form, problem, asksPassword, apps, expiries
   )}</select></label>
 <label><span>Date <span class="faint">(for “on a date”)</span></span><input type="date" name="date" value="${form.date}"></label></div></fieldset>
 <details class="more"${hasLimits(form) ? html` open` : ''}><summary class="toggle">Limits</summary><div class="pair">
-${numberField('requests_per_minute', 'Requests a minute', form.requestsPerMinute)}
-${numberField('tokens_per_minute', 'Tokens a minute', form.tokensPerMinute)}
-${numberField('concurrency', 'Requests at once', form.concurrency)}
-${numberField('body_mib', 'Largest body, MiB', form.bodyMib)}</div></details>
+${numberField('requests_per_minute', 'Requests per minute', form.requestsPerMinute)}
+${numberField('tokens_per_minute', 'Tokens per minute', form.tokensPerMinute)}
+${numberField('concurrency', 'Parallel requests', form.concurrency)}
+${numberField('body_mib', 'Maximum body size, MiB', form.bodyMib)}</div></details>
 ${
   asksPassword &&
   html`<label>Your password<input name="password" type="password" autocomplete="current-password" required maxlength="1024"></label>
-<p class="hint">It was typed a while ago, and a key opens a lot.</p>`
+<p class="hint">Confirm your password to create a key.</p>`
 }
 <div class="actions"><button class="primary">Create key</button><a class="button quiet" href="${BASE}/keys">Cancel</a></div>
 </form>`;
@@ -164,9 +164,9 @@ export function shownKeyPage(
   const body = html`${heading(made.name ?? 'Your key')}
 <div class="card shown">
 <p><strong>This is the only time that the key is shown.</strong> It is not stored: copy it now to where it will be used.</p>
-${copyable('key', 'The key', key)}
-${canCall && html`<h2>Try it</h2>${copyable('curl', 'A request', curlLine(url, app?.model ?? '<model>', key))}`}
-<p class="hint">It opens ${opens(made)} and ${
+${copyable('key', 'Key', key)}
+${canCall && html`<h2>Try it</h2>${copyable('curl', 'Request', curlLine(url, app?.model ?? '<model>', key))}`}
+<p class="hint">Access to ${opens(made)}; ${
     made.expiresAt === null ? 'never expires' : html`expires ${timeTag(made.expiresAt)}`
   }.</p>
 <div class="actions"><a class="button" href="${BASE}/keys">I have copied it</a></div></div>`;
@@ -178,7 +178,7 @@ function copyable(id: string, label: string, text: string): Html {
 <button type="button" class="quiet" data-copy="${id}" data-label="${label}">Copy<span class="hidden"> ${label.toLowerCase()}</span></button></div>`;
 }
 
-/** One that can be pasted into a shell. */
+/** A command to paste into a shell. */
 function curlLine(url: string, model: string, key: string): string {
   const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello!' }] });
   const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;

@@ -1,4 +1,4 @@
-/** The pages of keys. */
+/** Routes of the key pages. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../errors.js';
 import { endOfDate, SCOPES, type Scope } from '../../keys/key-settings.js';
@@ -11,7 +11,7 @@ import { FORM_LIMIT, SentForm } from './sent-form.js';
 
 const DAY_SECONDS = 86_400;
 const MIB = 2 ** 20;
-/** What the form proposes, in days; other days are typed as a date. */
+/** Proposed lifetimes in days; `date` for any other. */
 export const EXPIRIES: readonly (readonly [value: string, label: string])[] = [
   ['never', 'Never'],
   ['7', 'In 7 days'],
@@ -42,7 +42,7 @@ export function keyRoutes(app: FastifyInstance, context: DashboardContext): void
       const { id } = request.params as { id: string };
       const key = newKeys.take(viewer.session.id, id);
       const made = accounts.keys.find(id);
-      // It was shown before, or a minute has gone by.
+      // The key was shown before, or a minute has passed.
       if (key === null || !made) return reply.redirect(`${BASE}/keys`, 303);
       return sendPage(reply, shownKeyPage(viewer, key, made, publicUrl(), context.apps.list()));
     }),
@@ -65,7 +65,7 @@ async function create(context: DashboardContext, request: FastifyRequest, reply:
   if (!accounts.sessions.isConfirmed(session)) {
     const tried = await tryPassword(context, request, session.userName, sent.exact('password'));
     if ('problem' in tried) {
-      const text = tried.seconds === undefined ? 'That is not your password.' : tried.problem;
+      const text = tried.seconds === undefined ? 'Wrong password.' : tried.problem;
       return showForm(context, reply.code(tried.seconds === undefined ? 403 : 429), viewer, form, text);
     }
     accounts.sessions.confirm(session.id);
@@ -76,7 +76,7 @@ async function create(context: DashboardContext, request: FastifyRequest, reply:
     return reply.redirect(`${BASE}/keys/${made.id}/created`, 303);
   } catch (error) {
     if (!(error instanceof ChasquiError) || error.code !== 'invalid_value') throw error;
-    // The confirmation that was just given shall count on the page as well.
+    // Keep the password confirmation that was just given.
     const fresh = { ...viewer, session: { ...session, confirmedAt: Math.floor(Date.now() / 1000) } };
     return showForm(context, reply.code(400), fresh, form, inWords(error));
   }
@@ -108,7 +108,7 @@ function readForm(sent: SentForm): KeyForm {
   };
 }
 
-/** Ranges are checked where the key is made. */
+/** Ranges are checked when the key is created. */
 function toSettings(form: KeyForm): NewKeySettings {
   const bodyMib = numberOf(form.bodyMib);
   return {
@@ -137,13 +137,13 @@ function numberOf(text: string): number | null {
 
 const FIELD_NAMES: Readonly<Record<string, string>> = {
   ...{ name: 'The name', org: 'The organisation', app: 'The app', scopes: 'What it may do', expires_at: 'The expiry' },
-  'limits.requests_per_minute': 'Requests a minute',
-  'limits.tokens_per_minute': 'Tokens a minute',
-  'limits.concurrency': 'Requests at once',
-  'limits.body_bytes': 'The largest body',
+  'limits.requests_per_minute': 'Requests per minute',
+  'limits.tokens_per_minute': 'Tokens per minute',
+  'limits.concurrency': 'Parallel requests',
+  'limits.body_bytes': 'Maximum body size',
 };
 
-/** The error as a person reads it, who sees labels and not the names of fields. */
+/** Replaces field names in an error by the labels of the form. */
 function inWords({ message, param }: ChasquiError): string {
   const label = FIELD_NAMES[param ?? ''];
   return label ? message.replace(`\`${param}\``, label) : message;

@@ -1,12 +1,12 @@
-/** Streams of events to pages that are open. They end with the session of the page. */
+/** Event streams to open pages. They end with the page's session. */
 import type { FastifyReply } from 'fastify';
 
 type Send = (event: string, data?: object) => void;
 
-/** Also how soon a stream ends after its session was. */
+/** Also the delay until the stream of an ended session closes. */
 const BEAT_MS = 5000;
 const MAX_PER_SESSION = 12;
-/** A page that does not read has its stream ended; the browser connects again. */
+/** Backlog above which a slow reader is disconnected; the browser reconnects. */
 const MAX_UNREAD_BYTES = 2 ** 20;
 
 export class LiveStreams {
@@ -17,7 +17,7 @@ export class LiveStreams {
     this.#isOpen = isOpen;
   }
 
-  /** `follow` is given what sends an event, and returns what ends its own part. */
+  /** `follow` receives a function that sends an event, and returns a function that unsubscribes. */
   open(reply: FastifyReply, sessionId: string, follow: (send: Send) => () => void): void {
     const ofSession = [...this.#open.values()].filter((each) => each.sessionId === sessionId);
     if (ofSession.length >= MAX_PER_SESSION) ofSession[0]?.end();
@@ -46,7 +46,7 @@ export class LiveStreams {
     write('retry: 2000\n\n');
   }
 
-  /** Where it cannot be known, the stream ends; the browser connects again, and is asked for its session. */
+  /** Ends the stream on errors; the browser reconnects with its session. */
   #isKnownOpen(sessionId: string): boolean {
     try {
       return this.#isOpen(sessionId);

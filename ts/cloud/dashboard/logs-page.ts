@@ -1,4 +1,4 @@
-/** What the runners of an app print, as it comes. */
+/** Live output of an app's runners. */
 import { appUrl } from './app-pages.js';
 import type { AppSummary, LogLine } from './apps-view.js';
 import { type Html, html } from './html.js';
@@ -12,11 +12,11 @@ export function logsPage(viewer: Viewer, app: AppSummary, lines: readonly LogLin
 <div class="log-bar"><label class="choice"><input type="checkbox" id="follow" checked><span>Follow</span></label>
 <span class="hint" id="log-state" role="status"></span></div>
 <div class="log" role="log" aria-label="Log lines" tabindex="0" aria-live="off" data-log="${source}">${lines.map(lineOf)}</div>
-${lines.length === 0 && html`<p class="hint">Nothing has been printed yet.</p>`}`;
+${lines.length === 0 && html`<p class="hint">No output yet.</p>`}`;
   return { title: `Logs of ${org}/${name}`, at: 'apps', viewer, body };
 }
 
-/** `dashboard.js` makes the same of lines that come later. */
+/** Must match the lines that `dashboard.js` creates. */
 function lineOf({ at, runner, text }: LogLine): Html {
   return html`<div><time>${new Date(at).toISOString().slice(11, 23)}</time><b>${runner}</b><span>${text}</span></div>`;
 }

@@ -1,4 +1,4 @@
-/** What all pages have: head, navigation, the place for messages. */
+/** The frame of all pages: head, navigation, notices. */
 
 import type { FastifyReply } from 'fastify';
 import type { Session } from '../accounts/sessions.js';
@@ -7,22 +7,22 @@ import { type Html, html, type Part } from './html.js';
 
 export const BASE = '/dashboard';
 
-/** What a page knows of who looks at it. */
+/** The signed-in person. */
 export interface Viewer {
   session: Session;
-  /** Goes into each form; see `guard.ts`. */
+  /** CSRF token of forms; see `guard.ts`. */
   formToken: string;
 }
 
 export interface PageParts {
   title: string;
-  /** The place in the navigation; absent where a page stands beside it. */
+  /** Current entry of the navigation, if any. */
   at?: Place;
   viewer?: Viewer;
-  /** Said at the top, and read out. */
+  /** Shown at the top and announced. */
   notice?: Notice | null;
   body: Html;
-  /** Files of `assets/` beside the common ones. */
+  /** Additional scripts in `assets/`. */
   scripts?: readonly string[];
 }
 
@@ -81,7 +81,6 @@ ${PLACES.map(
 </header>`;
 }
 
-/** A runner between two posts. */
 function mark(): Html {
   return html`<svg class="mark" viewBox="0 0 24 24" aria-hidden="true"><path d="M2 18 9 6l4 8 3-5 6 9"/></svg>`;
 }
@@ -90,32 +89,28 @@ export function tokenField(formToken: string): Html {
   return html`<input type="hidden" name="form_token" value="${formToken}">`;
 }
 
-/** A heading with what can be done beside it. */
+/** The page's heading with its actions. */
 export function heading(title: Part, actions: Part = null, under: Part = null): Html {
   return html`<div class="heading"><div><h1>${title}</h1>${under && html`<p class="under">${under}</p>`}</div>
 ${actions && html`<div class="actions">${actions}</div>`}</div>`;
 }
 
-/** What a list says while it is empty. */
 export function emptyState(title: string, advice: Part): Html {
   return html`<div class="empty"><h2>${title}</h2><p>${advice}</p></div>`;
 }
 
 export interface ConfirmedParts {
   label: string;
-  /** What it will do. */
+  /** Consequence of the action. */
   what: string;
-  /** The path that the form is sent to, and what is sent with it. */
+  /** Form action, and hidden fields. */
   action: string;
   fields?: Readonly<Record<string, string | number>>;
   button: string;
   formToken: string;
 }
 
-/**
- * A button for what cannot be undone: the first press opens what it would do, the second does it. It works without
- * scripts and by keyboard.
- */
+/** A button with a confirmation step, for irreversible actions. Works without scripts and by keyboard. */
 export function confirmed({ label, what, action, fields = {}, button, formToken }: ConfirmedParts): Html {
   return html`<details class="confirm"><summary class="button quiet">${label}</summary>
 <form method="post" action="${action}" class="sheet">${tokenField(formToken)}

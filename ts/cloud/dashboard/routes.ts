@@ -1,4 +1,4 @@
-/** `/dashboard`: pages for the people who own the cloud. */
+/** `/dashboard`: pages for the owners of the cloud. */
 import { STATUS_CODES } from 'node:http';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type CatalogueRow, ChasquiError, ERRORS } from '../../errors.js';
@@ -17,7 +17,7 @@ import { usageRoutes } from './usage-routes.js';
 
 const ROUTES = [signInRoutes, appRoutes, keyRoutes, usageRoutes, auditRoutes, accountRoutes];
 
-/** Registers the pages; what they set up about forms and errors concerns them alone. */
+/** Encapsulated: parsers and error handlers apply to the dashboard only. */
 export function dashboardRoutes(app: FastifyInstance, parts: DashboardParts): void {
   app.register(async (scope) => {
     const context = createContext(parts);
@@ -32,7 +32,7 @@ export function dashboardRoutes(app: FastifyInstance, parts: DashboardParts): vo
     assetRoute(scope);
     for (const url of ['/', BASE]) scope.get(url, async (_request, reply) => reply.redirect(`${BASE}/apps`, 303));
     scope.get(`${BASE}/*`, async () => {
-      throw new ChasquiError('unknown_url', 'There is no such page.');
+      throw new ChasquiError('unknown_url', 'Page not found.');
     });
   });
 }
@@ -41,7 +41,7 @@ function assetRoute(scope: FastifyInstance): void {
   const assets = new Assets();
   scope.get(`${BASE}/assets/:name`, async (request, reply) => {
     const asset = assets.find((request.params as { name: string }).name);
-    if (!asset) throw new ChasquiError('unknown_url', 'There is no such file.');
+    if (!asset) throw new ChasquiError('unknown_url', 'File not found.');
     return reply.type(asset.type).header('cache-control', 'private, max-age=300').send(asset.content);
   });
 }
@@ -69,11 +69,11 @@ function explain(thrown: FastifyError, requestId: string): { status: number; mes
   if (thrown instanceof NotOurForm) {
     return {
       status: 403,
-      message: 'This form did not come from a page that is still good. Open the page again, and try once more.',
+      message: 'This form has expired or came from another page. Open the page again and retry.',
     };
   }
   const row: CatalogueRow | undefined = thrown instanceof ChasquiError ? ERRORS[thrown.code] : undefined;
   const status = row?.status ?? thrown.statusCode ?? 500;
-  if (status === 500) return { status, message: `The server's log says more, under request ${requestId}.` };
+  if (status === 500) return { status, message: `Internal error. See the server's log, request ${requestId}.` };
   return { status, message: thrown.message };
 }

@@ -1,6 +1,6 @@
-/** What a browser sends when a form is submitted. */
+/** A submitted form. */
 
-/** No form of the dashboard has more to say. */
+/** More than any form of the dashboard needs. */
 export const FORM_LIMIT = 16 * 1024;
 
 export class SentForm {
@@ -10,7 +10,7 @@ export class SentForm {
     this.#fields = body instanceof URLSearchParams ? body : new URLSearchParams();
   }
 
-  /** As it was typed. */
+  /** Untrimmed. */
   exact(name: string): string {
     return this.#fields.get(name) ?? '';
   }

@@ -1,9 +1,9 @@
-/** New keys on their way from the form that made them to the page that shows them, once. */
+/** Holds a new key between its creation and the page that shows it once. */
 
 interface Waiting {
   sessionId: string;
   key: string;
-  /** In milliseconds of a clock that nobody sets. */
+  /** Milliseconds of a monotonic clock. */
   until: number;
 }
 
@@ -25,7 +25,7 @@ export class ShownOnce {
     this.#waiting.set(keyId, { sessionId, key, until: this.#clock() + KEPT_MS });
   }
 
-  /** Only for the session that made the key. */
+  /** Only for the session that created the key. */
   take(sessionId: string, keyId: string): string | null {
     this.#forgetOld();
     const waiting = this.#waiting.get(keyId);

@@ -1,4 +1,4 @@
-/** Signing in and out, and setting a password by a one-time link. */
+/** Sign-in, sign-out, and setting a password with a one-time link. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../errors.js';
 import { checkPassword, MIN_PASSWORD_LENGTH } from '../accounts/password.js';
@@ -85,9 +85,9 @@ function setupRoute(app: FastifyInstance, context: DashboardContext): void {
   });
 }
 
-/** Null for a password that may be set. */
+/** Returns null for an acceptable password. */
 export function problemWith(password: string, again: string): string | null {
-  if (password !== again) return 'The two are not the same. Type the password once more.';
+  if (password !== again) return 'The passwords do not match.';
   try {
     checkPassword(password);
     return null;
@@ -102,21 +102,21 @@ function signInForm(token: string, next: string, name: string, needsSetup: boole
 <h1>Sign in</h1>
 ${
   needsSetup &&
-  html`<p class="hint">Nobody has a password yet. Open the one-time link that the cloud printed when it started, or make
+  html`<p class="hint">No password is set yet. Open the one-time link that the cloud printed at its start, or create
 another with <code>chasqui cloud setup-link</code>.</p>`
 }
 ${tokenField(token)}<input type="hidden" name="next" value="${next}">
 <label>Name<input name="name" value="${name || 'owner'}" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="64"></label>
 <label>Password<input name="password" type="password" autocomplete="current-password" required maxlength="1024" autofocus></label>
 <button class="primary wide">Sign in</button>
-<p class="hint">Forgotten? <code>chasqui cloud setup-link</code> on the machine of the cloud makes a link for setting a new one.</p>
+<p class="hint">Forgot it? Run <code>chasqui cloud setup-link</code> on the cloud's machine to create a link for a new one.</p>
 </form>`;
 }
 
 function setupForm(token: string, name: string, action: string): Html {
   return html`<form class="card narrow" method="post" action="${action}">
 <h1>Set your password</h1>
-<p class="hint">You will sign in with the name <strong>${name}</strong>. This link works once.</p>
+<p class="hint">Your name for signing in is <strong>${name}</strong>. This link works once.</p>
 ${tokenField(token)}<input type="hidden" name="username" value="${name}" autocomplete="username">
 ${newPasswordFields()}
 <button class="primary wide">Set password and sign in</button>
@@ -126,13 +126,13 @@ ${newPasswordFields()}
 export function newPasswordFields(): Html {
   return html`<label>New password<input name="password" type="password" autocomplete="new-password" required
 minlength="${MIN_PASSWORD_LENGTH}" maxlength="1024" aria-describedby="password-hint"></label>
-<p class="hint" id="password-hint">At least ${MIN_PASSWORD_LENGTH} characters; a sentence makes a good one.</p>
-<label>The same again<input name="again" type="password" autocomplete="new-password" required maxlength="1024"></label>`;
+<p class="hint" id="password-hint">At least ${MIN_PASSWORD_LENGTH} characters; use a passphrase.</p>
+<label>Repeat password<input name="again" type="password" autocomplete="new-password" required maxlength="1024"></label>`;
 }
 
 function usedLink(): Html {
-  return html`<div class="card narrow"><h1>This link is used up</h1>
-<p>A link for setting a password works once, and for half an hour. Make another on the machine of the cloud:</p>
+  return html`<div class="card narrow"><h1>This link is no longer valid</h1>
+<p>Links for setting a password work once, for half an hour. Create another on the cloud's machine:</p>
 <pre class="command"><code>chasqui cloud setup-link</code></pre>
 <p><a class="button" href="${SIGN_IN_URL}">Sign in</a></p></div>`;
 }

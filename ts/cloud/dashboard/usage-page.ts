@@ -1,11 +1,11 @@
-/** Usage: sums, a plot and a table, per app or per key. */
+/** Usage: totals, plots and a table, per app or per key. */
 import type { ApiKey } from '../../keys/key-store.js';
 import type { UsageCounts, UsageRow } from '../accounts/usage-store.js';
 import { type Html, html } from './html.js';
 import { BASE, emptyState, heading, type PageParts, type Viewer } from './page.js';
 import { shortNumber, wholeNumber } from './words.js';
 
-/** What is looked at: so many steps of so many hours. */
+/** Time ranges: `count` steps of `hours` hours. */
 export const RANGES = {
   day: { label: '24 hours', hours: 1, count: 24 },
   week: { label: '7 days', hours: 6, count: 28 },
@@ -30,12 +30,12 @@ export interface UsagePageParts {
 
 interface Group extends UsageCounts {
   label: string;
-  /** Beside the label, such as the id of a key. */
+  /** Secondary label, such as the id of a key. */
   sub: string | null;
   rows: UsageRow[];
 }
 
-/** More lines than this nobody can tell apart. */
+/** Number of series in a plot; more would be indistinguishable. */
 const MAX_LINES = 6;
 
 export function usagePage({ viewer, choice, from, to, rows, keys }: UsagePageParts): PageParts {
@@ -43,7 +43,7 @@ export function usagePage({ viewer, choice, from, to, rows, keys }: UsagePagePar
   const total = sumOf(rows);
   const query = `range=${choice.range}&by=${choice.by}`;
   const csv = html`<a class="button quiet" href="${BASE}/usage.csv?${query}" download>Download CSV</a>`;
-  const body = html`${heading('Usage', csv, 'What was computed, and for whom. The last seconds are not in it yet.')}
+  const body = html`${heading('Usage', csv, 'Tokens and requests by app and key, delayed by a few seconds.')}
 <div class="choices">${choicesOf(
     'Time',
     'range',
@@ -57,7 +57,7 @@ ${choicesOf('Per', 'by', choice, [
 ${figures(total)}
 ${
   groups.length === 0
-    ? emptyState('Nothing was used', 'Requests to your apps in this time are counted here.')
+    ? emptyState('No usage', 'There were no requests to your apps in this period.')
     : html`${plots(groups, choice, from, to)}${table(groups, choice)}`
 }`;
   return {
@@ -87,7 +87,7 @@ function figures({ requests, failed, promptTokens, cachedTokens, completionToken
   const each: [label: string, value: number, under: string | null][] = [
     ['Requests', requests, failed > 0 ? `${share(failed, requests)} failed` : null],
     ['Prompt tokens', promptTokens, null],
-    ['Of those cached', cachedTokens, share(cachedTokens, promptTokens)],
+    ['Cached prompt tokens', cachedTokens, share(cachedTokens, promptTokens)],
     ['Completion tokens', completionTokens, null],
   ];
   return html`<dl class="figures">${each.map(
@@ -112,7 +112,7 @@ function groupsOf(rows: readonly UsageRow[], by: UsageChoice['by'], keys: readon
 
 function labelOf(name: string, by: UsageChoice['by'], named: ReadonlyMap<string, string | null>) {
   if (by === 'app') return { label: name, sub: null };
-  if (name === '') return { label: 'Without a key', sub: 'public apps' };
+  if (name === '') return { label: 'No key', sub: 'public apps' };
   const given = named.get(name) ?? null;
   return { label: given ?? name, sub: given === null ? null : name };
 }
@@ -129,7 +129,7 @@ function sumOf(rows: readonly UsageCounts[]): UsageCounts {
   return sum;
 }
 
-/** The script of the page reads what to draw from the attributes. The table below says the same to those who cannot see. */
+/** The script reads the data from an attribute. The table below is the accessible alternative. */
 function plots(groups: readonly Group[], { range }: UsageChoice, from: number, to: number): Html {
   const step = RANGES[range].hours * 3600;
   const times = Array.from({ length: Math.round((to - from) / step) }, (_, index) => from + index * step);

@@ -1,4 +1,4 @@
-/** The page of usage, and its file for spreadsheets. */
+/** The usage page, and its CSV file. */
 import type { FastifyInstance } from 'fastify';
 import { usageCsv } from '../accounts/usage-store.js';
 import { type DashboardContext, signedIn } from './context.js';
@@ -39,7 +39,7 @@ function choiceOf(query: unknown): UsageChoice {
   };
 }
 
-/** Whole hours or days, the current one included. */
+/** Full hours or days, including the current one. */
 function spanOf({ range }: UsageChoice, now = Date.now() / 1000): { from: number; to: number } {
   const { hours, count } = RANGES[range];
   const step = hours * HOUR;

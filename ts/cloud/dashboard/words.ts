@@ -1,17 +1,16 @@
-/** Times and numbers as people read them. */
+/** Formats times and numbers. */
 import { type Html, html } from './html.js';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** `2026-11-22 18:30 UTC` */
 export function exactTime(unixSeconds: number): string {
   const date = new Date(unixSeconds * 1000);
   return `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-/** How long ago or ahead it is, with the exact time for those who point at it. */
+/** A relative time with the exact time as its tooltip. */
 export function timeTag(unixSeconds: number, now = Date.now() / 1000): Html {
   const exact = exactTime(unixSeconds);
   const machine = new Date(unixSeconds * 1000).toISOString();
@@ -31,7 +30,7 @@ function longTime(seconds: number): string {
   return seconds < 700 * DAY ? count(seconds / (30.4 * DAY), 'month') : count(seconds / (365 * DAY), 'year');
 }
 
-/** `1 day`, `3 days`; never none, because what is less is said in the smaller unit. */
+/** `1 day`, `3 days`; at least 1, because smaller amounts use the smaller unit. */
 export function count(amount: number, unit: string): string {
   const whole = Math.max(1, Math.round(amount));
   return `${whole} ${unit}${whole === 1 ? '' : 's'}`;
@@ -40,12 +39,10 @@ export function count(amount: number, unit: string): string {
 const WHOLE = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 const SHORT = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 });
 
-/** `1,234,567` */
 export function wholeNumber(value: number): string {
   return WHOLE.format(value);
 }
 
-/** `1.23M` */
 export function shortNumber(value: number): string {
   return value < 10_000 ? WHOLE.format(value) : SHORT.format(value);
 }

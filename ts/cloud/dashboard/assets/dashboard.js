@@ -1,4 +1,4 @@
-// What pages do beside showing themselves: copy, renew their live parts, follow logs. All of it can be missed.
+// Progressive enhancement: copy buttons, live updates, log following. The pages work without it.
 
 const MAX_LOG_LINES = 2000;
 
@@ -9,9 +9,9 @@ for (const button of document.querySelectorAll('[data-copy]')) {
       await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
       button.textContent = 'Copied';
     } catch {
-      // Without TLS browsers keep the clipboard to themselves; the text is there to be selected.
+      // The clipboard needs TLS; select the text instead.
       getSelection().selectAllChildren(document.getElementById(button.dataset.copy));
-      button.textContent = 'Selected: press Ctrl+C';
+      button.textContent = 'Press Ctrl+C to copy';
     }
     setTimeout(() => {
       button.innerHTML = label;
@@ -19,7 +19,7 @@ for (const button of document.querySelectorAll('[data-copy]')) {
   });
 }
 
-// A sheet that asks for confirmation closes by Escape and by a click beside it.
+// Close confirmation sheets on Escape and on a click outside.
 document.addEventListener('keydown', ({ key }) => {
   if (key !== 'Escape') return;
   for (const sheet of document.querySelectorAll('.confirm[open]')) {
@@ -48,7 +48,7 @@ for (const source of liveSources) {
   };
   const events = new EventSource(source);
   events.addEventListener('change', renew);
-  // What changed while the connection was lost.
+  // Catch up with changes during a lost connection.
   let wasOpen = false;
   events.addEventListener('open', () => {
     if (wasOpen) renew();
@@ -61,7 +61,7 @@ for (const source of liveSources) {
 
 let hasPutOff = false;
 
-/** Puts the parts of a newly fetched page in the place of those here, unless someone is at work in them. */
+/** Replaces the live parts of the page by those of a new copy, except parts in use. */
 async function renewParts() {
   const reply = await fetch(location.href, { headers: { accept: 'text/html' } });
   if (reply.redirected || reply.status === 404) return location.reload();
@@ -98,7 +98,7 @@ function followLog(log) {
   };
   toEnd();
   follow.addEventListener('change', toEnd);
-  // Who scrolls up wants to read.
+  // Stop following when the reader scrolls up.
   log.addEventListener('wheel', ({ deltaY }) => {
     if (deltaY < 0) follow.checked = false;
   });

@@ -1,4 +1,4 @@
-// Draws what the page of usage holds in its attributes, with uPlot.
+// Draws the plots of the usage page with uPlot, from data attributes.
 
 const HEIGHT = 280;
 const plots = [];
@@ -11,7 +11,7 @@ function short(value) {
   return Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 }).format(value);
 }
 
-/** Days and weeks are those of Greenwich, as the sums are. */
+/** UTC, like the stored sums. */
 const WORDS = {
   day: new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' }),
   hour: new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' }),
@@ -29,7 +29,7 @@ function fullTime(seconds, step) {
   return step >= 86400 ? WORDS.day.format(date) : `${WORDS.day.format(date)}, ${WORDS.hour.format(date)}`;
 }
 
-/** Columns are piled on each other: each line is drawn at the sum of those below it, the highest first. */
+/** Stacks the series: each is drawn at the sum of those below it, the highest first. */
 function piled(series) {
   const sums = series[0].values.map(() => 0);
   return series.map(({ values }) => {
@@ -75,7 +75,7 @@ function draw(place) {
       },
     ],
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
-    // The highest pile is drawn first, so that the lower ones stand before it.
+    // The highest stack is drawn first, behind the lower ones.
     series: [{ label: 'UTC', value: (_plot, time) => (time ? fullTime(time, step) : '–') }, ...lines.toReversed()],
   };
   place.replaceChildren();

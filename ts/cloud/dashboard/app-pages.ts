@@ -76,7 +76,7 @@ function scaleCard(app: AppDetail, { formToken }: Viewer): Html {
 <label>At least<input name="min" type="number" min="0" max="1000" value="${min}" required></label>
 <label>At most<input name="max" type="number" min="0" max="1000" value="${max}" required></label>
 <button>Set</button>
-${isOverridden && html`<button class="quiet" name="by" value="script" formnovalidate>Reset to the script's</button>`}</form>
+${isOverridden && html`<button class="quiet" name="by" value="script" formnovalidate>Use the script's scale</button>`}</form>
 <p class="hint">${isOverridden ? 'Set here. Deployments do not change it.' : 'Set by the deployment script.'}</p></section>`;
 }
 

@@ -130,7 +130,7 @@ chat('an image is pasted, dropped and chosen, shown, and seen by the model', asy
   await page.locator('input[type=file]').setInputFiles({ name: 'b.png', mimeType: 'image/png', buffer: bytes });
   await page.getByRole('img', { name: 'Attachment 1' }).waitFor();
   await ask(page, 'What shape is in the image?');
-  await page.getByRole('img', { name: 'Image 1' }).waitFor();
+  await page.getByRole('img', { name: 'Sent attachment 1' }).waitFor();
   await completions(page).getByText('tok/s').waitFor();
   assert.equal(await page.getByRole('alert').allInnerTexts(), []);
   assert.equal(complaints, []);

@@ -206,7 +206,7 @@ main('it is chatted with about an image, and the chat is found by a word', async
   await page.getByLabel('Search all chats').fill('marmalade');
   await page.getByLabel('History').locator('mark').waitFor();
   await page.getByLabel('History').getByRole('link').click();
-  await page.getByRole('img', { name: 'Image 1' }).waitFor();
+  await page.getByRole('img', { name: 'Sent attachment 1' }).waitFor();
 });
 
 main('it is unloaded and deleted, which says what is free again', async () => {

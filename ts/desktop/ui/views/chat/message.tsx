@@ -55,7 +55,7 @@ function Images({ images }: { images: readonly string[] }) {
   return (
     <div class="images">
       {images.map((url, index) => (
-        <img key={url} src={url} alt={`Image ${index + 1}`} />
+        <img key={url} src={url} alt={`Sent attachment ${index + 1}`} />
       ))}
     </div>
   );

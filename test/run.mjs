@@ -70,7 +70,7 @@ const tiers = [
   { name: 'cloud', seconds: 300, cores: 1, limit: 30 * minute, when: noBrowser },
   { name: 'property', seconds: 15, cores: 1, limit: 20 * minute },
   { name: 'hostile', seconds: 150, cores: 1.2, limit: 20 * minute },
-  { name: 'faults', seconds: 180, cores: Infinity, limit: 20 * minute, when: noProcesses },
+  { name: 'faults', seconds: 180, cores: 1.3, limit: 20 * minute, when: noProcesses },
   // Last: it reads the replies of all other tiers.
   { name: 'conformance', seconds: 15, cores: Infinity, limit: 15 * minute, last: true },
 ];

@@ -290,7 +290,7 @@ for (const state of ['running', 'stopped'] as const) {
     if (state === 'stopped') for (const child of children) process.kill(child, 'SIGSTOP');
     server.process.kill('SIGKILL');
     await server.exited;
-    await until(() => !children.some(isAlive), 'their end', 1000);
+    await until(() => !children.some(isAlive), 'their end');
   });
 }
 

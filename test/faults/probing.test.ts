@@ -37,7 +37,7 @@ test('the process that tries it ends with the one that asked for it', async ({ f
   await new Promise((resolve) => setTimeout(resolve, 500));
   asking.process.kill('SIGKILL');
   await asking.exited;
-  await until(() => !isAlive(trying as number), 'its end', 1000);
+  await until(() => !isAlive(trying as number), 'its end');
 });
 
 /** Whether the process was told to try the module, and has the addon to do it with. */

@@ -4,9 +4,9 @@ import type { OnBehalf } from '../../ts/engine/engine.js';
 import { untilAborted } from '../../ts/engine/until-aborted.js';
 import { CHAT_PATH, chatBody, closeApps, listeningApp } from '../support/build-app.js';
 import { HELLO, plainPrompt } from '../support/fake-engine.js';
-import { chatText, openConnections, sendChat, sendRequest } from '../support/raw-client.js';
+import { chatText, openConnections, sendChat, sendRequest, watchBackpressure } from '../support/raw-client.js';
 import { readJson } from '../support/read-json.js';
-import { until, untilAtRest } from '../support/until.js';
+import { until } from '../support/until.js';
 
 const test = suite('http: clients that go away');
 
@@ -122,10 +122,11 @@ const PAGES = 400;
 const manyPages = { batches: () => Array.from({ length: PAGES }, () => [{ text: 'x'.repeat(100_000) }]) };
 
 test('a client that does not read stops the pulling, not the server', async () => {
-  const { engine, url } = await listeningApp(manyPages);
+  const { app, engine, url } = await listeningApp(manyPages);
+  const untilBackpressure = watchBackpressure(app.server);
   const socket = sendChat(url, { stream: true });
   socket.pause();
-  await untilAtRest(() => engine.pulled, 'the pulling comes to rest');
+  await untilBackpressure();
   assert.ok(engine.pulled < PAGES, `pulled ${engine.pulled} of ${PAGES} batches for a client that reads nothing`);
 
   assert.is((await fetch(`${url}/health`)).status, 200);
@@ -136,10 +137,11 @@ test('a client that does not read stops the pulling, not the server', async () =
 });
 
 test('a client that does not read and then goes frees its sequence', async () => {
-  const { engine, url } = await listeningApp(manyPages);
+  const { app, engine, url } = await listeningApp(manyPages);
+  const untilBackpressure = watchBackpressure(app.server);
   const socket = sendChat(url, { stream: true });
   socket.pause();
-  await untilAtRest(() => engine.pulled, 'the pulling comes to rest');
+  await untilBackpressure();
   assert.is(engine.running.size, 1);
   socket.destroy();
   await until(() => engine.running.size === 0, 'the sequence is freed');
@@ -207,10 +209,11 @@ for (const stream of [false, true]) {
 }
 
 test('a client that reads late but in time is not', async () => {
-  const { engine, url } = await listeningApp(manyPages, { stallTimeoutMs: 60_000 });
+  const { app, engine, url } = await listeningApp(manyPages, { stallTimeoutMs: 60_000 });
+  const untilBackpressure = watchBackpressure(app.server);
   const socket = sendChat(url, { stream: true });
   socket.pause();
-  await untilAtRest(() => engine.pulled, 'the pulling comes to rest');
+  await untilBackpressure();
   socket.resume();
   await until(() => engine.finished === 1, 'the rest is pulled once it reads');
   socket.destroy();

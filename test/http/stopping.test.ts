@@ -3,10 +3,10 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { CHAT_PATH, chatBody, closeApps, listeningApp } from '../support/build-app.js';
 import { HELLO } from '../support/fake-engine.js';
-import { sendChat } from '../support/raw-client.js';
+import { sendChat, watchBackpressure } from '../support/raw-client.js';
 import { readJson } from '../support/read-json.js';
 import { readSse } from '../support/read-sse.js';
-import { until, untilAtRest } from '../support/until.js';
+import { until } from '../support/until.js';
 
 const test = suite('http: stopping');
 
@@ -73,9 +73,10 @@ test('a client that does not read cannot hold the server up', async () => {
   const { app, engine, url } = await listeningApp({
     batches: () => Array.from({ length: 400 }, () => [{ text: 'x'.repeat(100_000) }]),
   });
+  const untilBackpressure = watchBackpressure(app.server);
   const socket = sendChat(url, { stream: true });
   socket.pause();
-  await untilAtRest(() => engine.pulled, 'the pulling comes to rest');
+  await untilBackpressure();
   await app.close();
   assert.is(engine.running.size, 0);
   assert.is(engine.cancelled, 1);

@@ -1,6 +1,7 @@
 /** A client at the level of the socket: it can stop reading, and go away, at any moment. */
 import net from 'node:net';
 import { CHAT_PATH, chatBody } from './build-app.js';
+import { until } from './until.js';
 
 /** A chat request as bytes. */
 export function chatText(body: Record<string, unknown>, hostname = 'localhost'): string {
@@ -60,4 +61,15 @@ export function parseReply(reply: string): RawReply {
   const [statusLine = '', ...lines] = head.split('\r\n');
   const headers = Object.fromEntries(lines.map((line) => line.split(/: (.*)/, 2) as [string, string]));
   return { statusCode: Number(statusLine.split(' ')[1]), headers, body };
+}
+
+/**
+ * Watches the connections that `server` accepts from now on. The function that it returns resolves when one of them has more
+ * to write than its client reads.
+ */
+export function watchBackpressure(server: net.Server): () => Promise<void> {
+  const sockets: net.Socket[] = [];
+  server.on('connection', (socket: net.Socket) => sockets.push(socket));
+  return () =>
+    until(() => sockets.some((socket) => socket.writableNeedDrain), 'a connection that waits for its client');
 }

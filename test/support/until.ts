@@ -12,15 +12,3 @@ export async function until(
     await new Promise((resolve) => setTimeout(resolve, wait));
   }
 }
-
-/** Resolves once `count` has begun and then not changed for a while. */
-export async function untilAtRest(count: () => number, what: string): Promise<void> {
-  let seen = -1;
-  const atRest = async (): Promise<boolean> => {
-    if (seen === count() && seen > 0) return true;
-    seen = count();
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    return false;
-  };
-  await until(atRest, what);
-}

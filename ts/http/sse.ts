@@ -146,10 +146,13 @@ export class EventStream {
     const { signal, stallTimeoutMs } = this.#options;
     if (signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
-      const stalled = stallTimeoutMs > 0 ? setTimeout(() => this.#response.destroy(), stallTimeoutMs) : undefined;
+      const { socket } = this.#response;
+      // Ends the connection; starts again whenever the client has read a part of what is waiting.
+      const limit = (ms: number) => socket instanceof Socket && socket.setTimeout(ms);
+      limit(stallTimeoutMs);
       const target = this.#target();
       const done = (): void => {
-        clearTimeout(stalled);
+        limit(0);
         target.off('drain', done);
         signal.removeEventListener('abort', done);
         resolve();

@@ -34,43 +34,43 @@ const agents = process.env.CHASQUI_TEST_AGENTS;
 const everything = process.env.CHASQUI_TEST_EVERYTHING === '1';
 
 /**
- * `seconds` and `cores` are the duration on two idle cores and the CPU seconds per second; longest first. The sum of `cores`
+ * `seconds` and `cores` are estimates of the duration and of the busy cores; the longest tier starts first. The sum of `cores`
  * of the tiers that run at the same time does not exceed the machine's. `pending` delays a tier.
  * `limit` ends a tier that hangs: several times its duration on a busy machine. `when` returns why this machine cannot run
  * the tier; a single test that skips itself fails the run. A tier `onRequest` runs only if it is named.
  */
 const tiers = [
   { name: 'house', seconds: 10, cores: 1, limit: 5 * minute },
-  { name: 'unit', seconds: 60, cores: 0.7, limit: 15 * minute },
+  { name: 'unit', seconds: 60, cores: 1, limit: 15 * minute },
   { name: 'setup', seconds: 10, cores: 1, limit: 10 * minute },
-  { name: 'http', seconds: 60, cores: 0.7, limit: 20 * minute },
-  { name: 'native', seconds: 40, cores: 2, limit: 10 * minute },
-  { name: 'llama', seconds: 120, cores: 2, limit: 20 * minute },
-  { name: 'cli', seconds: 120, cores: 1, limit: 20 * minute },
-  { name: 'model', seconds: 300, cores: 1, limit: 20 * minute },
-  { name: 'model-cli', seconds: 60, cores: 1, limit: 20 * minute },
-  { name: 'desktop', seconds: 120, cores: 1, limit: 20 * minute },
-  { name: 'browser', seconds: 120, cores: 1, limit: 20 * minute, when: noBrowser },
+  { name: 'http', seconds: 70, cores: 1, limit: 20 * minute },
+  { name: 'native', seconds: 40, cores: 1.3, limit: 10 * minute },
+  { name: 'llama', seconds: 120, cores: 1.3, limit: 20 * minute },
+  { name: 'cli', seconds: 110, cores: 1, limit: 20 * minute },
+  { name: 'model', seconds: 200, cores: 1.3, limit: 20 * minute },
+  { name: 'model-cli', seconds: 80, cores: 1, limit: 20 * minute },
+  { name: 'desktop', seconds: 90, cores: 0.7, limit: 20 * minute },
+  { name: 'browser', seconds: 120, cores: 0.7, limit: 20 * minute, when: noBrowser },
   { name: 'packages', seconds: 120, cores: 1, limit: 20 * minute, when: noPackages },
   {
     name: 'vulkan',
     seconds: 120,
-    cores: 2,
+    cores: 1.3,
     limit: 30 * minute,
     when: noVulkan,
     env: vulkanEnvironment,
     pending: isVulkanBuilding,
   },
-  { name: 'kubernetes', seconds: 60, cores: 1, limit: 20 * minute, when: noKubectl },
-  { name: 'cluster', seconds: 120, cores: 1, limit: 20 * minute, when: noCluster },
-  { name: 'containers', seconds: 180, cores: 1, limit: 20 * minute, when: noContainers },
-  { name: 'spec', seconds: 60, cores: 1, limit: 20 * minute },
+  { name: 'kubernetes', seconds: 60, cores: 0.7, limit: 20 * minute, when: noKubectl },
+  { name: 'cluster', seconds: 120, cores: 0.7, limit: 20 * minute, when: noCluster },
+  { name: 'containers', seconds: 120, cores: 0.7, limit: 20 * minute, when: noContainers },
+  { name: 'spec', seconds: 25, cores: 1, limit: 20 * minute },
   { name: 'clients', seconds: 60, cores: 1, limit: 20 * minute },
-  { name: 'agents', seconds: 120, cores: 1, limit: 20 * minute, when: noAgents, onRequest: true, only: agents },
-  { name: 'cloud', seconds: 300, cores: 1, limit: 30 * minute, when: noBrowser },
-  { name: 'property', seconds: 15, cores: 1, limit: 20 * minute },
-  { name: 'hostile', seconds: 150, cores: 1.2, limit: 20 * minute },
-  { name: 'faults', seconds: 180, cores: 1.3, limit: 20 * minute, when: noProcesses },
+  { name: 'agents', seconds: 90, cores: 0.7, limit: 20 * minute, when: noAgents, onRequest: true, only: agents },
+  { name: 'cloud', seconds: 250, cores: 0.7, limit: 30 * minute, when: noBrowser },
+  { name: 'property', seconds: 20, cores: 1, limit: 20 * minute },
+  { name: 'hostile', seconds: 150, cores: 1, limit: 20 * minute },
+  { name: 'faults', seconds: 180, cores: 1, limit: 20 * minute, when: noProcesses },
   // Last: it reads the replies of all other tiers.
   { name: 'conformance', seconds: 15, cores: Infinity, limit: 15 * minute, last: true },
 ];

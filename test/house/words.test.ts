@@ -1,7 +1,8 @@
 // Vocabulary rules for TypeScript and C++.
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { files, offences } from './source-tree.ts';
+import { hardSentences } from './sentences.ts';
+import { exists, files, offences } from './source-tree.ts';
 
 const sources = files('ts', /\.(ts|mjs)$/);
 
@@ -37,6 +38,25 @@ for (const [folder, listed, among] of [
       );
     });
   }
+}
+
+const code = /\.(tsx?|mjs|h|cpp)$/;
+const pages = ['README.md', '.github/CONTRIBUTING.md', 'bench', 'native', 'ts', 'vendor/README.md'];
+
+/** How many sentences may match a pattern of sentences.ts. Lower a number when you have rewritten some; never raise it. */
+const CEILINGS: [what: string, among: string[], ceiling: number][] = [
+  ['ts', files('ts', code), 538],
+  ['native', files('native', code), 120],
+  ['bench', files('bench', code), 6],
+  ['test', files('test', code), 15],
+  ['pages', pages.flatMap((page) => (page.endsWith('.md') && exists(page) ? [page] : files(page, /\.md$/))), 96],
+];
+
+for (const [what, among, ceiling] of CEILINGS) {
+  test(`${what}: at most ${ceiling} sentences are hard to read`, () => {
+    const hard = among.flatMap(hardSentences);
+    assert.ok(hard.length <= ceiling, `${hard.length} sentences, such as\n${hard.slice(0, 20).join('\n')}`);
+  });
 }
 
 test.run();

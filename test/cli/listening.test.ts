@@ -109,7 +109,7 @@ test('what is there and no socket is left alone', async () => {
   writeFileSync(file, 'mine');
   const { code, stderr } = await runCli(['serve', '--socket', file]);
   assert.is(code, 1);
-  assert.match(stderr, /--socket is .*notes\.txt, which is there and no socket/);
+  assert.match(stderr, /--socket is .*notes\.txt, which exists and is no socket/);
   assert.is(statSync(file).size, 4);
 });
 
@@ -140,7 +140,7 @@ const REFUSED: [args: string[], says: RegExp][] = [
   [['--mode', 'serverless', '--api-key', 'x'], /--api-key and --api-key-file are for the local modes/],
   [['--socket', '/tmp/x.sock', '--port', '1'], /'-p, --port <n>' cannot be used with option '--socket <path>'/],
   [['--socket', `/tmp/${'x'.repeat(120)}`], /--socket is longer than the 103 bytes/],
-  [['--socket', '/nowhere/x.sock'], /--socket is \/nowhere\/x\.sock, which cannot be made/],
+  [['--socket', '/nowhere/x.sock'], /--socket is \/nowhere\/x\.sock, which cannot be created/],
 ];
 
 for (const [args, says] of REFUSED) {

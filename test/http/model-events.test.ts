@@ -84,7 +84,7 @@ test('first the state of each model, then each change, in the form of llama-serv
   pool.load('bad');
   const [, failed] = await take(events, 2);
   assert.is(failed.data.status, 'failed');
-  assert.match(failed.data.reason, /log says more/);
+  assert.match(failed.data.reason, /See the server's log/);
   assert.not.match(failed.data.reason, /secret/);
   await close();
 });
@@ -135,7 +135,7 @@ test('an engine that is started again is loading meanwhile, and says why; one th
     told.map(({ data }) => data.status),
     ['loading', 'loaded', 'loading', 'failed'],
   );
-  assert.match(told[0].data.reason, /log says more/);
+  assert.match(told[0].data.reason, /See the server's log/);
   assert.is(told[1].data.reason, undefined);
   await app.close();
 });

@@ -1,12 +1,12 @@
 /**
- * `data:<media type>;base64,<data>` → bytes. The data is read strictly, so that a client that sends something else learns
- * of it. The type is passed over, because the bytes say what an image is.
+ * `data:<media type>;base64,<data>` → bytes. Invalid base64 is an error. The media type is ignored, because the first bytes
+ * determine the format.
  */
 import { ImageError } from './image-error.js';
 import { MAX_FILE_BYTES, MIB } from './limits.js';
 
 const EXPECTED = 'must have the form `data:image/png;base64,<data>`';
-/** Longer than any media type; a comma that comes later is not looked for. */
+/** Longer than any media type: limits the search for the comma. */
 const MAX_HEAD_LENGTH = 200;
 
 export function isDataUri(url: string): boolean {
@@ -24,7 +24,7 @@ export function parseDataUri(uri: string): Uint8Array {
   return decodeBase64(uri.slice(head.length));
 }
 
-/** Node's decoder skips characters that are not base64, so the bytes are encoded again and compared with the text. */
+/** Node's decoder ignores invalid characters, so the bytes are encoded again and compared. */
 function decodeBase64(data: string): Uint8Array {
   if (data === '') throw new ImageError('invalid_image_url', 'is an empty data URI: the data is missing.');
   const bytes = Buffer.from(data, 'base64');

@@ -1,4 +1,4 @@
-/** Fetches images by http and https; the address of every connection is checked before it is made. */
+/** Fetches images by http and https. The address of every connection is checked first. */
 import type http from 'node:http';
 import { BadRedirect, getChecked, readAddress } from './get-checked.js';
 import { ImageError } from './image-error.js';
@@ -10,9 +10,9 @@ export interface FetchOptions {
   hosts: ImageHosts;
   /** Aborted when the image is no longer needed. */
   signal: AbortSignal;
-  /** Told when so many bytes more of the image have arrived. */
+  /** Called with the length of each piece. */
   onBytes?: (bytes: number) => void;
-  /** Default: as `hosts` needs it. */
+  /** Default: chosen by `hosts`. */
   resolve?: Resolve;
   /** Default 10 s. */
   timeoutMs?: number;
@@ -34,9 +34,8 @@ export function parseAddress(text: string): URL {
 }
 
 /**
- * Returns the bytes at an address, whatever they are. Rejects with an `ImageError`, or with the signal's reason. A
- * refused connection, a refused address, an unknown name and silence give the same error, so that an error tells
- * nothing about the server's own network.
+ * Returns the bytes at an address, unchecked. Rejects with an `ImageError`, or with the signal's reason. A refused connection,
+ * a forbidden address, an unknown name and a timeout give the same error, which reveals nothing about the server's network.
  */
 export async function fetchImage(url: URL, options: FetchOptions): Promise<Uint8Array> {
   const timeout = AbortSignal.timeout(options.timeoutMs ?? FETCH_TIMEOUT_MS);
@@ -51,7 +50,7 @@ export async function fetchImage(url: URL, options: FetchOptions): Promise<Uint8
 }
 
 async function open(url: URL, { hosts, signal, resolve }: FetchOptions): Promise<http.IncomingMessage> {
-  // Compression stays off.
+  // No compression.
   const headers = { accept: 'image/*', 'accept-encoding': 'identity', 'user-agent': 'chasqui' };
   const response = await getChecked(url, { hosts, signal, resolve, headers, maxRedirects: MAX_REDIRECTS });
   if (response.statusCode === 200) return response;
@@ -59,7 +58,7 @@ async function open(url: URL, { hosts, signal, resolve }: FetchOptions): Promise
   throw failed(`its server answered with status ${response.statusCode}`);
 }
 
-/** Reads no more than the largest image may have, whatever the headers say. */
+/** Reads at most the size limit, whatever the headers declare. */
 async function readBody(response: http.IncomingMessage, onBytes: FetchOptions['onBytes']): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
   let size = 0;

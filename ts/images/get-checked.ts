@@ -1,4 +1,4 @@
-/** Fetches from addresses that others name: that of every connection, after redirects too, is checked before it is made. */
+/** Fetches from untrusted addresses. The address of every connection, after redirects too, is checked first. */
 import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
@@ -10,11 +10,11 @@ export interface CheckedRequest {
   headers: http.OutgoingHttpHeaders;
   maxRedirects: number;
   signal: AbortSignal;
-  /** Default: as `hosts` needs it. */
+  /** Default: chosen by `hosts`. */
   resolve?: Resolve | undefined;
 }
 
-/** A redirect that is not followed; the message says why. */
+/** A redirect that is not followed, for the reason in the message. */
 export class BadRedirect extends Error {}
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
@@ -22,7 +22,7 @@ const MAX_URL_LENGTH = 8192;
 const MAX_HEADER_BYTES = 16 * 1024;
 const IDLE_TIMEOUT_MS = 300_000;
 
-/** Returns the reply, whatever its status is. Rejects with `BadRedirect`, `NoAddress` or Node's own error. */
+/** Returns the reply, with any status. Rejects with `BadRedirect`, `NoAddress` or an error of Node. */
 export async function getChecked(first: URL, options: CheckedRequest): Promise<http.IncomingMessage> {
   let url = first;
   for (let redirects = 0; redirects <= options.maxRedirects; redirects += 1) {
@@ -37,19 +37,19 @@ export async function getChecked(first: URL, options: CheckedRequest): Promise<h
   throw new BadRedirect(`it was redirected more than ${options.maxRedirects} times`);
 }
 
-/** Null also for an address with a name or password in it. */
+/** Returns null also for a URL with credentials. */
 function openAddress(text: string, base?: string): URL | null {
   const url = readAddress(text, base);
   return url === null || url.username !== '' || url.password !== '' ? null : url;
 }
 
-/** Null for what is no address of http or https. */
+/** Returns null unless it is an http or https URL. */
 export function readAddress(text: string, base?: string): URL | null {
   const url = text.length <= MAX_URL_LENGTH && URL.canParse(text, base) ? new URL(text, base) : null;
   return url?.protocol === 'http:' || url?.protocol === 'https:' ? url : null;
 }
 
-/** Each request gets a connection of its own, so that no connection is used again unchecked. */
+/** Connections are not reused, because a reused one would not be checked. */
 function request(url: URL, options: CheckedRequest): Promise<http.IncomingMessage> {
   const { hosts, headers, signal, resolve = resolverFor(hosts) } = options;
   const { get } = url.protocol === 'https:' ? https : http;

@@ -5,7 +5,7 @@ export type ImageErrorCode = Extract<
   'invalid_image_url' | 'invalid_image' | 'image_too_large' | 'image_download_failed'
 >;
 
-/** What is wrong with one image. It is thrown where nobody knows which field of a request the image came in. */
+/** An error in one image. `loadImages` adds the request field of the image. */
 export class ImageError extends Error {
   override readonly name = 'ImageError';
   /** As in `ChasquiError`. */

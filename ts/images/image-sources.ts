@@ -1,10 +1,9 @@
-/** The images of a conversation, found among the parts of its messages. */
+/** Finds the images in the messages of a conversation. */
 
-/** An image that is to be loaded. */
 export interface ImageSource {
-  /** A file's bytes, a data URI, or an http or https address. */
+  /** A file's bytes, a data URI, or an http or https URL. */
   from: Uint8Array | string;
-  /** What the caller knows it by, for error messages: `messages[0].content[1].image_url.url`. */
+  /** The request field, for errors: `messages[0].content[1].image_url.url`. */
   param: string;
 }
 
@@ -12,7 +11,7 @@ interface MessageWithParts<Part> {
   content?: string | readonly Part[] | null | undefined;
 }
 
-/** All of them in order. `toSource` is given each part with its path and returns null for what is no image to load. */
+/** `toSource` gets each part and its path, and returns null for parts that are no images. */
 export function imageSources<Part>(
   messages: readonly MessageWithParts<Part>[],
   toSource: (part: Part, path: string) => ImageSource | null,

@@ -1,4 +1,4 @@
-/** Sources of images → the bytes of their files, each validated. All images of requests are loaded by this module. */
+/** Loads and validates the image files of requests. */
 import { ChasquiError } from '../errors.js';
 import { isDataUri, parseDataUri } from './data-uri.js';
 import { fetchImage, parseAddress } from './fetch-image.js';
@@ -14,23 +14,23 @@ import { webpToPng } from './webp-to-png.js';
 
 export interface LoadImagesOptions {
   hosts: ImageHosts;
-  /** Ends all downloads; the promise then rejects with its reason. */
+  /** Aborts all downloads. */
   signal?: AbortSignal | undefined;
-  /** How host names are resolved; default: by DNS. */
+  /** Default: by DNS. */
   resolve?: Resolve;
   /** Default 10 s for each download. */
   timeoutMs?: number;
-  /** Which requests are limited together; default: all of this process. */
+  /** Requests that share limits; default: all of this process. */
   room?: LoadingRoom;
 }
 
-/** A file that the engine reads (PNG, JPEG, GIF or BMP). Its header is valid; it is not decoded yet. */
+/** A PNG, JPEG, GIF or BMP file with a valid header; not decoded yet. */
 export interface LoadedImage {
   bytes: Uint8Array;
 }
 
 /**
- * Returns the images in the order of `sources`. Whatever is wrong without a download is found before the first begins.
+ * Returns the images in the order of `sources`. Reports errors that need no download before the first download begins.
  * Rejects with a `ChasquiError` that names the image (`invalid_image_url`, `invalid_image`,
  * `image_too_large`, `image_download_failed`, `too_many_images`), with `queue_full` or `server_busy`, or with the
  * signal's reason.
@@ -84,7 +84,7 @@ interface Download {
   url: URL;
 }
 
-/** Downloads several at a time. The first failure aborts the others, and all have ended when the promise settles. */
+/** Downloads several at a time. The first failure aborts the others. All have ended when the promise settles. */
 async function downloadAll(
   downloads: readonly Download[],
   loading: Loading,
@@ -102,7 +102,7 @@ async function downloadAll(
   loading.signal.throwIfAborted();
 }
 
-/** Adds up the images of one request and validates each. */
+/** Validates each image of one request, and their totals. */
 class Total {
   #bytes = 0;
   #pixels = 0;
@@ -122,7 +122,10 @@ class Total {
 }
 
 function tooLargeTogether(what: string): ImageError {
-  return new ImageError('image_too_large', `brings the images of this request to ${what} together: send smaller ones.`);
+  return new ImageError(
+    'image_too_large',
+    `makes the images of this request exceed ${what.replace('more than ', '')} together: send smaller ones.`,
+  );
 }
 
 function refuseTooMany(sources: readonly ImageSource[]): void {

@@ -1,23 +1,23 @@
-/** Limits what all requests that load images take together: connections, memory, and places to wait in. */
+/** Limits the connections, memory and queue of all requests that load images. */
 import { ChasquiError } from '../errors.js';
 import { MAX_BYTES_LOADING, MAX_DOWNLOADS_TOGETHER, MAX_REQUESTS_LOADING } from './limits.js';
 import { Turns } from './turns.js';
 
 export interface RoomLimits {
-  /** At the same time. */
+  /** Concurrent downloads. */
   downloads: number;
-  /** That download, convert, or wait for that. */
+  /** Requests that download, convert, or wait for it. */
   requests: number;
-  /** Of downloaded files, as long as their requests load images. */
+  /** Bytes of downloaded files of requests that still load images. */
   bytes: number;
 }
 
 /** The images of one request, while they are loaded. */
 export class Loading {
-  /** Aborted when they are no longer needed. */
+  /** Aborted when the images are no longer needed. */
   readonly signal: AbortSignal;
   readonly #end = new AbortController();
-  /** What it holds of downloaded files. */
+  /** Bytes of its downloaded files. */
   bytes = 0;
 
   constructor(outer: AbortSignal | undefined) {
@@ -40,19 +40,19 @@ export class LoadingRoom {
     this.#downloads = new Turns(limits.downloads);
   }
 
-  /** That of all requests of this process. */
+  /** Shared by all requests of this process. */
   static readonly ofAll = new LoadingRoom({
     downloads: MAX_DOWNLOADS_TOGETHER,
     requests: MAX_REQUESTS_LOADING,
     bytes: MAX_BYTES_LOADING,
   });
 
-  /** What is held of downloaded files. */
+  /** Bytes of all downloaded files. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Rejects with `queue_full`, or as `load` does. What it holds is released when it ends. */
+  /** Rejects with `queue_full`, or as `load` does. Releases the memory at the end. */
   async enter<T>(signal: AbortSignal | undefined, load: (loading: Loading) => Promise<T>): Promise<T> {
     if (this.#loadings.size >= this.#limits.requests) throw queueFull(this.#limits.requests);
     const loading = new Loading(signal);
@@ -65,12 +65,12 @@ export class LoadingRoom {
     }
   }
 
-  /** Each request in its turn. Rejects as `download` does, or with the reason of the loading's signal. */
+  /** Requests take turns. Rejects as `download` does, or with the reason of the signal. */
   download<T>(loading: Loading, download: () => Promise<T>): Promise<T> {
     return this.#downloads.run(loading, loading.signal, download);
   }
 
-  /** When there is no room for more bytes, whoever would hold most of all ends with `server_busy`. */
+  /** At the memory limit, the request with the most bytes ends with `server_busy`. */
   hold(loading: Loading, bytes: number): void {
     if (loading.signal.aborted) return;
     while (this.#bytes + bytes > this.#limits.bytes) {

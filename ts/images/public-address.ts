@@ -1,39 +1,39 @@
-/** Which network addresses images, and models of a cloud, may be fetched from. */
+/** Network addresses from which images, and models of a cloud, may be fetched. */
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
 
 /**
- * `public`: the internet only. `loopback`: this machine too, where an address says by itself that it means this
- * machine. `any`: private networks and all the rest as well.
+ * `public`: the internet only. `loopback`: also this machine, if the URL itself names it (127.0.0.1, localhost). `any`: also
+ * private networks and all others.
  */
 export type ImageHosts = 'public' | 'loopback' | 'any';
 
-/** This public address belongs to the host that a virtual machine of Azure runs on. */
+/** A public address of the host of Azure virtual machines. */
 const PLATFORM_ADDRESSES: ReadonlySet<string> = new Set(['168.63.129.16']);
 
 /**
- * What holds for a host that a request names, or that redirects from there lead to. This machine's own servers are for
- * whoever names them: a public one must not lead there, neither by a redirect nor by a name that resolves to loopback.
+ * Returns the rule for the host of a URL and for its redirects. Only URLs that name this machine may reach it: a public host must
+ * not lead there, neither by a redirect nor by a name that resolves to loopback.
  */
 export function hostsOnTheWay(first: string, next: string, hosts: ImageHosts): ImageHosts {
   return hosts === 'loopback' && !(namesLoopback(first) && namesLoopback(next)) ? 'public' : hosts;
 }
 
-/** Whether the host of an address means this machine to whoever reads it. */
+/** Whether the host of a URL names this machine. */
 function namesLoopback(hostname: string): boolean {
   const literal = hostname.replace(/^\[(.*)\]$/, '$1');
   return isLocalhost(hostname) || (ipaddr.isValid(literal) && ipaddr.parse(literal).range() === 'loopback');
 }
 
-/** RFC 6761 has `localhost` mean loopback without asking anyone. */
+/** `localhost` is loopback without a lookup (RFC 6761). */
 export function isLocalhost(hostname: string): boolean {
   return /(^|\.)localhost\.?$/i.test(hostname);
 }
 
 /**
- * What is not plainly public is refused: not only private, link-local and unspecified addresses, but also forms that
- * carry another address within them (IPv4-mapped, NAT64, 6to4, Teredo) and whatever is reserved or not assigned. So are
- * this machine's own addresses (`own`), public ones too: behind them is what listens for its own network.
+ * Refuses private, link-local and unspecified addresses, addresses that embed another one (IPv4-mapped, NAT64, 6to4, Teredo),
+ * reserved and unassigned ones. Also refuses this machine's own addresses (`own`), even public ones: its servers may trust
+ * local connections.
  */
 export function mayConnect(address: string, hosts: ImageHosts, own: () => readonly string[] = ownAddresses): boolean {
   if (hosts === 'any') return true;
@@ -46,12 +46,12 @@ export function mayConnect(address: string, hosts: ImageHosts, own: () => readon
   return own().every((each) => !ipaddr.isValid(each) || ipaddr.parse(each).toNormalizedString() !== normalized);
 }
 
-/** Asked for anew each time: networks come and go. */
+/** Not cached: networks change. */
 function ownAddresses(): string[] {
   return Object.values(networkInterfaces()).flatMap((each) => (each ?? []).map(({ address }) => address));
 }
 
-/** 2000::/3 is all that has been given out. */
+/** All assigned global unicast addresses. */
 function isGlobalUnicast(address: ipaddr.IPv6): boolean {
   return address.match(ipaddr.IPv6.parse('2000::'), 3);
 }

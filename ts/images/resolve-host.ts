@@ -1,21 +1,20 @@
-/** Host names → the addresses that an image, or a model, may be fetched from. */
+/** Resolves host names to allowed addresses. */
 import dns from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { type ImageHosts, isLocalhost, mayConnect } from './public-address.js';
 
-/** A host has no address, or none that may be connected to. Which of them is not for who asked to know. */
+/** A host has no address, or none that is allowed; clients must not learn which. */
 export class NoAddress extends Error {
   constructor() {
     super('no address that may be connected to');
   }
 }
 
-/** All addresses of a host name. */
 export type Resolve = (hostname: string, signal: AbortSignal) => Promise<readonly dns.LookupAddress[]>;
 
 /**
- * For `net.connect`: what it gets is checked, and it connects to nothing else, so a name that resolves differently the
- * next time gains nothing. A literal address is never looked up; see `mayConnect`.
+ * For `net.connect`, which connects only to the addresses that this function has checked: DNS rebinding has no effect. Literal
+ * addresses are not looked up; see `mayConnect`.
  */
 export function checkedLookup(resolve: Resolve, hosts: ImageHosts, signal: AbortSignal): LookupFunction {
   return (hostname, options, done) => {
@@ -41,14 +40,13 @@ export function resolverFor(hosts: ImageHosts): Resolve {
   return hosts === 'any' ? resolveAsTheSystemDoes : resolveByDns;
 }
 
-/** Knows `/etc/hosts` and local names too, at the price of a thread of libuv's pool for as long as it takes. */
+/** Also reads `/etc/hosts`, but occupies a thread of libuv's pool. */
 function resolveAsTheSystemDoes(hostname: string): Promise<readonly dns.LookupAddress[]> {
   return dns.promises.lookup(hostname, { all: true });
 }
 
 /**
- * Off libuv's small thread pool, where files are read and other names looked up: a name server that never answers must not
- * hold these up.
+ * Does not use libuv's small thread pool: a name server that never answers must not block file access.
  */
 async function resolveByDns(hostname: string, signal: AbortSignal): Promise<readonly dns.LookupAddress[]> {
   if (isLocalhost(hostname)) return LOOPBACK;

@@ -1,15 +1,15 @@
-/** Work of many requests, of which only so much is done at a time. The requests that wait take turns. */
+/** Limits concurrent work. Owners that wait take turns. */
 export class Turns {
-  /** Nobody waits while there are any. */
+  /** Free places; while there are any, no work waits. */
   #free: number;
-  /** What begins the work that waits, by its owner; whose turn is next comes first. */
+  /** Starters of waiting work by owner; the next owner first. */
   readonly #waiting = new Map<object, Set<() => void>>();
 
   constructor(places: number) {
     this.#free = places;
   }
 
-  /** Rejects as `work` does, and with the signal's reason while it waits: work that has begun ends by itself. */
+  /** Rejects as `work` does, or with the signal's reason while it waits. Running work is not interrupted. */
   async run<T>(owner: object, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
     signal?.throwIfAborted();
     if (this.#free > 0) this.#free -= 1;
@@ -39,7 +39,7 @@ export class Turns {
     });
   }
 
-  /** The place goes to the first that waits, whose next work waits behind that of all others. */
+  /** Gives the place to the first owner, and moves that owner to the end. */
   #giveBack(): void {
     const [next] = this.#waiting;
     if (next === undefined) {

@@ -1,4 +1,4 @@
-/** A file's bytes → its format and size, read from its header without decoding it; or why it is refused. */
+/** Reads the format and size of an image from the header of its file. */
 import { isBmp, readBmpSize } from './formats/bmp.js';
 import type { ImageSize, ImageType } from './formats/format.js';
 import { isGif, readGifSize } from './formats/gif.js';
@@ -11,7 +11,7 @@ import { MAX_FILE_BYTES, MAX_PIXELS, MAX_SIDE, MIB } from './limits.js';
 interface Format {
   type: ImageType;
   matches(file: Buffer): boolean;
-  /** Throws a RangeError where the file ends too early. */
+  /** Throws a RangeError if the file is truncated. */
   readSize(file: Buffer): ImageSize;
 }
 
@@ -42,7 +42,7 @@ export function validateImage(bytes: Uint8Array): ValidImage {
   return { type: format.type, ...size };
 }
 
-/** What a file is by its first bytes; `null`: no image. */
+/** Detects the format by the first bytes; `null`: no image. */
 export function imageTypeOf(beginning: Buffer): ImageType | null {
   return FORMATS.find(({ matches }) => matches(beginning))?.type ?? null;
 }

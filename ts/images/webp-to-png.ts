@@ -1,6 +1,6 @@
 /**
- * Converts WebP, which the engine does not read, to PNG, which it does. The result is a file and not pixels, because a
- * queue of jobs may hold many images, and a WebP file of a hundred bytes can decode to 150 MB.
+ * Converts WebP, which the engine does not read, to PNG. The result is not decoded, because a queue of jobs may hold many
+ * images, and a WebP file of a hundred bytes can decode to 150 MB.
  */
 import { Worker } from 'node:worker_threads';
 import { ImageError } from './image-error.js';
@@ -10,10 +10,9 @@ import { Turns } from './turns.js';
 const LIMIT_MS = 30_000;
 
 /**
- * Images are converted one at a time, in the order of the calls: a request with many asks for the next when it has the
- * one before, so requests take turns. Each gets a thread and a WebAssembly memory of its own, which end with it, so that
- * a broken file affects no other image and no memory is kept. Rejects with an `ImageError` (`invalid_image`), or with
- * the signal's reason.
+ * Converts one image at a time, in the order of the calls. Requests take turns, because each calls for its next image after the
+ * previous one. Each image gets a new thread and WebAssembly memory, so that a broken file affects no other image and no
+ * memory is kept. Rejects with an `ImageError` (`invalid_image`), or with the signal's reason.
  */
 export function webpToPng(bytes: Uint8Array, signal?: AbortSignal): Promise<Uint8Array> {
   return turns.run({}, signal, () => convert(bytes, signal));
@@ -24,7 +23,7 @@ const turns = new Turns(1);
 function convert(bytes: Uint8Array, signal: AbortSignal | undefined): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
-    // A slice of a Buffer shares its memory, which the transfer would take away from others.
+    // Copied, because the transfer would detach memory that a slice shares.
     const file = new Uint8Array(bytes);
     const options = { workerData: file, transferList: [file.buffer], execArgv: [], stderr: true };
     const worker = new Worker(new URL('./webp-worker.mjs', import.meta.url), options);

@@ -18,7 +18,7 @@ function encodePng(image) {
   const header = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 8, RGB, 0, 0, 0]);
   header.writeUInt32BE(image.width, 0);
   header.writeUInt32BE(image.height, 4);
-  // Runs only: several times faster than a search, and what is uniform becomes small all the same.
+  // RLE only: several times faster than full compression, and uniform areas still become small.
   const data = deflateSync(filterRows(image), { strategy: constants.Z_RLE });
   const chunks = [chunk('IHDR', header), chunk('IDAT', data), chunk('IEND', Buffer.alloc(0))];
   return Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), ...chunks]);

@@ -1,4 +1,4 @@
-/** Adapters (LoRA) as models of their own: `base:name`, loaded and unloaded with the model that they belong to. */
+/** Adapters (LoRA) as models of their own, `base:name`, which are loaded and unloaded with their base model. */
 import type { AdapterFile, AdapterUse } from '../engine/adapter-file.js';
 import type { CallInput, CallName, CallResult } from '../engine/calls.js';
 import {
@@ -19,7 +19,7 @@ export function adaptedId(modelId: string, adapter: string): string {
   return `${modelId}:${adapter}`;
 }
 
-/** A model, and after it its adapters. `isOwn` says whether the name of an adapter alone means that one. */
+/** Returns the model, then its adapters. `isOwn`: the name of the adapter alone is unique. */
 export function withAdapters(
   entry: ModelEntry,
   adapters: readonly AdapterFile[],
@@ -30,7 +30,7 @@ export function withAdapters(
     id: adaptedId(entry.id, name),
     aliases: isOwn(name) ? [name] : [],
     parent: entry.id,
-    // These are the model's, and are counted there.
+    // Counted with the model.
     sizeBytes: null,
     memoryBytes: null,
     running: 0,
@@ -40,7 +40,7 @@ export function withAdapters(
   return [entry, ...adapted];
 }
 
-/** An engine whose jobs are computed with an adapter, unless they name adapters themselves. */
+/** An engine whose jobs use an adapter by default. */
 export class AdaptedEngine extends Engine {
   readonly #engine: Engine;
   readonly #name: string;

@@ -1,4 +1,4 @@
-/** A pool of several models, of which as many are loaded as memory allows: on demand, and unloaded when others need room. */
+/** A pool of models: loads them on demand, as many as fit into memory, and evicts idle ones for others. */
 import { untilAborted } from '../engine/until-aborted.js';
 import { ChasquiError } from '../errors.js';
 import { AdaptedEngine, withAdapters } from './adapters.js';
@@ -27,23 +27,21 @@ import { isWaitedForWithoutRequest, refuseOneMore, type Waiter, WITHOUT_REQUEST 
 
 export interface ManagedPoolOptions {
   budget: MemoryBudget;
-  /** Whether any name will do: one that no model has means the first that is loaded, or else the first. */
+  /** Unknown names mean the first loaded model, or else the first. */
   anyName: boolean;
-  /** Whether a request that names a model has it loaded. */
+  /** Requests load the model that they name. */
   autoload: boolean;
-  /** How long a request waits for a model. */
   loadTimeoutMs: number;
-  /** How long a model that nobody uses stays, unless a request says something else; 0 is for ever. */
+  /** Idle models are unloaded after this time, unless a request sets another; 0: never. */
   ttlMs: number;
-  /** Names of models that are pinned; default none. */
+  /** Pinned models; default none. */
   pins?: readonly string[];
-  /** Where any name will do: the model that an unknown one means before all others. */
+  /** With `anyName`: the model that unknown names mean. */
   selected?(): string | null;
-  /** Told why a model could not be loaded. */
   onFailure(id: string, error: unknown): void;
 }
 
-/** A file that could not be loaded is not read again for every request. */
+/** Not every request retries a load that has failed. */
 const RETRY_AFTER_MS = 30_000;
 
 export class ManagedPool implements ModelPool {
@@ -52,7 +50,7 @@ export class ManagedPool implements ModelPool {
   readonly #options: ManagedPoolOptions;
   readonly #closing = new AbortController();
   readonly #events = new ModelEvents();
-  /** By model, in the order in which the first of each came. */
+  /** By model id, ordered by the first request of each. */
   readonly #waiters = new Map<ModelSlot, Set<Waiter>>();
   readonly #work = new Set<Promise<void>>();
   readonly #watchers = new Set<() => void>();
@@ -66,7 +64,7 @@ export class ManagedPool implements ModelPool {
     for (const name of options.pins ?? []) this.#named(name).isPinned = true;
   }
 
-  /** @throws {ChasquiError} `invalid_options`: another model has its name. */
+  /** @throws {ChasquiError} `invalid_options`: the name is taken. */
   add(source: ManagedSource): void {
     const slot = new ModelSlot(source, (changed) => this.#tellChange(changed));
     const names = namesOf(slot);
@@ -74,14 +72,14 @@ export class ManagedPool implements ModelPool {
       ([name, { isOptional }]) => !isOptional && this.#byName.get(name)?.isOptional === false,
     );
     if (taken !== undefined) {
-      throw new ChasquiError('invalid_options', `Two models have the name \`${taken[0]}\`: rename a file of them.`);
+      throw new ChasquiError('invalid_options', `Two models have the name \`${taken[0]}\`: rename one of their files.`);
     }
     this.#slots.push(slot);
     for (const [name, named] of names) if (!named.isOptional || !this.#byName.has(name)) this.#byName.set(name, named);
     this.#tellChange(slot);
   }
 
-  /** Forgets a model that is not loaded; whoever waits for it is told to come again. Returns whether it could be forgotten. */
+  /** Removes a model, unless it is loaded; requests that wait for it are refused. Returns whether it was removed. */
   remove(id: string): boolean {
     const slot = this.#named(id);
     if (slot.state !== 'unloaded' && slot.state !== 'failed') return false;
@@ -102,9 +100,8 @@ export class ManagedPool implements ModelPool {
   }
 
   /**
-   * Loads these models, one after the other, as far as they fit, and tells how much of all their bytes is loaded; from then
-   * on requests wait for what they need. Rejects with why the only one cannot be loaded; of several the others are loaded
-   * all the same.
+   * Loads these models one after the other, as many as fit, and reports the share of their bytes that is loaded. Afterwards
+   * requests wait for models. If there is only one model, rejects with the error of its load.
    */
   async start(ids: readonly string[], onProgress?: (fraction: number) => void): Promise<void> {
     const slots = ids.map((id) => this.#named(id));
@@ -152,8 +149,8 @@ export class ManagedPool implements ModelPool {
   }
 
   /**
-   * Calls `listener` when the state of a model may have changed, or how far its load is, until the returned function is
-   * called.
+   * Calls `listener` when the state of a model or the progress of its load may have changed. Returns a function that removes
+   * the listener.
    */
   watch(listener: () => void): () => void {
     this.#watchers.add(listener);
@@ -189,7 +186,7 @@ export class ManagedPool implements ModelPool {
     this.#replan();
   }
 
-  /** Ends all loads and closes all engines; rejects when one of them does not end well. */
+  /** Aborts all loads and closes all engines; rejects if one of them fails to close. */
   async close(): Promise<void> {
     const error = new ChasquiError('engine_closed', 'The server is shutting down.');
     this.#closing.abort(error);
@@ -203,7 +200,7 @@ export class ManagedPool implements ModelPool {
     return slot.toEntry(this.#waiters.get(slot)?.size ?? 0);
   }
 
-  /** The model's, and those of its adapters. */
+  /** Entries of the model and its adapters. */
   #entriesOf(slot: ModelSlot): ModelEntry[] {
     const isOwn = (name: string): boolean => {
       const named = this.#byName.get(name);
@@ -227,7 +224,7 @@ export class ManagedPool implements ModelPool {
       return { slot: this.#slots.find(({ state }) => state === 'loaded') ?? first, adapter: null, isOptional: false };
     }
     if (name !== undefined) throw modelNotFound(name, this.list(), 'model');
-    const message = 'This server has several models: say with `model` which one is meant.';
+    const message = 'This server has several models: name one in `model`.';
     throw new ChasquiError('missing_required_parameter', message, 'model');
   }
 
@@ -277,7 +274,7 @@ export class ManagedPool implements ModelPool {
     try {
       return await untilAborted(admitted, on.signal, () => {
         leave();
-        // It may have been admitted in this very moment.
+        // It may have been admitted just before.
         admitted.then(
           ({ release }) => release(),
           () => {},
@@ -361,7 +358,7 @@ export class ManagedPool implements ModelPool {
     });
   }
 
-  /** `reason`: for the requests that use it, without which it must be idle. */
+  /** `reason` ends the requests that use it; without a reason the model must be idle. */
   #unload(slot: ModelSlot, reason?: ChasquiError): void {
     if (!slot.isIdle && reason === undefined) return;
     void this.#do(() => slot.unload(reason).then(() => this.#replan()));

@@ -1,12 +1,12 @@
-/** What loaded models may take together, in main memory and on GPUs. */
+/** The memory that loaded models may take together, in main memory and on GPUs. */
 import type { DeviceMemory } from '../engine/engine.js';
 
-/** The rest is for what else runs on the machine, and for what estimates leave out. */
+/** The rest is left for other processes, and for errors of the estimates. */
 const SHARE = 0.8;
 
 /**
- * A model goes to the GPUs as far as it fits there, and else into main memory, so both are one budget. The GPUs are known
- * when a first model has been loaded: its engine, which has the drivers, says which there are.
+ * One budget for both, because a model that does not fit on the GPUs goes to main memory. The GPUs are known after the first
+ * load: only an engine has the drivers.
  */
 export class MemoryBudget {
   readonly #mainBytes: number;
@@ -18,12 +18,12 @@ export class MemoryBudget {
     this.#isFixed = isFixed;
   }
 
-  /** As somebody wants it, whatever devices there are. */
+  /** A fixed budget, whatever the devices. */
   static of(bytes: number): MemoryBudget {
     return new MemoryBudget(bytes, true);
   }
 
-  /** A share of what is free in main memory, and of what GPUs have. */
+  /** A share of free main memory, and of the memory of GPUs. */
   static ofFree(freeBytes: number): MemoryBudget {
     return new MemoryBudget(SHARE * freeBytes, false);
   }
@@ -33,7 +33,7 @@ export class MemoryBudget {
     return this.#mainBytes + SHARE * [...this.#gpus.values()].reduce((sum, bytes) => sum + bytes, 0);
   }
 
-  /** A device of which the driver does not say how much memory it has counts for nothing. */
+  /** Devices of unknown memory count as 0. */
   learn(gpus: readonly DeviceMemory[]): void {
     for (const { name, memoryBytes } of gpus) this.#gpus.set(name, memoryBytes);
   }

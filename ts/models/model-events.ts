@@ -1,12 +1,12 @@
-/** Tells listeners what becomes of models: whenever the state of one changes, or the percentage of its load. */
+/** Notifies listeners when the state of a model changes, or the percentage of its load. */
 import type { ModelEntry, ModelEvent, ModelListener } from './pool.js';
 
 export class ModelEvents {
   readonly #listeners = new Set<ModelListener>();
-  /** What was told last of each model: nothing is told twice, so that a load is a hundred events at most. */
+  /** The last event of each model, to skip repetitions: a load has at most a hundred events. */
   readonly #last = new Map<string, string>();
 
-  /** Returns what ends the watching. */
+  /** Returns a function that removes the listener. */
   watch(listener: ModelListener): () => void {
     const own: ModelListener = (event) => listener(event);
     this.#listeners.add(own);

@@ -7,11 +7,11 @@ export interface Named {
   slot: ModelSlot;
   /** `null`: the model alone. */
   adapter: string | null;
-  /** Whether another model or adapter may have the name instead. */
+  /** Another model or adapter may take the name. */
   isOptional: boolean;
 }
 
-/** All names of a model and its adapters; an optional one is passed over where another model has it. */
+/** All names of a model and its adapters. An optional name is dropped if another model has it. */
 export function namesOf(slot: ModelSlot): Map<string, Named> {
   const { id, aliases, adapters = [] } = slot.source;
   const names = new Map<string, Named>();

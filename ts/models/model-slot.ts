@@ -1,4 +1,4 @@
-/** One model of a pool, through its loads and unloads. */
+/** The state of one model in a pool. */
 import type { Engine } from '../engine/engine.js';
 import { ChasquiError } from '../errors.js';
 import type { ManagedSource, OpenedModel } from './model-source.js';
@@ -10,13 +10,13 @@ const RESTARTING = new ChasquiError('engine_restarting', 'The engine is started 
 
 export class ModelSlot {
   readonly source: ManagedSource;
-  /** Whether it takes no new requests, because others wait for its memory. */
+  /** Accepts no new requests, because others wait for its memory. */
   isClosed = false;
-  /** Whether it is to be unloaded as soon as nobody uses it. */
+  /** Is unloaded as soon as it is idle. */
   isLeaving = false;
-  /** Whether it stays whoever else needs room, and however long nobody uses it. */
+  /** Is never evicted, and never unloaded for being idle. */
   isPinned: boolean;
-  /** How long it stays when nobody uses it, as the last request that said so wants it; `null`: none has. */
+  /** Idle time before it is unloaded, set by the last request that had one; `null`: none had. */
   keepMs: number | null = null;
   /** Why the last load failed. */
   failure: unknown = null;
@@ -34,7 +34,7 @@ export class ModelSlot {
   #expiresAt: number | null = null;
   #idleTimer: NodeJS.Timeout | undefined;
 
-  /** `onChange` is told whenever its state changes, or the progress of its load. */
+  /** `onChange` is called when the state or the progress of a load changes. */
   constructor(source: ManagedSource, onChange: (slot: ModelSlot) => void = () => {}) {
     this.source = source;
     this.isPinned = source.pin ?? false;
@@ -60,16 +60,16 @@ export class ModelSlot {
     };
   }
 
-  /** Loaded, and used by nobody. */
+  /** Loaded, without leases. */
   get isIdle(): boolean {
     return this.state === 'loaded' && this.#leases === 0;
   }
 
-  /** `waiting`: how many requests wait for it. */
+  /** `waiting`: the number of requests that wait for it. */
   toEntry(waiting: number): ModelEntry {
     const { id, aliases, sizeBytes } = this.source;
     const engine = this.state === 'loaded' ? (this.opened?.engine ?? null) : null;
-    // It stays in its place until it is unloaded, but nothing computes there any more.
+    // A failed engine stays in its slot until it is unloaded.
     const isGivenUp = engine?.state === 'failed';
     const isRestarting = engine?.state === 'restarting';
     const failure = isGivenUp ? GIVEN_UP : isRestarting ? RESTARTING : this.state === 'failed' ? this.failure : null;
@@ -103,14 +103,14 @@ export class ModelSlot {
     return (this.opened as OpenedModel).engine;
   }
 
-  /** Returns whether that was the last lease. */
+  /** Returns whether this was the last lease. */
   giveBack(): boolean {
     this.#leases -= 1;
     this.#usedAt = performance.now();
     return this.#leases === 0;
   }
 
-  /** Calls `then` when nobody has used it for so long. */
+  /** Calls `then` after this idle time. */
   whenIdleFor(ms: number, then: () => void): void {
     this.#stay();
     if (!this.isIdle || ms === Infinity) return;
@@ -119,7 +119,7 @@ export class ModelSlot {
     this.#idleTimer.unref();
   }
 
-  /** Never rejects: `failure` tells. */
+  /** Never rejects: sets `failure`. */
   async load(signal: AbortSignal, onProgress: (fraction: number) => void): Promise<void> {
     const began = performance.now();
     this.failure = null;
@@ -145,7 +145,7 @@ export class ModelSlot {
     }
   }
 
-  /** An engine that does not end well is gone all the same: its process is. `reason`: for requests that still use it. */
+  /** Ignores errors, because the process of the engine ends in any case. `reason` ends requests that still use it. */
   async unload(reason?: ChasquiError): Promise<void> {
     this.#stay();
     this.isLeaving = false;
@@ -157,7 +157,7 @@ export class ModelSlot {
     this.#become('unloaded');
   }
 
-  /** What is mapped from the file and not read yet counts too. */
+  /** Includes mapped parts of the file that are not read yet. */
   measure(): void {
     if (this.opened === null) return;
     const bytes = this.opened.measure();

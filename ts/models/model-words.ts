@@ -1,7 +1,7 @@
-/** What is known of a model in the words that lists of models have. */
+/** Facts about a model, formatted for lists of models. */
 import type { ModelInfo } from '../engine/engine.js';
 
-/** llama.cpp's name for the architecture; its description of a model begins with it. */
+/** llama.cpp's description of a model begins with the architecture. */
 export function architectureOf({ description }: Pick<ModelInfo, 'description'>): string {
   return description.split(' ', 1)[0] ?? '';
 }
@@ -20,7 +20,7 @@ const UNITS = [
   [1e3, 'K'],
 ] as const;
 
-/** `7.2B`; a count below a thousand as it is. */
+/** `7.2B` */
 export function parametersOf({ parameterCount }: Pick<ModelInfo, 'parameterCount'>): string {
   const [unit, letter] = UNITS.find(([each]) => parameterCount >= each) ?? [1, ''];
   return `${Number((parameterCount / unit).toFixed(1))}${letter}`;

@@ -1,58 +1,57 @@
 /**
- * Which model is loaded next, and which ones make way for it. Knows no processes and no clock.
+ * Decides which model is loaded next, and which ones are evicted for it. Pure: knows no processes and no clock.
  *
- * Whoever waits, waits in one order: that of the models' first requests. Only the first of them is made room for, so that
- * none is passed over for ever. What is idle makes way first, what was used longest ago before the rest. Where that is
- * not enough, models that compute are closed to new requests, which wait behind the first, and unloaded when they are idle:
- * never before. So that two models that are asked for all the time do not displace each other with each request, a model is
- * not closed before it was there for as long as its load took. Pinned models make way for nobody: what does not fit beside
- * them is refused.
+ * Models wait in the order of their first requests. Memory is freed only for the first of them, so that none starves. Idle
+ * models are evicted first, in LRU order. If that does not suffice, busy models are closed: new requests queue, and the model
+ * is evicted when it is idle. A model is not closed before it was loaded for as long as its load took; otherwise two models
+ * in constant use would evict each other with every request. Pinned models are never evicted: a model that does not fit
+ * beside them is refused.
  */
 
 export interface PlannedModel {
   readonly id: string;
   readonly state: 'unloaded' | 'loading' | 'loaded' | 'unloading' | 'failed';
-  /** What it takes, or, before it is loaded, what it is expected to take. */
+  /** Measured, or estimated before the load. */
   readonly bytes: number;
   readonly leases: number;
-  /** When its last lease ended, or else its load; as `now`. */
+  /** When its last lease, or else its load, ended; by the clock of `now`. */
   readonly usedAt: number;
   readonly loadedAt: number;
   readonly loadMs: number;
-  /** Whether the last plan had it closed to new requests. */
+  /** Closed to new requests by the last plan. */
   readonly isClosed: boolean;
   readonly isPinned: boolean;
 }
 
 export interface LoadSituation {
   readonly models: readonly PlannedModel[];
-  /** The ids of models that requests wait for, the first that waited first. */
+  /** Ids of models that requests wait for, in order. */
   readonly waiting: readonly string[];
-  /** A model that is larger than that is loaded alone. */
+  /** A larger model is loaded alone. */
   readonly budgetBytes: number;
-  /** Milliseconds that only grow. */
+  /** Milliseconds of a monotonic clock. */
   readonly now: number;
 }
 
 export interface LoadPlan {
   load: string | null;
   unload: readonly string[];
-  /** These take no new requests. */
+  /** Models that accept no new requests. */
   closed: readonly string[];
-  /** This one cannot be loaded for as long as others are pinned. */
+  /** A model that does not fit beside the pinned ones. */
   refuse: string | null;
-  /** When the plan may be another one though nothing has happened; `null`: never. */
+  /** When to plan again even if nothing happens; `null`: never. */
   againAt: number | null;
 }
 
 const NOTHING: LoadPlan = { load: null, unload: [], closed: [], refuse: null, againAt: null };
 
-/** The load, the ends of loads and of unloading, each new or ended wait, and each lease that ends ask for a new plan. */
+/** Plan again after each load, unload, new or ended wait, and ended lease. */
 export function planLoads({ models, waiting, budgetBytes, now }: LoadSituation): LoadPlan {
   const byId = new Map(models.map((model) => [model.id, model]));
   const wanted = waiting.map((id) => byId.get(id)).find((model) => model !== undefined && model.state !== 'loaded');
   if (wanted === undefined) return NOTHING;
-  // What a model takes is measured when it is loaded, so one is loaded after the other.
+  // The memory of a model is known only after its load, so models are loaded one after the other.
   if (models.some(({ state }) => state === 'loading') || wanted.state === 'unloading') return NOTHING;
   const leaving = models.filter(({ state }) => state === 'unloading');
   const loaded = models.filter(({ state }) => state === 'loaded');
@@ -65,11 +64,11 @@ export function planLoads({ models, waiting, budgetBytes, now }: LoadSituation):
     missing - bytesOf(leaving),
   );
   if (victims.every(isIdle)) return { ...NOTHING, unload: victims.map(({ id }) => id) };
-  const staying = victims.filter((victim) => !victim.isClosed && restsUntil(victim) > now);
+  const staying = victims.filter((victim) => !victim.isClosed && minimumStayEnd(victim) > now);
   return {
     ...NOTHING,
     closed: victims.filter((victim) => !staying.includes(victim)).map(({ id }) => id),
-    againAt: staying.length > 0 ? Math.min(...staying.map(restsUntil)) : null,
+    againAt: staying.length > 0 ? Math.min(...staying.map(minimumStayEnd)) : null,
   };
 }
 
@@ -96,7 +95,7 @@ function isIdle({ leases }: PlannedModel): boolean {
   return leases === 0;
 }
 
-function restsUntil({ loadedAt, loadMs }: PlannedModel): number {
+function minimumStayEnd({ loadedAt, loadMs }: PlannedModel): number {
   return loadedAt + loadMs;
 }
 

@@ -1,103 +1,100 @@
-/** The models of a server: which there are, in what state, and the engine of one for as long as a request needs it. */
+/** The models of a server: their states, and leases of their engines. */
 import type { Engine, OnBehalf } from '../engine/engine.js';
 import { ChasquiError, ERRORS } from '../errors.js';
 
 export type ModelStatus = 'unloaded' | 'loading' | 'loaded' | 'failed';
 
 export interface ModelEntry {
-  /** The name that requests use. */
   readonly id: string;
-  /** Other names that requests may use. */
+  /** Other names. */
   readonly aliases: readonly string[];
-  /** Of an adapter, the model that it is loaded with, whose state it has; `null`: it is a model itself. */
+  /** Of an adapter: its base model, whose state it shares; `null`: no adapter. */
   readonly parent: string | null;
   readonly status: ModelStatus;
-  /** Unix seconds; when the model was loaded, or before that, when the server came to know it. */
+  /** Unix seconds: when the model was loaded, or before that, found. */
   readonly created: number;
-  /** How much of it is loaded, from 0 to 1; `null` unless it is being loaded, and while its engine is started again. */
+  /** From 0 to 1; `null` unless it is being loaded for the first time. */
   readonly progress: number | null;
-  /** Bytes of its file; `null` if the file cannot be found. */
+  /** Of its files, in bytes; `null` if they cannot be found. */
   readonly sizeBytes: number | null;
-  /** Why it failed or is loaded again, without what only the log may say; else `null`. */
+  /** Why it failed or is loaded again, in words that clients may read; else `null`. */
   readonly reason: string | null;
-  /** What it takes, as measured; `null` unless it is loaded by a pool that measures. */
+  /** Measured memory in bytes; `null` unless it is loaded by a pool that measures. */
   readonly memoryBytes: number | null;
-  /** The process of its engine; `null` where that is not known. */
+  /** Of its worker process; `null`: unknown. */
   readonly pid: number | null;
-  /** The process that prepares requests for it, likewise. */
+  /** Of its preparation process; `null`: unknown. */
   readonly preparationPid: number | null;
-  /** How many requests use it. */
+  /** Requests that use it. */
   readonly running: number;
-  /** How many requests wait for it to be loaded. */
+  /** Requests that wait for its load. */
   readonly waiting: number;
-  /** Unix seconds; when it is unloaded if nobody uses it before; `null`: not at all. */
+  /** Unix seconds: when it is unloaded if it stays idle; `null`: never. */
   readonly expiresAt: number | null;
-  /** Whether it stays, once it is loaded, until it is unloaded by name. */
+  /** Once loaded, it stays until it is unloaded by name. */
   readonly pinned: boolean;
-  /** For its counts and what is known of the model; whoever computes with it takes a lease. `null` unless it is loaded. */
+  /** For statistics and model information; to compute, take a lease. `null` unless it is loaded. */
   readonly engine: Engine | null;
 }
 
-/** What becomes of a model. */
 export interface ModelEvent {
   readonly id: string;
-  /** `removed`: it is no longer among the models. */
+  /** `removed`: the server does not have it any more. */
   readonly status: ModelStatus | 'removed';
-  /** How much of it is loaded, from 0 to 1; `null` unless it is being loaded. */
+  /** From 0 to 1; `null` unless it is being loaded. */
   readonly progress: number | null;
-  /** Why it failed or is loaded again, without what only the log may say; else `null`. */
+  /** Why it failed or is loaded again, in words that clients may read; else `null`. */
   readonly reason: string | null;
 }
 
 export type ModelListener = (event: ModelEvent) => void;
 
-/** While it is held, its model is not unloaded. */
+/** Protects the model from being unloaded. */
 export interface Lease {
   readonly engine: Engine;
-  /** Safe to call any number of times. */
+  /** Idempotent. */
   release(): void;
 }
 
 export interface AcquireOptions extends OnBehalf {
-  /** Told while the model is being loaded for this request: how much of it is, from 0 to 1. */
+  /** Progress of the load, from 0 to 1. */
   onProgress?: ((fraction: number) => void) | undefined;
   /**
-   * For how many milliseconds the model stays when nobody uses it, from now on until another request says something
-   * else or it is unloaded; Infinity: for ever. Default: as it was.
+   * New idle time, in milliseconds, before the model is unloaded, until another request sets one; Infinity: never. Default:
+   * unchanged.
    */
   keepMs?: number | undefined;
 }
 
 export interface LoadRequest {
-  /** Whether it is pinned from now on; default: as it was. */
+  /** Default: unchanged. */
   pin?: boolean | undefined;
 }
 
 export interface UnloadRequest {
-  /** Whether it is unloaded at once, and requests that use it end with `request_cancelled`; default false. */
+  /** Unload at once; requests that use it end with `request_cancelled`. Default false. */
   force?: boolean | undefined;
 }
 
 export interface ModelPool {
-  /** Whether requests are taken: what is loaded at the start is loaded. */
+  /** Whether the models that are loaded at the start are loaded. */
   readonly isReady: boolean;
-  /** All models in the same order each time. */
+  /** All models, in a stable order. */
   list(): readonly ModelEntry[];
   /**
-   * The engine of the model with this name, which may be absent where there is only one. Rejects with
-   * `model_not_found`, with `model_loading`, `model_not_loaded`, `no_room_for_model` and `engine_failed` when no engine can
-   * be had, and with `queue_full` when too many wait for it; or with the signal's reason.
+   * Leases the engine of a model; `name` is optional if there is only one. Rejects with `model_not_found`, `model_loading`,
+   * `model_not_loaded`, `no_room_for_model`, `engine_failed`, `queue_full`, or the signal's reason.
    */
   acquire(name: string | undefined, on: AcquireOptions): Promise<Lease>;
-  /** Calls `listener` with what becomes of the models from now on; the function that is returned ends that. */
+  /** Calls `listener` with all further events. Returns a function that removes it. */
   onEvent(listener: ModelListener): () => void;
-  /** Has a model loaded, as soon as there is room for it. Throws `model_not_found`, or `model_loading` before the pool is ready. */
+  /** Loads a model as soon as memory is free. Throws `model_not_found`, or `model_loading` before the pool is ready. */
   load(id: string, request?: LoadRequest): void;
-  /** Has a model unloaded, as soon as nobody uses it, unless it is forced. Throws `model_not_found`, and `unsupported_parameter` where it must stay. */
+  /** Unloads a model as soon as it is idle. Throws `model_not_found`, and `unsupported_parameter` if it cannot be unloaded. */
   unload(id: string, request?: UnloadRequest): void;
 }
 
-/** The model that a name means: an id before any other name. */
+/** Finds a model by its id, or else by another name. */
 export function findEntry<Entry extends Pick<ModelEntry, 'id'> & Partial<Pick<ModelEntry, 'aliases'>>>(
   entries: readonly Entry[],
   name: string,
@@ -108,7 +105,7 @@ export function findEntry<Entry extends Pick<ModelEntry, 'id'> & Partial<Pick<Mo
 const MAX_SHOWN_LENGTH = 100;
 const MAX_SHOWN_MODELS = 5;
 
-/** `param` is the request field that the name came in. */
+/** `param`: the request field with the name. */
 export function modelNotFound(name: string, entries: readonly ModelEntry[], param: string | null): ChasquiError {
   const shown = name.length > MAX_SHOWN_LENGTH ? `${name.slice(0, MAX_SHOWN_LENGTH)}…` : name;
   const ids = entries.slice(0, MAX_SHOWN_MODELS).map(({ id }) => `\`${id}\``);
@@ -135,18 +132,18 @@ export function modelFailed({ id, reason }: ModelEntry): ChasquiError {
 export function noRoomForModel(id: string): ChasquiError {
   return new ChasquiError(
     'no_room_for_model',
-    `The model \`${id}\` does not fit beside the models that are pinned: unload one of them, or have it pinned no more.`,
+    `The model \`${id}\` does not fit beside the models that are pinned: unload or unpin one of them.`,
     'model',
   );
 }
 
 /** For the requests that used it. */
 export function unloadedByForce(id: string): ChasquiError {
-  return new ChasquiError('request_cancelled', `The person who runs the server had the model \`${id}\` unloaded.`);
+  return new ChasquiError('request_cancelled', `The operator of the server unloaded the model \`${id}\`.`);
 }
 
-/** For everybody: the whole message may hold paths of this machine. */
+/** Without the error's own message, which may contain paths. */
 export function reasonOf(error: unknown): string {
   const { meaning } = ERRORS[error instanceof ChasquiError ? error.code : 'internal_error'];
-  return `${meaning} The server's log says more.`;
+  return `${meaning} See the server's log.`;
 }

@@ -1,4 +1,4 @@
-/** Who waits for a model that is not loaded yet, and how many may. */
+/** Requests that wait for a model to be loaded, and their limit. */
 import { LOAD_OPTIONS } from '../engine/load-option-table.js';
 import { ChasquiError } from '../errors.js';
 import type { ManagedSource } from './model-source.js';
@@ -10,10 +10,10 @@ export interface Waiter {
   on: AcquireOptions;
 }
 
-/** One waiter with these stands for all that have a model loaded for later. */
+/** Options of the waiter that all `/models/load` calls share. */
 export const WITHOUT_REQUEST: AcquireOptions = {};
 
-/** As many as an engine takes, running and waiting. */
+/** As many as an engine runs and queues by default. */
 const MAX_WAITING = LOAD_OPTIONS.parallel.default + LOAD_OPTIONS.maxQueue.default;
 
 export function isWaitedForWithoutRequest(waiters: ReadonlySet<Waiter> | undefined): boolean {

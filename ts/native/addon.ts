@@ -11,18 +11,18 @@ export type NativeImage = { bytes: Uint8Array } | { width: number; height: numbe
 
 declare const media: unique symbol;
 
-/** The images of a prompt: to be held, and handed to `submit` with the prompt's tokens. */
+/** The images of a prompt: an opaque handle for `submit`. */
 export interface NativeMedia {
   [media]: true;
 }
 
 export interface NativePrompt {
-  /** Those that stand for images are negative. */
+  /** Negative for image tokens. */
   tokens: Int32Array;
   media: NativeMedia | null;
 }
 
-/** A job, with nothing left open. -1 stands for "no limit" in `maxTokens` and for "none" in `topLogprobs`. */
+/** A complete job. -1 means "no limit" in `maxTokens` and "none" in `topLogprobs`. */
 export interface NativeJob {
   id: number;
   prompt: Int32Array;
@@ -32,14 +32,14 @@ export interface NativeJob {
   priority: number;
   cachePrompt: boolean;
   ignoreEos: boolean;
-  /** False where the same text is to come again and rounding could change it: how much is drafted depends on what steps took. */
+  /** False disables prompt-lookup drafts, whose number varies and whose rounding could change a repeated completion. */
   draftsFromText: boolean;
   stop: readonly string[];
-  /** Names of control tokens that show in the text. */
+  /** Names of control tokens that are visible in the text. */
   preservedTokens: readonly string[];
-  /** `null`: it may be as long as the completion. */
+  /** `null`: reasoning is not limited. */
   reasoning: NativeReasoningLimit | null;
-  /** Places of adapters among those that were loaded, ascending. */
+  /** Indices of loaded adapters, ascending. */
   adapters: Int32Array;
   /** One for each of `adapters`. */
   adapterScales: Float32Array;
@@ -77,76 +77,71 @@ export interface NativeJob {
   };
 }
 
-/** What the model's file and its context say. Sizes in bytes, lengths in tokens. */
+/** Sizes in bytes, lengths in tokens. */
 export interface NativeModelInfo {
   /** llama.cpp's one-line description, e.g. `llama 0.5B Q4_K - Medium`. */
   description: string;
   sizeBytes: number;
   parameterCount: number;
   vocabularySize: number;
-  /** Those that end a completion. */
+  /** Tokens that end a completion. */
   endTokens: readonly number[];
-  /** The longest context the model was trained for. */
   trainedContextLength: number;
-  /** The longest prompt plus answer that one sequence can hold here. */
+  /** The longest prompt plus completion of one sequence. */
   contextLength: number;
-  /** How many sequences decode at the same time. */
+  /** Number of slots. */
   parallel: number;
-  /** How many tokens all sequences can hold together. */
+  /** Tokens that all sequences together can hold. */
   kvCells: number;
-  /** False when the file carries no chat template. */
   hasChatTemplate: boolean;
   /** Whether the model takes images. */
   vision: boolean;
-  /** What stands for an image in a prompt, random and new for each load; `null` without vision. */
+  /** Placeholder of an image in a prompt, random for each load; `null` without vision. */
   imageMarker: string | null;
-  /** How the weights are stored, as llama.cpp says it: `Q4_K - Medium`. */
+  /** By llama.cpp's name: `Q4_K - Medium`. */
   quantization: string;
-  /** llama.cpp's number for the kind of tokenizer. */
+  /** llama.cpp's number of the tokenizer type. */
   vocabularyType: number;
-  /** False for models that only encode: they embed or rank, and answer nothing. */
+  /** False for models that only encode: they embed or rank. */
   generates: boolean;
   /**
-   * Whether a token's log-probabilities are known to have the same bits whatever is computed beside it, where no adapters
-   * are used: the CPU module says so of each node of the model's graph.
+   * Whether log-probabilities are batch-invariant: bitwise the same whatever is computed beside them. Only without adapters.
+   * The CPU module states it for each node of the model's graph.
    */
   roundsAlike: boolean;
-  /** Whether the model can fill the gap between two texts. */
+  /** Whether the model supports fill-in-the-middle. */
   infills: boolean;
-  /** How a text's vector comes about; `rank` makes a score instead. */
+  /** Pooling of embeddings; `rank` gives scores instead. */
   pooling: NativePooling;
-  /** Numbers in the vector of a text. */
+  /** Dimensions of an embedding. */
   vectorLength: number;
-  /** The longest text that can be embedded or ranked. */
+  /** The longest input of embeddings and rankings. */
   embeddingContextLength: number;
   placement: NativePlacement;
-  /** Whether tools can be offered, and whether in a general form, because the template has none of its own. */
+  /** `genericTools`: the template has no form for tools, so a generic one is used. */
   takesTools: boolean;
   genericTools: boolean;
-  /** Whether the template tells reasoning from answers. */
+  /** Whether the template marks reasoning. */
   reasons: boolean;
 }
 
-/** Where a model went. */
 export interface NativePlacement {
-  /** GPUs, by ggml's names; empty: everything is computed on the CPU. */
+  /** GPUs, by ggml's names; empty: CPU only. */
   devices: readonly string[];
-  /** How many of the model's layers are on them, the output counted as one. */
+  /** Layers on the GPUs; the output counts as one. */
   gpuLayers: number;
   layers: number;
 }
 
-/** How a job ended. */
 export interface NativeFinish {
   reason: 'stop' | 'length';
-  /** The stop string that ended the text, if one did. */
   stopString: string | null;
   promptTokens: number;
-  /** Of the prompt's tokens, how many were found in the cache and not computed again. */
+  /** Tokens of the prompt that were taken from the prefix cache. */
   cachedTokens: number;
-  /** Every sampled token counts, the end-of-generation token included. */
+  /** Sampled tokens, including the end-of-generation token. */
   completionTokens: number;
-  /** Tokens that speculative decoding drafted, and how many of them were accepted. */
+  /** Of speculative decoding. */
   draftedTokens: number;
   acceptedTokens: number;
   /** Milliseconds, as measured by the engine thread. */
@@ -170,28 +165,29 @@ export interface NativeLogprobs extends NativeTokenLogprob {
   top: NativeTokenLogprob[];
 }
 
-/** What an answer may consist of, in GBNF, llama.cpp's notation. */
+/** Restricts a completion. */
 export interface NativeGrammar {
+  /** llama.cpp's notation. */
   gbnf: string;
-  /** A JSON schema as text, which the grammar is made of instead. */
+  /** A JSON schema to use instead of `gbnf`. */
   schema?: string;
-  /** Whether it applies from one of the triggers on only. */
+  /** Applies from the first trigger on. */
   lazy: boolean;
   triggers: readonly NativeTrigger[];
-  /** What the prompt ends with and the grammar begins with. */
+  /** End of the prompt that the grammar already covers. */
   prefill: string;
-  /** Between these a lazy grammar is not triggered. */
+  /** A lazy grammar is not triggered inside reasoning. */
   thinkingStart: string;
   thinkingEnds: readonly string[];
 }
 
 export interface NativeTrigger {
-  /** A text; a regular expression found anywhere; one for all of the text so far. */
+  /** A text; a regular expression to search for; a regular expression that matches the whole text so far. */
   kind: 'word' | 'pattern' | 'full_pattern';
   value: string;
 }
 
-/** How an answer is taken apart; means something to `openParser` only. */
+/** How to parse a completion; opaque, for `openParser`. */
 export interface NativeReplyFormat {
   kind: number;
   parser: string;
@@ -199,14 +195,14 @@ export interface NativeReplyFormat {
   continues: boolean;
 }
 
-/** Between which tags a template has reasoning; the end of the prompt may hold some of it. */
+/** The tags around reasoning. `promptEnd`: the end of the prompt, where reasoning may have begun. */
 export interface NativeReasoningTags {
   start: string;
   ends: readonly string[];
   promptEnd: string;
 }
 
-/** How many tokens of reasoning there may be before those of `message` and the first closing tag are written. */
+/** After `maxTokens` of reasoning the tokens of `message` and the first closing tag are inserted. */
 export interface NativeReasoningLimit extends NativeReasoningTags {
   maxTokens: number;
   message: Int32Array;
@@ -218,84 +214,83 @@ export interface NativeRenderedPrompt {
   preservedTokens: string[];
   grammar: NativeGrammar | null;
   format: NativeReplyFormat | null;
-  /** `null`: the template has no reasoning, or no tags around it. */
+  /** `null`: the template marks no reasoning. */
   reasoning: NativeReasoningTags | null;
 }
 
-/** What an answer grew by; what is there came in this order. */
+/** Growth of a parsed completion, in the order of the fields. */
 export interface NativeReplyDelta {
   reasoning?: string;
   content?: string;
-  /** Of the tool call that the following belong to. */
+  /** Index of the tool call that the following fields belong to. */
   toolIndex?: number;
-  /** In a call's first delta, with its name. */
+  /** In the first delta of a call. */
   toolId?: string;
   toolName?: string;
-  /** JSON, a piece of it. */
+  /** A piece of JSON. */
   toolArguments?: string;
 }
 
 export interface NativeReplyParser {
-  /** Adds to the answer. News may be held back for a later call, but for none after the one with `isLast`. */
+  /** Parses more text. Deltas may be held back until a later call, but not beyond the one with `isLast`. */
   push(text: string, isLast: boolean): NativeReplyDelta[];
-  /** How much of the answer its reasoning and all before it take, in UTF-16 units; 0 when there is none. */
+  /** Offset of the end of reasoning in the text, in UTF-16 units; 0: none. */
   reasoningLength(): number;
 }
 
-/** A compiled grammar; submitted once. */
+/** A compiled grammar, for one job. */
 export type NativeConstraint = { readonly __constraint: unique symbol };
 
 /**
- * Which extras a record has; in this order in `extras`. A record with `progress` has none, and is no token: it says how
- * many of the prompt's tokens are computed, where another record has its token.
+ * Extras of a record, in this order in `extras`. A record with `progress` has no extras and is no token: in the field of the
+ * token id it has the number of computed prompt tokens.
  */
 export const RECORD_FLAGS = { logprobs: 2, finish: 1, failure: 4, progress: 8 } as const;
 /** job id, token id, length of the token's text in UTF-16 units, flags. */
 export const FIELDS_PER_RECORD = 4;
 
-/** Everything that happened since the last call; `records` is reused, so read it before returning. */
+/** The events since the last call. `records` is reused: read it before returning. */
 export type OnEvents = (records: Int32Array, count: number, text: string, extras: unknown[]) => void;
 
-/** The tokens of several texts, one after another, as far as they could be taken. */
+/** The concatenated tokens of several texts, up to the first that is too long. */
 export interface NativeTokenLists {
   tokens: Int32Array;
-  /** Of each text. Negative for a last one that has too many to be there: it has at least as many. */
+  /** One for each text. Negative for one that is too long, and left out: the least number of its tokens. */
   lengths: Int32Array;
 }
 
 /**
- * Whatever is prepared by templates, tokenizers and grammars has an `owner`, a number of the caller's choice: owners take
- * turns, and a deadline is for all that one of them asks for, together or one after another. Rejects with
- * `prepare_timeout` or, when too much is waiting, throws `queue_full`.
+ * Templates, tokenizers and grammars. `owner` is a number that identifies a request: owners take turns, and one deadline holds
+ * for all calls of an owner. Rejects with `prepare_timeout`; throws `queue_full` if too many calls are waiting.
  */
 export interface NativePreparer {
-  /** `requestJson`: the messages and what else a template needs to know (native/llama/chat-template.h). */
+  /** `requestJson`: messages and options (native/llama/chat-template.h). */
   render(requestJson: string, owner: number): Promise<NativeRenderedPrompt>;
   tokenize(text: string, addSpecial: boolean, parseSpecial: boolean, owner: number): Promise<Int32Array>;
-  /** Rejects with `context_length_exceeded` when it is clear beforehand that it cannot fit. */
+  /** Rejects with `context_length_exceeded` if the text is too long to fit, before tokenizing it. */
   tokenizeTextPrompt(prompt: string, contextLength: number, owner: number): Promise<Int32Array>;
   tokenizeInfill(prefix: string, suffix: string, owner: number): Promise<Int32Array>;
-  /** What is embedded of each text; ends with the first that has more tokens than `most`. */
+  /** Tokenizes texts for embedding; stops at the first with more tokens than `most`. */
   tokenizeInputs(texts: readonly string[], most: number, owner: number): Promise<NativeTokenLists>;
-  /** What a ranking model reads for each document; ends likewise. */
+  /** Tokenizes each document together with the query, for ranking; stops likewise. */
   tokenizePairs(query: string, documents: readonly string[], most: number, owner: number): Promise<NativeTokenLists>;
-  /** The tokens spelled out, one after another, and where each ends. */
+  /** The concatenated bytes of the tokens, and the end of each. */
   pieces(tokens: Int32Array, owner: number): Promise<{ bytes: Uint8Array; ends: Int32Array }>;
-  /** `copies`: how many jobs it is for. */
+  /** Returns one constraint for each of `copies` jobs. */
   compileGrammar(grammar: NativeGrammar, copies: number, owner: number): Promise<NativeConstraint[]>;
-  /** Ends what is being prepared for an owner, and rejects its promises. */
+  /** Cancels all calls of an owner, and rejects their promises. */
   cancelPreparation(owner: number): void;
 }
 
 export interface NativeEngine {
-  /** With the engine's own vocabulary; it ends with the engine. */
+  /** Uses the vocabulary of the engine. */
   readonly preparer: NativePreparer;
   info(): NativeModelInfo;
-  /** Prepares a prompt, as `preparer` does. `images`: one for each image marker in it. */
+  /** `images`: one for each image marker in the prompt. */
   tokenizePrompt(prompt: string, images: readonly NativeImage[], owner: number): Promise<NativePrompt>;
   /**
-   * `tokens` holds all inputs one after another, `lengths` the length of each. Resolves with their vectors, one after
-   * another; never settles once it has been cancelled.
+   * `tokens` has all inputs concatenated, `lengths` the length of each. Resolves with the concatenated vectors; never settles
+   * after `cancelEmbed`.
    */
   embed(id: number, tokens: Int32Array, lengths: Int32Array): Promise<Float32Array>;
   cancelEmbed(id: number): void;
@@ -306,7 +301,7 @@ export interface NativeEngine {
   close(): Promise<void>;
 }
 
-/** A device of one of ggml's modules; memory in bytes, 0 where the driver does not say. */
+/** A device of a ggml module. Memory in bytes; 0: unknown. */
 export interface NativeDevice {
   name: string;
   description: string;
@@ -315,17 +310,17 @@ export interface NativeDevice {
   memoryTotal: number;
 }
 
-/** What a device has, and what a model would take of it, in bytes. */
+/** Memory of a device, and the parts of it that a model would take, in bytes. */
 export interface NativeDeviceMemory {
   /** ggml's name; empty: main memory. */
   name: string;
   total: number;
   free: number;
   weights: number;
-  /** The KV cache, or what a model has in its place. */
+  /** KV cache, or recurrent state. */
   cells: number;
   compute: number;
-  /** Projector, and draft model or what the MTP layer computes with. */
+  /** Projector, and draft model or MTP layer. */
   other: number;
 }
 
@@ -333,46 +328,46 @@ export interface Addon {
   open(
     request: OpenRequest,
     onEvents: OnEvents,
-    // From 0 to 1 for the model, and on to 2 for its draft model.
+    // 0 to 1 for the model, 1 to 2 for its draft model.
     onProgress?: (progress: number) => void,
   ): { engine: Promise<NativeEngine>; abort(): void };
   openParser(format: NativeReplyFormat): NativeReplyParser;
   /**
-   * Reads a model's vocabulary, without its weights. Blocks, and what is prepared may end the process or take all of its
-   * memory: for a process that does nothing else, and that ends by `quit`.
+   * Reads a model's vocabulary, without its weights. Blocks. Calls of the preparer may crash the process or exhaust its
+   * memory: use it in a process of its own that ends by `quit`.
    */
   openPreparer(request: OpenPreparerRequest): NativePreparer;
   /**
-   * How many layers fit into the devices' free memory, less `spareBytes` on each. Blocks, and a driver may end the
-   * process: see `fit-child.ts`.
-   * @throws {Error} when that cannot be worked out.
+   * Determines how many layers fit into the free memory of the devices, less `spareBytes` on each. Blocks, and a driver may
+   * crash the process: see `fit-child.ts`.
+   * @throws {Error} if that cannot be determined.
    */
   fit(request: OpenRequest, spareBytes: number): NativeOffload;
   /**
-   * What the model would take with the layers that the request says, of each device and of main memory, which comes last.
-   * As `fit` in everything else.
+   * Measures the memory that the model would take with the layers of the request: of each device, and last of main memory.
+   * Otherwise like `fit`.
    */
   measure(request: OpenRequest): NativeDeviceMemory[];
   /**
-   * How well a CPU module fits this CPU; 0: it would not run.
-   * @throws {Error} with the loader's words when the file cannot be loaded.
+   * Rates how well a CPU module fits this CPU; 0: it would not run.
+   * @throws {Error} with the loader's message if the file cannot be loaded.
    */
   scoreModule(path: string): number;
   /**
-   * Loads a module and has it multiply matrices, `onStep` after each; a bad one may end the process: see `probe-child.ts`.
-   * @throws {Error} when it does not load, finds no device, or computes wrongly.
+   * Loads a module and multiplies matrices with it; calls `onStep` after each. A bad module may crash the process: see
+   * `probe-child.ts`.
+   * @throws {Error} if it does not load, finds no device, or computes wrong results.
    */
   tryModule(path: string, onStep: () => void): NativeDevice[];
   /**
-   * Frees every engine of this thread, now. False when something goes on, of whichever thread, that cannot be ended: then
-   * the process must end by `quit`.
+   * Frees every engine of this thread, now. Returns false if work of any thread cannot be stopped: then the process must end
+   * by `quit`.
    */
   shutdown(): boolean;
   /**
-   * For a process that has an engine of its own: it ends at once when the one that started it does, even while it is
-   * stopped (Linux), and leaves no core file unless `coreDumps`.
+   * For child processes: this process ends together with its parent, even while it is stopped (Linux), and leaves no core file
+   * unless `coreDumps`.
    */
   ownProcess(coreDumps: boolean): void;
-  /** Ends the process at once. */
   quit(exitCode: number): never;
 }

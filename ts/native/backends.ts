@@ -1,4 +1,4 @@
-/** Which of ggml's modules this process computes with. Decided once: by the first model that is loaded. */
+/** Chooses the ggml modules of this process, once: when the first model is loaded. */
 import { ChasquiError } from '../errors.js';
 import type { NativeDevice } from './addon.js';
 import { chooseModules, type ModuleChoice, type ModuleReport } from './choose-modules.js';
@@ -9,22 +9,22 @@ import { findPackage, gpuPackages } from './packages.js';
 let chosen: Promise<ModuleReport[]> | undefined;
 
 /**
- * The modules to load: at most one for a GPU, and one for the CPU.
- * @throws {ChasquiError} `backend_unavailable` when the backend that was asked for did not pass its probe, `addon_missing`
- * when nothing did, `invalid_options` when CHASQUI_BACKEND names none that there is.
+ * Returns the modules to load: at most one for a GPU, and one for the CPU.
+ * @throws {ChasquiError} `backend_unavailable` if the wanted backend did not pass its probe, `addon_missing` if none did,
+ * `invalid_options` if CHASQUI_BACKEND is unknown.
  */
 export async function decideModules(backend?: Backend | 'auto'): Promise<string[]> {
   return (await decided(backend)).map(({ path }) => path);
 }
 
-/** The GPUs of these modules, but for those that use main memory. Rejects as `decideModules` does. */
+/** Returns the GPUs of these modules, except those that use main memory. Rejects as `decideModules` does. */
 export async function decideGpus(backend?: Backend | 'auto'): Promise<NativeDevice[]> {
   return (await decided(backend)).flatMap(({ devices }) => devices.filter(({ type }) => type === 'gpu'));
 }
 
 function decided(backend: Backend | 'auto' = backendOfEnvironment()): Promise<ModuleReport[]> {
   chosen ??= decide(backend);
-  // What failed may be asked for otherwise.
+  // The next call may want another backend.
   chosen.catch(() => {
     chosen = undefined;
   });
@@ -35,7 +35,7 @@ function backendOfEnvironment(): Backend | 'auto' {
   const asked = process.env.CHASQUI_BACKEND || 'auto';
   const known = ['auto', ...BACKENDS].find((name) => name === asked);
   if (known !== undefined) return known as Backend | 'auto';
-  const message = `CHASQUI_BACKEND is \`${asked}\`, but there are auto, ${BACKENDS.join(', ')}.`;
+  const message = `CHASQUI_BACKEND is \`${asked}\`, but must be one of auto, ${BACKENDS.join(', ')}.`;
   throw new ChasquiError('invalid_options', message);
 }
 
@@ -60,7 +60,7 @@ export function chooseBackends(
   });
 }
 
-/** Where modules for GPUs may lie, beside the addon's own folder. */
+/** Folders of GPU modules, besides the addon's own. */
 function gpuDirectories(): string[] {
   const installed = gpuPackages.map(findPackage).filter(({ problem }) => problem === undefined);
   const given = process.env.CHASQUI_MODULES;

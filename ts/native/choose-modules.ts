@@ -16,26 +16,26 @@ export interface ModuleReport extends ModuleFile {
 }
 
 export interface ModuleChoice {
-  /** In the order in which they are tried. */
+  /** In the order of the trials. */
   reports: ModuleReport[];
-  /** Why nothing could be tried, when that is so: then the CPU module was chosen by its score alone. */
+  /** Why no module could be tried; the CPU module was then chosen by its score alone. */
   notPossible?: string;
 }
 
 export interface ChoiceOptions {
-  /** Folders that hold modules. */
+  /** Folders of modules. */
   directories: readonly string[];
   addonPath: string;
   /** The only GPU backend to try; `cpu`: none; `auto`: the best that passes. */
   backend?: Backend | 'auto';
-  /** Tries every module, whatever was found before. */
+  /** Ignores cached results. */
   fresh?: boolean;
   cache?: ProbeCache;
-  /** Used in this process when no child can be started. */
+  /** Used in this process if no child can be started. */
   score(path: string): number;
 }
 
-/** Takes the first GPU module that passes its probe, if any, and the best CPU module that does. */
+/** Chooses the first GPU module that passes its probe, and the best CPU module that does. */
 export async function chooseModules(options: ChoiceOptions): Promise<ModuleChoice> {
   const files = findModules(options.directories);
   const cpuFiles = files.filter(({ backend }) => backend === 'cpu');
@@ -84,7 +84,7 @@ class Prober {
     return reports;
   }
 
-  /** Best first, and those that this CPU cannot run. */
+  /** Best first, then those that this CPU cannot run. */
   async rank(files: readonly ModuleFile[]): Promise<{ fit: ModuleFile[]; unfit: ModuleReport[] }> {
     const results = await this.#run('score', files);
     const scored = files.map((file, at) => ({ file, ...results[at] }));

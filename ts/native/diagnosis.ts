@@ -1,4 +1,4 @@
-/** Everything that decides what chasqui computes with on this machine, for `chasqui doctor`. */
+/** What `chasqui doctor` reports: everything that determines the modules used on this machine. */
 import { cpus, release, totalmem } from 'node:os';
 import { VERSION } from '../version.js';
 import { chooseBackends } from './backends.js';
@@ -7,9 +7,9 @@ import { loadAddon } from './load-addon.js';
 import { findPackage, type InstalledPackage, installCommand, platformPackage } from './packages.js';
 
 export interface PackageReport extends InstalledPackage {
-  /** The command that adds it or brings it to the right version, when that is needed. */
+  /** The command that installs the right version, if needed. */
   install?: string;
-  /** False where a local build serves instead. */
+  /** False if a local build is used instead. */
   needed: boolean;
 }
 
@@ -20,20 +20,20 @@ export interface Diagnosis {
   osRelease: string;
   cpu: string;
   memoryBytes: number;
-  /** Where the addon came from. */
+  /** Folder of the addon. */
   addon?: string;
-  /** Why there is none: five lines. */
+  /** Why it could not be loaded: five lines. */
   problem?: string;
   packages: PackageReport[];
   modules: ModuleReport[];
-  /** Why modules could not be tried, when that is so. */
+  /** Why modules could not be tried. */
   notPossible?: string;
-  /** Names of the modules that would be loaded, and why these. */
+  /** Names of the modules that would be loaded, and the reason. */
   chosen: string[];
   because: string;
 }
 
-/** Tries every module anew and remembers what came of it. */
+/** Tries every module again, and caches the results. */
 export async function diagnose(): Promise<Diagnosis> {
   const machine = {
     chasqui: VERSION,

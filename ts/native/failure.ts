@@ -1,10 +1,10 @@
-/** A failure that native code reports: a plain object on the way out, or an `Error` with these properties when thrown. */
+/** A failure of native code: a plain object in events, or an `Error` with these properties when thrown. */
 export interface NativeFailure {
   code: string;
   message: string;
-  /** Which of the job's images the error is about, counted from 0. */
+  /** Index of the image that caused the error. */
   imageIndex?: number;
-  /** Of a prompt that does not fit: how many tokens it has at least, and how many there is room for. */
+  /** If the prompt is too long: the least number of its tokens, and the limit. */
   promptTokens?: number;
   contextLength?: number;
 }

@@ -1,6 +1,6 @@
 /**
- * The child process in which llama.cpp works out how many layers fit, and what a model takes: it loads drivers, and sets
- * the model up without its weights. `fit-child.js <addon>` takes one `FitTask` and sends one `FitResult`, after `ready`.
+ * Child process that determines how many layers fit and how much memory a model takes: llama.cpp loads drivers, and sets the
+ * model up without its weights. `fit-child.js <addon>` receives one `FitTask` and sends `ready`, then one `FitResult`.
  */
 import { createRequire } from 'node:module';
 import type { Addon, NativeDeviceMemory } from './addon.js';
@@ -8,21 +8,21 @@ import type { NativeOffload, OpenRequest } from './open-request.js';
 
 export interface FitTask {
   request: OpenRequest;
-  /** To leave free on each device. */
+  /** Left free on each device. */
   spareBytes: number;
-  /** Measures what the model takes with contexts of so many tokens, with the layers that fit. */
+  /** Measures the memory with these context lengths, and the layers that fit. */
   contexts?: readonly number[];
 }
 
 export type FitMessage = 'ready' | FitResult;
 
-/** How the process ended; the driver or llama.cpp may do the same when the model is loaded. */
+/** How the process ended. Loading the model may end in the same way. */
 export type FitResult =
   | { offload: NativeOffload; memory?: NativeDeviceMemory[][]; reason?: never; ended?: never }
   | { reason: string; ended?: 'crashed' | 'hung' };
 
 const addon = createRequire(import.meta.url)(process.argv[2] ?? '') as Addon;
-// Whatever hangs here must not outlive the one that waits for it.
+// A hang must not outlive the parent.
 addon.ownProcess(false);
 
 process.send?.('ready' satisfies FitMessage);
@@ -33,7 +33,7 @@ process.once('message', (task: FitTask) => {
 function fit({ request, spareBytes, contexts }: FitTask): FitResult {
   try {
     if (contexts === undefined) return { offload: addon.fit(request, spareBytes) };
-    // Without a module for GPUs there is nothing to be fitted, and llama.cpp would refuse to.
+    // llama.cpp refuses to fit without a GPU module.
     const offload = request.modules.length > 1 ? addon.fit(request, spareBytes) : request.options.offload;
     return { offload, memory: contexts.map((context) => measure(request, offload, context)) };
   } catch (error) {

@@ -9,11 +9,11 @@ export interface LoadedAddon {
   addon: Addon;
   /** The addon's file. */
   path: string;
-  /** The folder the addon came from; ggml's modules lie beside it. */
+  /** The folder of the addon and of ggml's modules. */
   directory: string;
 }
 
-/** A place where the addon was looked for in vain, and why it was not to be had there. */
+/** A place without a usable addon, and the reason. */
 export interface FailedPlace {
   place: string;
   reason: string;
@@ -26,7 +26,7 @@ let loaded: LoadedAddon | undefined;
 
 /**
  * Finds and loads `chasqui.node`: a local build first, then the package of this platform. Loads it once per thread.
- * @throws {ChasquiError} `addon_missing` with the platform, each place's reason and the way out, in five lines.
+ * @throws {ChasquiError} `addon_missing`, in five lines: platform, reason for each place, and how to install it.
  */
 export function loadAddon(): LoadedAddon {
   loaded ??= load();
@@ -38,8 +38,8 @@ function load(): LoadedAddon {
   const local = tryToLoad('a build of your own', () => packageRoot, failed);
   const result = local ?? tryToLoad(platformPackage, findPlatformPackage, failed);
   if (!result) throw missing(failed);
-  // Node runs no cleanup hooks on process.exit(), but C++ static destructors: no thread may be decoding then.
-  // A worker's end is not the process's: what it leaves behind goes on until the main thread ends.
+  // process.exit() runs no cleanup hooks, but C++ static destructors: no thread may be decoding then. When a worker thread
+  // exits, its unfinished work continues until the main thread exits.
   process.on('exit', (code) => {
     if (!result.addon.shutdown() && isMainThread) result.addon.quit(code);
   });

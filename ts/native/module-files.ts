@@ -1,4 +1,4 @@
-/** Where ggml's modules lie and what kind each is. */
+/** Finds ggml's modules. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -10,7 +10,7 @@ export type Backend = (typeof BACKENDS)[number];
 export interface ModuleFile {
   /** Absolute. */
   path: string;
-  /** e.g. `cpu-zen4`. */
+  /** `cpu-zen4` */
   name: string;
   backend: Backend;
 }

@@ -1,4 +1,4 @@
-/** The npm packages that chasqui is made of: this one, one for each platform, one for each GPU backend. */
+/** The npm packages of chasqui: this one, one for each platform, one for each GPU backend. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
@@ -12,24 +12,24 @@ const require = createRequire(import.meta.url);
 
 export const platformPackage = `@chasqui/${process.platform}-${process.arch}`;
 
-/** Packages of this platform that hold one GPU module each, best first. */
+/** Packages with one GPU module each, for this platform, best first. */
 export const gpuPackages = ['cuda13', 'cuda12', 'vulkan'].map((backend) => `${platformPackage}-${backend}`);
 
 export interface InstalledPackage {
   name: string;
-  /** Where it is; undefined when it is not installed. */
+  /** `undefined` if it is not installed. */
   directory?: string;
   version?: string;
   /** Why it cannot be used. */
   problem?: string;
 }
 
-/** The command that adds a package in the version that fits. */
+/** The command that installs a package in the matching version. */
 export function installCommand(name: string): string {
   return `npm install ${name}@${VERSION}`;
 }
 
-/** Looks for a package where Node would: beside this one, and in the folders above. */
+/** Looks for a package where Node would. */
 export function findPackage(name: string): InstalledPackage {
   let manifest: string;
   try {
@@ -39,7 +39,7 @@ export function findPackage(name: string): InstalledPackage {
   }
   const found = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string };
   const installed = { name, directory: dirname(manifest), version: found.version };
-  // Both sides of the addon's interface change together, and so does ggml's beneath its modules.
+  // The interfaces of addon and modules are not stable between versions.
   if (found.version === VERSION) return installed;
   return { ...installed, problem: `it is version ${found.version}, and this is chasqui ${VERSION}` };
 }

@@ -1,6 +1,6 @@
 /**
- * What probes found, kept between processes: a module is tried again when its file, the CPU or a driver has changed.
- * Kept in the user's cache folder; where that cannot be written, every process tries anew.
+ * Caches the results of probes in the user's cache folder: a module is tried again after its file, the CPU or a driver has
+ * changed. If the folder is not writable, every process tries the modules.
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
@@ -8,12 +8,12 @@ import { cpus, homedir, release } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { ProbeResult, ProbeTask } from './probe-child.js';
 
-/** What failed is tried again after this time: the cause may have been a passing one. */
+/** Failures expire, because their cause may have been temporary. */
 const FAILURE_KEPT_MS = 3_600_000;
-/** Files of modules that are gone are forgotten when there are more than this. */
+/** The oldest results are dropped, because their modules may be gone. */
 const MAX_KEPT = 200;
 
-/** Variables that decide which driver and which device a module finds. */
+/** Variables that determine the driver and device of a module. */
 const DRIVER_SETTINGS = ['CUDA_VISIBLE_DEVICES', 'GGML_VK_VISIBLE_DEVICES', 'LD_LIBRARY_PATH', 'VK_DRIVER_FILES'];
 
 interface Kept {
@@ -33,8 +33,8 @@ export class ProbeCache {
   }
 
   /**
-   * A key that changes with the module's file, the addon's, the CPU, the operating system and the drivers. Every start of
-   * a model asks for it and waits, so that files, some of which have hundreds of megabytes, are not read.
+   * A key that changes with the files of module and addon, the CPU, the operating system and the drivers. It is computed at
+   * each start of a model, so the files, which may have hundreds of megabytes, are identified without reading them.
    */
   key(task: ProbeTask, path: string, addonPath: string): string {
     const about = [task, this.#machine, identify(path), identify(addonPath)];
@@ -61,14 +61,13 @@ export class ProbeCache {
       writeFileSync(written, JSON.stringify(Object.fromEntries(newest.slice(0, MAX_KEPT))));
       renameSync(written, this.#file);
     } catch {
-      // A read-only home costs a probe each time, nothing else.
+      // Without the cache, each process probes again.
     }
   }
 }
 
 /**
- * Packages give all their files one time of modification, but whatever writes a file or puts another in its place changes
- * the time of its last change, which nobody can set.
+ * npm gives all files of a package the same mtime. Writing or replacing a file always changes its ctime, which cannot be set.
  */
 function identify(file: string): string {
   const { ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });

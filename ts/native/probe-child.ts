@@ -1,6 +1,6 @@
 /**
- * The child process in which ggml's modules are tried, because a bad one can end or hang the process that loads it:
- * `probe-child.js <addon> score|try <file>...`. Sends a `ProbeMessage` when it is ready, for each step, and for each file in order.
+ * Child process that tries ggml modules, because a bad one can crash or hang its process:
+ * `probe-child.js <addon> score|try <file>...` sends a `ProbeMessage` when it is ready, for each step, and for each file in order.
  */
 import { createRequire } from 'node:module';
 import type { Addon, NativeDevice } from './addon.js';
@@ -8,9 +8,9 @@ import type { Addon, NativeDevice } from './addon.js';
 export type ProbeTask = 'score' | 'try';
 
 export interface ProbeResult {
-  /** For `score`: how well the module fits this CPU; 0 not at all. */
+  /** Of `score`: see `Addon.scoreModule`. */
   score?: number;
-  /** For `try`: what the module computes with. */
+  /** Of `try`. */
   devices?: NativeDevice[];
   /** Why it cannot be used. */
   reason?: string;
@@ -20,7 +20,7 @@ export type ProbeMessage = { sign: 'ready' | 'step' } | ({ sign?: never } & Prob
 
 const [addonPath = '', task, ...files] = process.argv.slice(2);
 const addon = createRequire(import.meta.url)(addonPath) as Addon;
-// Whatever hangs here must not outlive the one that waits for it.
+// A hang must not outlive the parent.
 addon.ownProcess(false);
 
 await send({ sign: 'ready' });
@@ -36,7 +36,7 @@ function probe(file: string): ProbeResult {
   }
 }
 
-/** Returns when it is on its way: the next file may end this process. */
+/** Waits until the message is sent: the next file may crash this process. */
 function send(message: ProbeMessage): Promise<void> {
   return new Promise((resolve, reject) => {
     process.send?.(message, (error: Error | null) => (error ? reject(error) : resolve()));

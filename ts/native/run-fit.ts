@@ -1,13 +1,13 @@
-/** Works out in a child process how many layers fit, or whether those asked for can be set up. */
+/** Runs `fit-child.ts`: determines how many layers fit, or whether a given number can be set up. */
 
 import { type ForkedScript, forkScript, START_LIMIT_MS } from '../process/fork-script.js';
 import { HangWatch } from '../process/hang-watch.js';
 import type { FitMessage, FitResult, FitTask } from './fit-child.js';
 
-/** It takes seconds, but a driver may have to start, and a disk to give what is in front of the weights. */
+/** Normally seconds, but a driver may have to start and a slow disk to read the vocabulary. */
 const FIT_LIMIT_MS = 60_000;
 
-/** Never rejects: that it cannot be worked out, for whatever reason, is a result. Ends early when the signal aborts. */
+/** Never rejects: failures are results. Ends early when the signal is aborted. */
 export async function runFit(
   addonPath: string,
   task: FitTask,
@@ -40,7 +40,7 @@ export async function runFit(
     });
     child.once('error', (error) => settle(notStarted(error)));
     child.once('close', (code, ending) => settle(result ?? { reason: describeCrash(code, ending), ended: 'crashed' }));
-    // What becomes of a child that ends before it has read this is seen in how it ended.
+    // If the child ends before it reads this, `close` reports it.
     child.send(task, () => {});
   });
 }

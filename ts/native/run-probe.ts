@@ -1,16 +1,16 @@
-/** Tries modules in a child process and says what became of each. */
+/** Runs `probe-child.ts`: tries modules in a child process. */
 import { type ForkedScript, forkScript, START_LIMIT_MS } from '../process/fork-script.js';
 import { HangWatch } from '../process/hang-watch.js';
 import type { ProbeMessage, ProbeResult, ProbeTask } from './probe-child.js';
 
-/** How long a module may give no sign of life: a driver may have to compile kernels before each step. */
+/** Limit of silence: a driver may have to compile kernels before each step. */
 export const PROBE_LIMIT_MS = 10_000;
 
-/** The child itself did not run, which says nothing about any module. */
+/** The child could not be started; this says nothing about the modules. */
 export class ProbeNotPossible extends Error {}
 
 /**
- * One result for each file, in order. A file that ends or hangs the child gets a `reason`, and a new child goes on.
+ * Returns one result for each file, in order. If a file crashes or hangs the child, a new child continues with the next one.
  * @throws {ProbeNotPossible} when no child can be started.
  */
 export async function runProbe(
@@ -30,7 +30,7 @@ export async function runProbe(
 
 interface ChildRun {
   reported: ProbeResult[];
-  /** How the child ended, as the reason for the file it was at. */
+  /** How the child ended: the `reason` for the current file. */
   end: string;
 }
 

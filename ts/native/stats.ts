@@ -1,4 +1,4 @@
-/** What an engine counts. */
+/** Counters of an engine. */
 export interface NativeStats {
   /** Sequences that hold a slot: in prefill, decoding, or paused for a slow reader. */
   active: number;
@@ -6,7 +6,7 @@ export interface NativeStats {
   queued: number;
   /** KV cells of active sequences. */
   kvCellsUsed: number;
-  /** KV cells whose sequences are over, kept for prompts that begin alike; given up when room is needed. */
+  /** KV cells of finished sequences, cached for prompts with the same prefix; evicted on demand. */
   kvCellsCached: number;
   kvCellsTotal: number;
   /** These and the following count since the engine started. */
@@ -19,13 +19,12 @@ export interface NativeStats {
   decodeSteps: number;
   /** Milliseconds that these steps took together. */
   stepMs: number;
-  /** How often a sequence lost its slot to another one. */
   preemptions: number;
   imagesEncoded: number;
-  /** Tokens of texts that vectors or scores were computed of. */
+  /** Tokens of embedded and ranked texts. */
   embeddedTokens: number;
-  /** Tokens whose grammar took longer than a step can wait. */
+  /** Tokens that were sampled outside of the step, because of a slow grammar. */
   sampledAside: number;
-  /** Milliseconds since the step that is under way began; 0 where none is. Steps end within seconds. */
+  /** Milliseconds since the running step began; 0: none is running. */
   stepAgeMs: number;
 }

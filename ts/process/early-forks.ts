@@ -1,13 +1,13 @@
 /**
- * Processes that are started before it is known what they are to do: until a script takes messages it is busy for a tenth of
- * a second, in which its parent can find out what to send.
+ * Forks processes before their parent knows what to send them: starting takes a tenth of a second, in which the parent reads
+ * its options.
  */
 import type { Socket } from 'node:net';
 import { type ForkedScript, type ForkOptions, forkScript } from './fork-script.js';
 
 const waiting = new Map<string, ForkedScript>();
 
-/** Its process does not keep this one, until somebody takes it. */
+/** Does not keep this process alive until `takeOrFork` returns the child. */
 export function forkEarly(script: URL, options: ForkOptions): void {
   try {
     const forked = forkScript(script, [], options);
@@ -17,12 +17,12 @@ export function forkEarly(script: URL, options: ForkOptions): void {
     for (const pipe of child.stdio) (pipe as Socket | null)?.unref();
     waiting.set(script.href, forked);
   } catch {
-    // Whoever needs it tries again, and is told.
+    // `takeOrFork` tries again, and reports the error.
   }
 }
 
 /**
- * The process that was started early, or a new one.
+ * Returns the process that was forked early, or a new one.
  * @throws {ForkFailed} as `forkScript` does.
  */
 export function takeOrFork(script: URL, options: ForkOptions): ForkedScript {
@@ -32,7 +32,7 @@ export function takeOrFork(script: URL, options: ForkOptions): ForkedScript {
   return early && lives ? early : forkScript(script, [], options);
 }
 
-/** Ends those that nobody has taken. */
+/** Kills the processes that were not taken. */
 export function endEarlyForks(): void {
   for (const { child } of waiting.values()) child.kill('SIGKILL');
   waiting.clear();

@@ -1,43 +1,43 @@
-/** Starts scripts in processes of their own, for work that can end or hang the process that does it. */
+/** Runs scripts in child processes, for work that can crash or hang. */
 import { type ChildProcess, fork, type StdioOptions } from 'node:child_process';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { withPipes } from './open-files.js';
 
-/** How long Node itself may take to start on a busy machine. */
+/** For the start of Node on a busy machine. */
 export const START_LIMIT_MS = 60_000;
-const KEPT_COMPLAINT = 4000;
+/** Characters of standard error. */
+const MAX_KEPT = 4000;
 
 const extension = extname(import.meta.url);
 
-/** The system gives no process: it has run out of memory, or this process of files. */
+/** The system is out of memory, or this process out of file descriptors. */
 export class ForkFailed extends Error {}
 
 export interface ForkedScript {
   child: ChildProcess;
-  /** That it crashed and how, in words, with the last line it wrote to standard error. */
+  /** Describes the crash, with `lastWords`. */
   describeCrash(code: number | null, signal: NodeJS.Signals | null): string;
-  /** That line, or the one that says most; empty when there is none. */
+  /** The most informative of the last lines on standard error; or empty. */
   lastWords(): string;
 }
 
 export interface ForkOptions {
-  /** Beside the four that every script has: standard input, output and error, and the channel for messages. */
+  /** Besides stdin, stdout, stderr and the message channel. */
   pipes?: number;
-  /** Given what the script writes to standard error. */
   onStderr?: (text: Buffer) => void;
 }
 
 /**
- * `script`: its address without extension. The child ends with this process, if that ends in good order.
- * @throws {ForkFailed} Another failure to start is the child's `error` event, which nobody has to listen to.
+ * `script`: URL without extension. The child is killed when this process exits normally.
+ * @throws {ForkFailed} Other failures to start are `error` events of the child, which need no listener.
  */
 export function forkScript(script: URL, args: readonly string[] = [], options: ForkOptions = {}): ForkedScript {
   const stdio: StdioOptions = ['ignore', 'ignore', 'pipe', 'ipc', ...extraPipes(options.pipes ?? 0)];
   const child = tryFork(`${fileURLToPath(script)}${extension}`, args, stdio);
   let complaint = '';
   child.stderr?.on('data', (data: Buffer) => {
-    complaint = `${complaint}${data}`.slice(-KEPT_COMPLAINT);
+    complaint = `${complaint}${data}`.slice(-MAX_KEPT);
     options.onStderr?.(data);
   });
   if (child.pid !== undefined) endWithParent(child);
@@ -45,7 +45,7 @@ export function forkScript(script: URL, args: readonly string[] = [], options: F
   return { child, describeCrash: (code, signal) => describeCrash(code, signal, saidLast()), lastWords: saidLast };
 }
 
-/** Where Windows would have a pipe that cannot be read and written at a time, this asks for one that can. */
+/** `overlapped`: on Windows, other pipes cannot be read and written at the same time. */
 function extraPipes(count: number): 'overlapped'[] {
   return Array<'overlapped'>(count).fill('overlapped');
 }
@@ -54,7 +54,7 @@ function tryFork(file: string, args: readonly string[], stdio: StdioOptions): Ch
   let child: ChildProcess;
   try {
     child = fork(file, [...args], {
-      // Run from its source, the script needs what its parent was started with to be understood.
+      // When run from source, the script needs the parent's TypeScript loader.
       execArgv: extension === '.ts' ? process.execArgv : [],
       stdio,
     });
@@ -73,7 +73,7 @@ function tryFork(file: string, args: readonly string[], stdio: StdioOptions): Ch
 const running = new Set<ChildProcess>();
 
 function endWithParent(child: ChildProcess): void {
-  // One listener for all of them: of many, Node warns.
+  // Node warns about many listeners, so all children share one.
   if (running.size === 0) process.on('exit', killRunning);
   running.add(child);
   child.once('close', () => {
@@ -86,7 +86,6 @@ function killRunning(): void {
   for (const child of running) child.kill('SIGKILL');
 }
 
-/** How a process ended, in words. */
 export function describeExit(code: number | null, signal: NodeJS.Signals | null): string {
   return signal ? `it was ended by ${signal}` : `it ended with exit code ${code}`;
 }
@@ -95,7 +94,7 @@ function describeCrash(code: number | null, signal: NodeJS.Signals | null, said:
   return `the process that tried it crashed: ${describeExit(code, signal)}${said ? ` (${said})` : ''}`;
 }
 
-/** A failed assertion, or an error that nobody caught, says more than what is printed after it. */
+/** A failed assertion or an uncaught error is more informative than the lines after it. */
 export function lastWords(complaint: string): string {
   const lines = complaint
     .split('\n')

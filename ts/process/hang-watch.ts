@@ -1,10 +1,10 @@
-/** Notices that a process gives no sign of life. */
+/** Detects that a process gives no sign of life. */
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** On a busy machine a process gets the time on top that it waits for a processor, up to this many times the limit. */
+/** The time that the process waits for a CPU is added to the limit, up to this multiple of it. */
 const BUSY_FACTOR = 6;
 const LOOK_MS = 1000;
-/** More time than this is not counted from look to look: the machine, or both processes, were suspended. */
+/** A longer time between looks counts as this: the machine or the processes were suspended. */
 const MAX_PER_LOOK_MS = 2 * LOOK_MS;
 
 export class HangWatch {
@@ -12,7 +12,7 @@ export class HangWatch {
   readonly #onHang: (limitMs: number) => void;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `onHang` is given the limit, in milliseconds, that the last `expectSign` set. */
+  /** `onHang` gets the limit of the last `expectSign`, in milliseconds. */
   constructor(pid: number | undefined, onHang: (limitMs: number) => void) {
     this.#pid = pid;
     this.#onHang = onHang;
@@ -45,13 +45,13 @@ export class HangWatch {
   }
 }
 
-/** Of its threads the longest time in which one was ready to run and did not, in milliseconds; 0 where it is not known. */
+/** The longest run delay among the threads, in milliseconds; 0: unknown. */
 function waitedForProcessor(pid: number | undefined): number {
   const tasks = `/proc/${pid}/task`;
   return Math.max(0, ...list(tasks).map((task) => runDelay(`${tasks}/${task}/schedstat`)));
 }
 
-/** Only Linux has the folder, and a process may end while it is read. */
+/** Linux only; and the process may end meanwhile. */
 function list(directory: string): string[] {
   try {
     return readdirSync(directory);
@@ -60,7 +60,7 @@ function list(directory: string): string[] {
   }
 }
 
-/** The file holds nanoseconds spent running, nanoseconds ready to run, and how often it ran. */
+/** Fields: nanoseconds on a CPU, nanoseconds of run delay, number of time slices. */
 function runDelay(file: string): number {
   try {
     return Number(readFileSync(file, 'utf8').split(' ')[1] ?? 0) / 1e6;

@@ -1,15 +1,14 @@
-/** A process may have so many files and connections open, and a machine so many of all its processes. */
+/** Limits of open files and connections, of a process (EMFILE) or a machine (ENFILE). */
 import type { ChildProcess } from 'node:child_process';
 import { ChasquiError } from '../errors.js';
 
-/** Whether that is why something failed. */
 export function isOutOfFiles(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, cause } = error as NodeJS.ErrnoException;
   return code === 'EMFILE' || code === 'ENFILE' || code === 'too_many_open_files' || isOutOfFiles(cause);
 }
 
-/** `what` could not be done, as the beginning of a sentence. */
+/** `what` begins the sentence: `The file cannot be read`. */
 export function outOfFiles(what: string, cause?: unknown): ChasquiError {
   return new ChasquiError(
     'too_many_open_files',
@@ -20,8 +19,8 @@ export function outOfFiles(what: string, cause?: unknown): ChasquiError {
 }
 
 /**
- * Returns the child that was just started, which has its pipes. Whatever the types say, Node leaves it without any where
- * there are no files left for them, and tells of that by an event that ends this process where nobody listens.
+ * Returns `child`, which was just started, if it has its pipes. Despite its types, Node returns a child without pipes when file
+ * descriptors run out, and emits an `error` event, which ends this process unless it has a listener.
  * @throws {ChasquiError} `too_many_open_files`
  */
 export function withPipes<Child extends ChildProcess>(child: Child, program: string): Child {

@@ -1,7 +1,6 @@
-/** How many processes the kernel has ended for want of memory; Linux alone tells. */
 import { readFileSync } from 'node:fs';
 
-/** Counts since the machine started, in the whole system; `null` where it is not known. */
+/** The number of processes that the kernel's OOM killer has killed since the machine started; `null`: unknown (Linux only). */
 export function countOutOfMemoryKills(): number | null {
   try {
     const [, count] = /^oom_kill (\d+)$/m.exec(readFileSync('/proc/vmstat', 'utf8')) ?? [];

@@ -1,4 +1,4 @@
-/** What a process uses, as Linux's /proc shows it. */
+/** CPU time and memory of processes, from Linux's /proc. */
 import { readFileSync } from 'node:fs';
 
 export interface ProcessUsage {
@@ -6,10 +6,10 @@ export interface ProcessUsage {
   residentBytes: number;
 }
 
-/** /proc counts processor time in hundredths of a second on every architecture. */
+/** USER_HZ is 100 on every architecture. */
 const TICKS_PER_SECOND = 100;
 
-/** `null` when the process has ended, and on other systems than Linux. */
+/** Returns `null` if the process has ended, and on systems other than Linux. */
 export function readProcessUsage(pid: number): ProcessUsage | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -17,7 +17,7 @@ export function readProcessUsage(pid: number): ProcessUsage | null {
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const [userTicks, systemTicks] = [Number(fields[11]), Number(fields[12])];
     const [, residentKib = ''] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-    // A process that has ended and was not waited for yet has no memory.
+    // A zombie has no memory.
     if (residentKib === '') return null;
     return { cpuSeconds: (userTicks + systemTicks) / TICKS_PER_SECOND, residentBytes: Number(residentKib) * 1024 };
   } catch {
@@ -25,12 +25,11 @@ export function readProcessUsage(pid: number): ProcessUsage | null {
   }
 }
 
-/** `null` likewise, and where there is no process. */
 export function residentBytesOf(pid: number | null): number | null {
   return pid === null ? null : (readProcessUsage(pid)?.residentBytes ?? null);
 }
 
-/** Of this process. `null` where it may open no file to look, which Node throws an error for. */
+/** Of this process; `null` if no file descriptor is left to read it. */
 export function ownResidentBytes(): number | null {
   try {
     return process.memoryUsage.rss();

@@ -1,4 +1,4 @@
-/** The certificate of a server's own TLS: two files, which are read again when they change. */
+/** A TLS certificate and its key: two files, which are read again when they change. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync, unwatchFile, watchFile } from 'node:fs';
 import { ChasquiError } from '../errors.js';
@@ -8,7 +8,7 @@ export interface CertificateContents {
   key: Buffer;
 }
 
-/** Files are looked at this often: watching by the system misses files that a link leads to, as ACME clients keep them. */
+/** Polling, because `fs.watch` misses changes behind symbolic links, which ACME clients use. */
 const LOOK_MS = 5000;
 
 export class Certificate {
@@ -22,7 +22,7 @@ export class Certificate {
     this.#lookMs = lookMs;
   }
 
-  /** @throws {ChasquiError} `invalid_options` when a file cannot be read, or the two do not belong together. */
+  /** @throws {ChasquiError} `invalid_options` if a file cannot be read, or key and certificate do not match. */
   read(): CertificateContents {
     const contents = { cert: readPart(this.#certFile, 'tlsCert'), key: readPart(this.#keyFile, 'tlsKey') };
     let fits = false;
@@ -39,8 +39,8 @@ export class Certificate {
   }
 
   /**
-   * Calls back with new contents. Between the change of one file and that of the other they do not fit, and the old ones
-   * stay. Returns a function that ends the watching.
+   * Calls back with new contents. While only one of the files has changed they do not match, and the old ones stay in use.
+   * Returns a function that stops watching.
    */
   watch(onChange: (contents: CertificateContents) => void): () => void {
     const look = (): void => {

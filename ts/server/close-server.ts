@@ -2,19 +2,19 @@
 import type { Engine } from '../engine/engine.js';
 import { ChasquiError } from '../errors.js';
 
-/** The parts of a server; those that were not made because a start failed are undefined or null. */
+/** Parts that were not created because the start failed are undefined or null. */
 export interface ServerParts {
   app: { close(): Promise<unknown> } | undefined;
   pool: { close(): Promise<void>; list(): readonly { engine: Pick<Engine, 'state'> | null }[] } | undefined;
   keys: { close(): void } | null;
 }
 
-/** How long the engine may take to finish its current step and to free its memory. */
+/** For the current step and for freeing memory. */
 const ENGINE_CLOSE_MS = 8000;
 
 /**
- * Rejects with `internal_error` when the engine has not ended in time; then only the end of the process frees its
- * memory. Rejects with `engine_failed`, after everything is closed, when the engine had failed before.
+ * Rejects with `internal_error` if the engine does not end in time: then its memory is freed when the process exits. Rejects
+ * with `engine_failed`, after everything is closed, if the engine had failed before.
  */
 export async function closeServer({ app, pool, keys }: ServerParts, engineCloseMs = ENGINE_CLOSE_MS): Promise<void> {
   const hadFailed = pool?.list().some(({ engine }) => engine?.state === 'failed') ?? false;

@@ -1,12 +1,12 @@
-/** Listens at an address of this machine, for applications that bring up and down more than one port. */
+/** Listens at an address of this machine, for products with several ports. */
 import net from 'node:net';
 import type { buildApp } from '../api/app.js';
 
 type App = ReturnType<typeof buildApp>;
 
 /**
- * Programs may take `localhost` for either of 127.0.0.1 and ::1, so the first includes the second where the machine has
- * it. Rejects with Node's own error when a port is not free. Returns the port, which is another one for 0 only.
+ * Clients may resolve `localhost` to 127.0.0.1 or ::1, so 127.0.0.1 includes ::1 if the machine has it. Rejects with Node's
+ * error if the port is taken. Returns the port, which differs from the given one only for 0.
  */
 export async function listenAt(app: App, host: string, port: number): Promise<number> {
   const second = host === '127.0.0.1' ? secondDoor(app) : null;
@@ -27,14 +27,14 @@ export async function listenAt(app: App, host: string, port: number): Promise<nu
 
 const NO_IPV6 = ['EADDRNOTAVAIL', 'EAFNOSUPPORT'];
 
-/** Its connections are handled by the application's own server. */
+/** Passes its connections to the server of the application. */
 function secondDoor(app: App): net.Server {
   const door = net.createServer({ noDelay: true }, (socket) => app.server.emit('connection', socket));
   door.maxConnections = app.server.maxConnections;
   return door;
 }
 
-/** Whether both addresses of `localhost` have this port free. */
+/** Whether the port is free at both addresses of `localhost`. */
 export async function isFree(port: number): Promise<boolean> {
   for (const host of ['127.0.0.1', '::1']) if (!(await canListen(host, port))) return false;
   return true;

@@ -1,32 +1,32 @@
-/** From the settings of a server to the models that it has: which files, under which names, with which options. */
+/** Determines the models of a server from its settings: files, names and options. */
 import { readdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { aliasesOf, type LoadOptions, modelIdOf } from '../engine/load-options.js';
 import { ChasquiError } from '../errors.js';
 
-/** A model with options of its own. */
+/** A model with its own options. */
 export interface ModelPreset {
   id: string;
-  /** Absent: that of the model that has this name anyway. */
+  /** Absent: the file of the model with this name. */
   file?: string;
-  /** They go before those of all models. */
+  /** Override those of all models. */
   options: LoadOptions;
-  /** Whether it is loaded at the start; default false. */
+  /** Load it at the start; default false. */
   atStart?: boolean;
-  /** Whether it is pinned, and so loaded at the start; default false. */
+  /** Pin it, which includes loading it at the start; default false. */
   pin?: boolean;
-  /** Default: that of all models; 0 is for ever. */
+  /** Default: that of all models; 0: never. */
   ttlMs?: number;
 }
 
 export interface ModelFiles {
-  /** Files of models, which are loaded at the start as far as they fit. */
+  /** Model files to load at the start, as many as fit. */
   paths: readonly string[];
-  /** A folder of others, which are loaded when they are needed. */
+  /** A folder of models to load on demand. */
   folder?: string;
-  /** Models on this computer by names of their own, which are loaded when they are needed; default none. */
+  /** Named models to load on demand; default none. */
   library?: readonly LibraryFile[];
-  /** Models with options of their own; default none. */
+  /** Default none. */
   presets?: readonly ModelPreset[];
 }
 
@@ -41,7 +41,7 @@ export interface ModelSpec extends ModelPreset {
   aliases: string[];
 }
 
-/** A file that is to be a model, unless it is one already. */
+/** A model file, which may occur twice. */
 interface Candidate {
   id: string;
   file: string;
@@ -50,7 +50,7 @@ interface Candidate {
 }
 
 /**
- * Each file once, in order, with all names that it goes by; presets first, whose files are theirs alone.
+ * Returns each file once, in order, with all its names. Presets come first; their files are not shared.
  * @throws {ChasquiError} `invalid_options`
  */
 export function modelSpecs(files: ModelFiles, options: LoadOptions): ModelSpec[] {
@@ -101,7 +101,7 @@ function refuseFileless(presets: readonly ModelPreset[], specs: readonly ModelSp
   );
 }
 
-/** Puts each adapter to its model, which its text begins with (`model:name=file`) where there are several. */
+/** Assigns adapters to models. With several models, the text begins with the model: `model:name=file`. */
 function withAdapters(specs: readonly ModelSpec[], lora: readonly string[] = []): ModelSpec[] {
   const own = new Map<ModelSpec, string[]>();
   for (const text of lora) {
@@ -124,7 +124,7 @@ function withAdapters(specs: readonly ModelSpec[], lora: readonly string[] = [])
   });
 }
 
-/** A projector is loaded with its model, and so are the later parts of a model in parts. */
+/** Projectors and later parts of split models are no models of their own. */
 const NO_MODEL = /^mmproj|[.-]mmproj\.gguf$|-(?!00001)\d{5}-of-\d{5}\.gguf$/i;
 
 function modelsIn(folder: string): string[] {
@@ -138,7 +138,7 @@ function modelsIn(folder: string): string[] {
   throw new ChasquiError('invalid_options', `\`modelsDir\` is ${folder}, which has no file that ends in .gguf.`);
 }
 
-/** A path that leads nowhere is left as it is: its load says so. */
+/** Returns broken paths unchanged: loading reports them. */
 function realPath(file: string): string {
   try {
     return realpathSync(file);

@@ -1,4 +1,4 @@
-/** From the settings of a server to its models. */
+/** Creates the model pool of a server from its settings. */
 import os from 'node:os';
 import process from 'node:process';
 import { readAdapterFiles } from '../engine/adapter-file.js';
@@ -20,22 +20,22 @@ import { residentBytesOf } from '../process/process-usage.js';
 import { type ModelFiles, modelSpecs } from './model-specs.js';
 
 export interface ModelsSettings extends ModelFiles {
-  /** What loaded models may take together; default: 80 % of what is free now, and of the GPUs' memory. */
+  /** Memory of all loaded models; default: 80 % of free main memory and of GPU memory. */
   budgetBytes?: number;
-  /** Whether a request that names a model has it loaded; default true. */
+  /** Requests load the model that they name; default true. */
   autoload?: boolean;
-  /** How long a request waits for a model; default ten minutes. */
+  /** Maximal wait of a request for a load; default ten minutes. */
   loadTimeoutMs?: number;
-  /** How long a model that nobody uses stays loaded; default 0, which is for ever. */
+  /** Idle models are unloaded after this time; default 0: never. */
   ttlMs?: number;
-  /** Names of models that are loaded first and stay; default none. */
+  /** Models that are loaded first and never evicted; default none. */
   pins?: readonly string[];
-  /** Told why one of several models could not be loaded. */
+  /** One of several models could not be loaded. */
   onFailure?(id: string, error: unknown): void;
 }
 
 export interface EngineSettings extends Pick<SupervisorHooks, 'stepTimeoutMs' | 'coreDumps' | 'onRestart'> {
-  /** Whether the engine computes in the server's own process, which then ends with it; default false. */
+  /** Compute in the server's process, which then crashes with the engine; default false. */
   inProcess?: boolean;
 }
 
@@ -47,14 +47,14 @@ interface PoolSettings {
 
 export interface ServedModels {
   pool: ModelPool;
-  /** Resolves when requests are taken; rejects with why the only model cannot be loaded. */
+  /** Resolves when requests are accepted; rejects if the only model cannot be loaded. */
   start(onProgress: LoadHooks['onProgress']): Promise<void>;
   close(): Promise<void>;
 }
 
 const LOAD_TIMEOUT_MS = 600_000;
 
-/** @throws {ChasquiError} `invalid_options`: the settings do not fit together, or the folder has no models. */
+/** @throws {ChasquiError} `invalid_options`: the settings contradict each other, or the folder has no models. */
 export function openPool(settings: PoolSettings, metrics: Metrics, anyName: boolean): ServedModels {
   const { paths } = settings.models;
   const [only] = paths;
@@ -114,13 +114,12 @@ export interface SourceSettings extends Omit<PoolSettings, 'models'> {
   ttlMs?: number | undefined;
 }
 
-/** What a pool needs to load the model in a file. */
 export function toSource(
   { id, aliases = [], file, ttlMs, ...settings }: SourceSettings,
   metrics: Metrics,
 ): ManagedSource {
   const sizeBytes = sizeOfModel(file);
-  // Each of several models would else take half of the memory that it finds.
+  // With `fit`, each of several models would take half of the free memory.
   const model: LoadOptions = { fit: 'off', ...settings.model };
   const estimatedBytes = estimateMemory(file, sizeBytes ?? 0, model);
   return {
@@ -141,14 +140,13 @@ export function toSource(
 function idOf(pin: string, sources: readonly ManagedSource[]): string {
   const source = sources.find(({ id, aliases }) => id === pin || aliases.includes(pin));
   if (source !== undefined) return source.id;
-  throw new ChasquiError('invalid_options', `\`pin\` names ${pin}, which is none of the models.`);
+  throw new ChasquiError('invalid_options', `\`pin\` names ${pin}, which is not one of the models.`);
 }
 
 function isSingleModel({ paths, folder, library, presets = [] }: ModelFiles): boolean {
   return paths.length === 1 && folder === undefined && library === undefined && presets.length === 0;
 }
 
-/** The options of one model cannot be those of all. */
 function refuseForSeveral({ models, model = {}, engine = {} }: PoolSettings): void {
   if (engine.inProcess) {
     throw new ChasquiError('invalid_options', 'Several models compute in processes of their own: leave `engine` out.');
@@ -185,7 +183,7 @@ async function openEngine(
   return opened;
 }
 
-/** What both of its processes take. */
+/** Memory of both processes of an engine. */
 function measure({ processes, model }: Engine, estimatedBytes: number): number | null {
   if (processes === undefined) return null;
   const residentBytes = residentBytesOf(processes.engine);
@@ -193,7 +191,7 @@ function measure({ processes, model }: Engine, estimatedBytes: number): number |
   return bytesTaken(residentBytes, estimatedBytes, model) + (residentBytesOf(processes.preparation) ?? 0);
 }
 
-/** What a process has on a GPU is not part of its resident memory, so there the estimate is the least that is taken. */
+/** Resident memory does not include GPU memory, so with GPUs the result is at least the estimate. */
 export function bytesTaken(
   residentBytes: number,
   estimatedBytes: number,
@@ -202,7 +200,7 @@ export function bytesTaken(
   return placement.devices.length === 0 ? residentBytes : Math.max(residentBytes, estimatedBytes);
 }
 
-/** In a container, what it may still take. */
+/** Considers the memory limit of a container. */
 export function freeBytes(): number {
   const { availableMemory } = process as { availableMemory?: () => number };
   return availableMemory?.() ?? os.freemem();

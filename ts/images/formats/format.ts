@@ -1,5 +1,3 @@
-/** The formats of images, which are told apart by their first bytes. */
-
 export interface ImageSize {
   width: number;
   height: number;

@@ -1,4 +1,4 @@
-/** GIF: the size of the canvas stands behind the signature. */
+/** GIF: the canvas size follows the signature. */
 import type { ImageSize } from './format.js';
 
 export function isGif(file: Buffer): boolean {

@@ -1,9 +1,9 @@
-/** JPEG: segments, each a marker and a length, among them the start of frame with the size. */
+/** JPEG: segments of a marker and a length; the start of frame has the size. */
 import { ImageError } from '../image-error.js';
 import type { ImageSize } from './format.js';
 
 const START_OF_SCAN = 0xda;
-/** Before its size is told a real file has some dozen; each costs a step, and so does each fill byte. */
+/** Real files have some dozen segments before the start of frame. Fill bytes count, too. */
 const MAX_STEPS = 10_000;
 
 export function isJpeg(file: Buffer): boolean {
@@ -29,7 +29,7 @@ function hasNoLength(marker: number): boolean {
   return marker === 0x01 || (marker >= 0xd0 && marker <= 0xd8);
 }
 
-/** 0xc4, 0xc8 and 0xcc lie in the same range and mean something else. */
+/** 0xc4, 0xc8 and 0xcc are other markers. */
 function isStartOfFrame(marker: number): boolean {
   return marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 }

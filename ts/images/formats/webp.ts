@@ -1,4 +1,4 @@
-/** WebP: a RIFF file whose first chunk is a lossy image, a lossless one, or the header of the extended format. */
+/** WebP: RIFF. The first chunk is a lossy image, a lossless image, or the extended header. */
 import { ImageError } from '../image-error.js';
 import type { ImageSize } from './format.js';
 
@@ -21,7 +21,7 @@ export function readWebpSize(file: Buffer): ImageSize {
   }
 }
 
-/** A frame tag, a start code, then 14 bits each; the two bits above are for scaling. */
+/** Frame tag, start code, then 14 bits each; the two upper bits are for scaling. */
 function readLossySize(file: Buffer): ImageSize {
   if (file.readUIntBE(23, 3) !== 0x9d012a) throw new ImageError('invalid_image', 'is a damaged WebP image.');
   return { width: file.readUInt16LE(26) & 0x3fff, height: file.readUInt16LE(28) & 0x3fff };

@@ -1,6 +1,6 @@
 /** Replies that were sent, against the OpenAPI document of the mode that sent them. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { ollamaErrorSchema } from '../../ts/api/ollama/ollama-reply-schema.js';
+import { ollamaErrorSchema } from '../../ts/api/ollama/schema.js';
 import { ERRORS, type ErrorCode } from '../../ts/errors.js';
 import { errorBodySchema } from '../../ts/http/error-body.js';
 import type { OpenApiDocument } from '../../ts/http/openapi/document.js';

@@ -126,6 +126,18 @@ test('schemas import only schemas and types', () => {
   assert.equal(broken, []);
 });
 
+/** `ts/api/openai/chat/` of a file in it; undefined outside of endpoint folders. */
+const endpointOf = (file: string) => /^ts\/api\/(?!shared\/)[^/]+\/[^/]+\/(?=.)/.exec(file)?.[0];
+
+test('an endpoint folder imports no other one, so that each can be deleted', () => {
+  const broken = brokenImports((file, _specifier, target = '') => {
+    // The application registers all endpoints, and LM Studio's completions extend those of OpenAI.
+    if (file === 'ts/api/app.ts' || file === 'ts/api/context.ts' || file.startsWith('ts/api/lmstudio/')) return false;
+    return room(file) === 'api' && endpointOf(target) !== undefined && endpointOf(target) !== endpointOf(file);
+  });
+  assert.equal(broken, []);
+});
+
 /** Only server start-up selects a mode; all other code receives a profile. */
 test('only ts/server, ts/cli and the product of a mode know which hosting modes there are', () => {
   const choosers = ['profiles', 'server', 'cli', 'desktop'];

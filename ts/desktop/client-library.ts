@@ -1,7 +1,7 @@
 /** Downloads and deletions of models by clients of the server port. */
 
 import type { ModelLibrary, PullWatch } from '../api/ollama/library/model-library.js';
-import { toModelId } from '../api/ollama/ollama-names.js';
+import { toModelId } from '../api/ollama/ollama-settings.js';
 import { ChasquiError, type ErrorCode } from '../errors.js';
 import { parseModelName } from '../hub/model-name.js';
 import type { DownloadJob } from './api-types.js';

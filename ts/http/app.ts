@@ -2,10 +2,8 @@
  * The HTTP server without its endpoints: hooks, guards, limits and errors. It neither listens nor reads the environment;
  * its callers do, so tests and all hosting modes get the same behaviour.
  */
-import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { newId } from '../new-id.js';
 import { MAX_TEXT_BYTES } from './body/limits.js';
 import { readBodies } from './body/read-body.js';
 import {
@@ -15,11 +13,11 @@ import {
   limitUnread,
   OpenExchanges,
   PipelinedRequests,
-  REQUEST_ID_PREFIX,
   REQUEST_TIMEOUT_MS,
   refuseTunnels,
   replyToBrokenHttp,
   replyToOddRequests,
+  requestIdOf,
 } from './connections.js';
 import type { HttpContext, HttpOptions } from './context.js';
 import { guardRequests } from './guards/guard-requests.js';
@@ -96,15 +94,3 @@ function transportOf({ tls }: HttpOptions): { http: typeof HTTP_SETTINGS } {
   if (tls === undefined) return { http: HTTP_SETTINGS };
   return { https: { ...HTTP_SETTINGS, ...tls } } as object as { http: typeof HTTP_SETTINGS };
 }
-
-/**
- * A gateway on this machine has named the request already, and its name is in the gateway's reply. It comes through a Unix
- * socket, which has no addresses, as does nobody whom the machine's owner has not let in.
- */
-function requestIdOf({ socket, headers }: { socket?: Socket; headers: IncomingMessage['headers'] }): string {
-  const given = headers['x-request-id'];
-  const isNamed = socket?.remoteAddress === undefined && typeof given === 'string' && GATEWAY_ID.test(given);
-  return isNamed ? given : newId(REQUEST_ID_PREFIX);
-}
-
-const GATEWAY_ID = /^req_[0-9a-f]{32}$/;

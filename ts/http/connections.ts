@@ -265,3 +265,15 @@ function cutOff(sockets: ReadonlySet<Socket>, max: number): void {
     if (unread <= max / 2) return;
   }
 }
+
+/**
+ * The id that a gateway has given the request, if it came through a Unix socket, which has no remote address. Only the
+ * gateway can connect to it.
+ */
+export function requestIdOf({ socket, headers }: Pick<IncomingMessage, 'headers'> & { socket?: Socket }): string {
+  const given = headers['x-request-id'];
+  const isNamed = socket?.remoteAddress === undefined && typeof given === 'string' && GATEWAY_ID.test(given);
+  return isNamed ? given : newId(REQUEST_ID_PREFIX);
+}
+
+const GATEWAY_ID = /^req_[0-9a-f]{32}$/;

@@ -4,7 +4,7 @@ import type {
   AnthropicMessage,
   ToolResultBlock,
   UserBlock,
-} from '../../../ts/api/anthropic/messages/content-schema.js';
+} from '../../../ts/api/anthropic/messages/schema.js';
 import type { MessagesRequest } from '../../../ts/api/anthropic/messages/schema.js';
 import { toChat } from '../../../ts/api/anthropic/messages/to-chat.js';
 import { ChasquiError } from '../../../ts/errors.js';

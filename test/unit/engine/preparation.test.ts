@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { submitChoices } from '../../../ts/api/shared/completion/choices.js';
+import { submitChoices } from '../../../ts/api/shared/completion/stream-reply.js';
 import type { AdapterUse } from '../../../ts/engine/adapter-file.js';
 import { type CallTarget, callTarget } from '../../../ts/engine/calls.js';
 import type { ModelInfo } from '../../../ts/engine/engine.js';

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { TextInputs } from '../../../ts/api/shared/text/text-input-schema.js';
+import type { TextInputs } from '../../../ts/api/shared/text/text-schema.js';
 import { toInputs } from '../../../ts/api/shared/text/to-inputs.js';
 import { ChasquiError } from '../../../ts/errors.js';
 

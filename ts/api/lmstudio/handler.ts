@@ -52,7 +52,7 @@ const extras: LmStudioExtras = {
 };
 
 const WITH_STATS =
-  'in LM Studio with `stats`, `model_info` and `runtime`; of a stream, the chunk that ends a choice has them.';
+  "LM Studio's `stats`, `model_info` and `runtime`; in a stream they are in the last chunk of a choice.";
 
 /** What ends a choice, whole or in a stream, has what the endpoint adds. */
 function withExtras({ examples }: Operation): NonNullable<Operation['examples']> {
@@ -74,7 +74,7 @@ const chatEndpoint: ExtendedEndpoint = {
     ...chatCompletionsOperation,
     id: 'lmStudioChat',
     tag: 'LM Studio',
-    summary: `The same as \`/v1/chat/completions\`, as ${WITH_STATS}`,
+    summary: `Chat completion with ${WITH_STATS}`,
     reply: {
       json: { name: 'LmStudioChatCompletion', schema: lmStudioChatSchema },
       event: { name: 'LmStudioChatCompletionChunk', schema: lmStudioChunkSchema },
@@ -91,7 +91,7 @@ const textEndpoint: ExtendedEndpoint = {
     ...completionsOperation,
     id: 'lmStudioCompletion',
     tag: 'LM Studio',
-    summary: `The same as \`/v1/completions\`, as ${WITH_STATS}`,
+    summary: `Text completion with ${WITH_STATS}`,
     reply: {
       json: { name: 'LmStudioCompletion', schema: lmStudioTextSchema },
       event: { name: 'LmStudioCompletionChunk', schema: lmStudioTextChunkSchema },
@@ -104,7 +104,7 @@ const embedOperation: Operation = {
   ...embeddingsOperation,
   id: 'lmStudioEmbeddings',
   tag: 'LM Studio',
-  summary: 'The same as `/v1/embeddings`.',
+  summary: 'Embeddings of texts, same as `/v1/embeddings`.',
 };
 
 const exampleModel = (id: string): LmStudioModel => ({
@@ -124,7 +124,7 @@ const exampleModel = (id: string): LmStudioModel => ({
 const listOperation: Operation = {
   id: 'lmStudioModels',
   tag: 'LM Studio',
-  summary: 'The models that are served, as in LM Studio.',
+  summary: 'List of models (LM Studio).',
   reply: { json: { name: 'LmStudioModels', schema: lmStudioModelsSchema } },
   examples: (model) => ({ list: { summary: 'One model', reply: { object: 'list', data: [exampleModel(model)] } } }),
 };
@@ -132,7 +132,7 @@ const listOperation: Operation = {
 const retrieveOperation: Operation = {
   id: 'lmStudioModel',
   tag: 'LM Studio',
-  summary: 'The same by its id.',
+  summary: 'One model (LM Studio).',
   parameters: { id: 'The id; its slashes may be percent-encoded or not.' },
   errors: ['model_not_found'],
   reply: { json: { name: 'LmStudioModel', schema: lmStudioModelSchema } },
@@ -142,7 +142,7 @@ const retrieveOperation: Operation = {
 const keyedOperation: Operation = {
   id: 'lmStudioKeyedModels',
   tag: 'LM Studio',
-  summary: 'The models that are served, as in the newer API of LM Studio.',
+  summary: 'List of models (newer API of LM Studio).',
   reply: { json: { name: 'LmStudioKeyedModels', schema: lmStudioKeyedModelsSchema } },
   examples: (model) => ({
     list: {

@@ -1,13 +1,15 @@
 /** What Ollama's routes have in common: their errors, their options, and which model a request means. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Finish } from '../../engine/engine.js';
+import type { ErrorBody } from '../../http/error-body.js';
 import { errorHandler } from '../../http/error-handler.js';
 import type { Operation } from '../../http/openapi/operation.js';
 import { bodyRoute, readInnerFields } from '../../http/read-fields.js';
 import type { JsonSchema } from '../../http/schema/json-schema.js';
+import { findEntry, type ModelEntry } from '../../models/pool.js';
 import type { AppContext } from '../context.js';
-import { toOllamaError } from './ollama-errors.js';
-import { toModelId } from './ollama-names.js';
-import { OLLAMA_OPTIONS } from './ollama-request-schema.js';
+import type { OllamaEnding } from './schema.js';
+import { OLLAMA_OPTIONS } from './schema.js';
 
 /** `errorHandler` of a route: the message alone, as Ollama's clients read it. */
 export function ollamaErrors({ options }: Pick<AppContext, 'options'>) {
@@ -51,4 +53,52 @@ export function ollamaRoute(
 /** A model that is not served under a name with a tag may be so without it. */
 export function ollamaNaming({ pool }: Pick<AppContext, 'pool'>) {
   return ({ model }: { model?: string }): string | undefined => model && toModelId(model, pool.list());
+}
+
+export function toOllamaError({ error }: ErrorBody): { error: string } {
+  return { error: error.message };
+}
+
+/** The line of a failure, which ends a stream. */
+export function ollamaFailure(body: ErrorBody): string[] {
+  return [JSON.stringify(toOllamaError(body))];
+}
+
+/** When a request arrived and when its model was there, in milliseconds since 1970. */
+export interface RequestTimes {
+  arrivedAt: number;
+  loadedAt: number;
+}
+
+const NS_PER_MS = 1e6;
+
+export function toNanoseconds(ms: number): number {
+  return Math.round(Math.max(ms, 0) * NS_PER_MS);
+}
+
+export function toEnding({ arrivedAt, loadedAt }: RequestTimes, finish: Finish): OllamaEnding {
+  const { promptMs, predictedMs } = finish.timings;
+  return {
+    done_reason: finish.reason,
+    total_duration: toNanoseconds(Date.now() - arrivedAt),
+    load_duration: toNanoseconds(loadedAt - arrivedAt),
+    prompt_eval_count: finish.promptTokens,
+    prompt_eval_duration: toNanoseconds(promptMs),
+    eval_count: finish.completionTokens,
+    eval_duration: toNanoseconds(predictedMs),
+  };
+}
+
+const LATEST = ':latest';
+
+export function toOllamaName(id: string): string {
+  return id.includes(':') ? id : id + LATEST;
+}
+
+type Named = Pick<ModelEntry, 'id'> & Partial<Pick<ModelEntry, 'aliases'>>;
+
+/** The name by which others know the model; the name without its tag where there is none of the whole name. */
+export function toModelId(name: string, entries: readonly Named[]): string {
+  if (!name.endsWith(LATEST) || findEntry(entries, name) !== undefined) return name;
+  return name.slice(0, -LATEST.length);
 }

@@ -43,7 +43,7 @@ export function withModel<Body extends ModelUse & { model?: string; stream?: boo
   { pool, running, options }: Pick<AppContext, 'pool' | 'running' | 'options'>,
   handle: ModelHandler<Body>,
   streaming: StreamSettings | null = null,
-  nameOf: ModelNaming<Body> = ({ model }) => model,
+  nameOf?: ModelNaming<Body>,
 ) {
   const { framing = serverSentEvents, unlessSaid = false } = streaming ?? {};
   return async (request: FastifyRequest<{ Body: Body }>, reply: FastifyReply): Promise<unknown> => {
@@ -55,7 +55,11 @@ export function withModel<Body extends ModelUse & { model?: string; stream?: boo
     const everyMs = Math.min(LOADING_COMMENT_MS, options.keepAliveMs);
     const comments = stream && streaming !== null ? new LoadingComments(reply, everyMs, framing) : null;
     try {
-      const lease = pool.acquire(nameOf(body), { signal, keepMs, onProgress: comments?.update });
+      const lease = pool.acquire(nameOf === undefined ? body.model : nameOf(body), {
+        signal,
+        keepMs,
+        onProgress: comments?.update,
+      });
       const { engine, release } = await lease.finally(() => comments?.stop());
       raw.once('close', release);
       // It has been closed while the lease was awaited, so the listener will not be called.

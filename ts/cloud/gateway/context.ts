@@ -1,5 +1,5 @@
 /** State shared by all requests of a gateway. */
-import type { BodyBudget } from '../../http/body/budget.js';
+import type { BodyBudget } from '../../http/body/read-body.js';
 import type { KeyRing } from './access.js';
 import type { AppDirectory } from './directory.js';
 import type { UsageSink } from './usage.js';

@@ -1,7 +1,7 @@
 /** The gateway: routes `/<org>/<app>/…` to a runner of the app. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ChasquiError } from '../../errors.js';
-import { BodyBudget } from '../../http/body/budget.js';
+import { BodyBudget } from '../../http/body/read-body.js';
 import { checkHostHeader, REQUEST_ID_PREFIX } from '../../http/connections.js';
 import { newId } from '../../new-id.js';
 import { authorize, type Grant, opens } from './access.js';

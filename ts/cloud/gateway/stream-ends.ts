@@ -1,7 +1,7 @@
 /** How event streams of each protocol end: normally, or with a failure. */
 import { messageFailure } from '../../api/anthropic/messages/stream.js';
 import { responseFailure } from '../../api/openai/responses/response-events.js';
-import { toAnthropicError } from '../../api/shared/anthropic-error-body.js';
+import { toAnthropicError } from '../../api/shared/anthropic-errors.js';
 import { dataFailure } from '../../api/shared/completion/stream-reply.js';
 import type { ErrorBody } from '../../http/error-body.js';
 import { toFrames } from '../../http/sse.js';

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { BodyBudget } from '../../../../ts/http/body/budget.js';
+import { BodyBudget } from '../../../../ts/http/body/read-body.js';
 
 const test = suite('unit: the budget of bodies');
 

@@ -1,6 +1,6 @@
 /** Anthropic's content blocks → the parts of a chat message, which are texts and images. */
 import type { SourcedPart } from '../../shared/chat/chat-message-builder.js';
-import type { DocumentBlock, ImageBlock, SearchResultBlock, ShownBlock, TextBlock } from './content-schema.js';
+import type { DocumentBlock, ImageBlock, SearchResultBlock, ShownBlock, TextBlock } from './schema.js';
 
 /** As much of a document's address as the model is told. */
 const MAX_ADDRESS_LENGTH = 2048;

@@ -8,20 +8,15 @@ import { CONVERSATION_ERRORS } from '../../../http/openapi/failures.js';
 import { completionExamples, type Operation } from '../../../http/openapi/operation.js';
 import { bodyRoute, MAX_IGNORED_PARTS, nameIgnoredParts } from '../../../http/read-fields.js';
 import type { AppContext } from '../../context.js';
-import { anthropicRoute } from '../../shared/anthropic-route.js';
+import { anthropicErrorSchema } from '../../shared/anthropic-error-schema.js';
+import { anthropicRoute } from '../../shared/anthropic-errors.js';
 import { parametersOf } from '../../shared/chat/chat-schema.js';
 import { renderBody, renderChat } from '../../shared/chat/render-chat.js';
-import { startCompletion } from '../../shared/chat/start-completion.js';
+import { startCompletion } from '../../shared/chat/to-job.js';
 import { CompletionEventEncoder } from '../../shared/completion/completion-event-encoder.js';
 import { streamCompletion } from '../../shared/completion/stream-reply.js';
 import { withModel } from '../../shared/with-model.js';
-import {
-  anthropicErrorSchema,
-  messageEventSchema,
-  messageReplySchema,
-  type TokenCount,
-  tokenCountSchema,
-} from './reply-schema.js';
+import { messageEventSchema, messageReplySchema, type TokenCount, tokenCountSchema } from './reply-schema.js';
 import { countTokensSchema, type MessagesRequest, messagesSchema } from './schema.js';
 import { MessageEvents, messageFailure } from './stream.js';
 import { type MessagesTranslation, toChat } from './to-chat.js';
@@ -87,7 +82,7 @@ const messages = [{ role: 'user', content: 'Count from 3 to 6' }];
 const createMessage: Operation = {
   id: 'createMessage',
   tag: 'Chat',
-  summary: "The same in the words of Anthropic's Messages API.",
+  summary: "Chat completion in Anthropic's Messages API.",
   requestName: 'MessageRequest',
   errorBody: anthropicErrorSchema,
   errors: CONVERSATION_ERRORS,
@@ -123,7 +118,7 @@ const createMessage: Operation = {
 const countTokens: Operation = {
   id: 'countMessageTokens',
   tag: 'Chat',
-  summary: 'How many tokens the prompt of such a request has.',
+  summary: 'Number of prompt tokens of a message request.',
   requestName: 'TokenCountRequest',
   errorBody: anthropicErrorSchema,
   errors: CONVERSATION_ERRORS,

@@ -1,6 +1,4 @@
 /** The reply of `POST /v1/messages`: whole, and as the event that begins a stream has it. */
-import type { ErrorCode, ErrorType } from '../../../errors.js';
-import { lengthFields } from '../../../http/error-body.js';
 import {
   anyOf,
   anything,
@@ -81,12 +79,6 @@ export const messageEventSchema = anyOf(
 
 /** The reply of `POST /v1/messages/count_tokens`. */
 export const tokenCountSchema = objectOf({ input_tokens: integer });
-
-/** The schema of failures that have one of these codes. */
-export function anthropicErrorSchema(_types: readonly ErrorType[], codes: readonly ErrorCode[]) {
-  const error = { message: string, type: string, param: orNull(string), code: oneOf(...codes) };
-  return objectOf({ type: exactly('error'), error: objectOf(error, lengthFields) });
-}
 
 export type CompletionBlock = Static<typeof block>;
 export type StopReason = Static<typeof stopReason>;

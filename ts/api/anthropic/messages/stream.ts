@@ -4,7 +4,7 @@ import type { Finish } from '../../../engine/engine.js';
 import type { ErrorBody } from '../../../http/error-body.js';
 import type { SseEvent } from '../../../http/sse.js';
 import { newId } from '../../../new-id.js';
-import { toAnthropicError } from '../../shared/anthropic-error-body.js';
+import { toAnthropicError } from '../../shared/anthropic-errors.js';
 import { type CompletionProtocol, typedEvent } from '../../shared/completion/completion-event-encoder.js';
 import { type CompletionPart, CompletionParts, type PartEvent } from '../../shared/completion/completion-parts.js';
 import type { CompletionDelta } from '../../shared/completion/completion-reader.js';

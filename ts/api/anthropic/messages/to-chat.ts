@@ -4,6 +4,7 @@ import type { ChatCompletionRequest } from '../../shared/chat/chat-schema.js';
 import { pickExtras } from '../../shared/chat/extras-schema.js';
 import { type ChatTranslation, FieldOrigins } from '../../shared/chat/field-origins.js';
 import { textPart, toParts } from './content-parts.js';
+import type { MessagesRequest } from './schema.js';
 import {
   type AnthropicMessage,
   type AssistantBlock,
@@ -11,8 +12,7 @@ import {
   type TextBlock,
   type ToolResultBlock,
   type UserBlock,
-} from './content-schema.js';
-import type { MessagesRequest } from './schema.js';
+} from './schema.js';
 import { toChatTools } from './tools.js';
 
 /** A chat body, and what of the request is not in it. */

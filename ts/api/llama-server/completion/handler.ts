@@ -12,14 +12,15 @@ import { aboutPrompt, firstOfEach, submitCompletions } from '../../shared/text/s
 import { spell } from '../../shared/text/to-tokens.js';
 import { type Leased, withModel } from '../../shared/with-model.js';
 import { toGenerationSettings } from '../generation-settings.js';
-import { nativePieceSchema, nativeReplySchema } from '../native-reply-schema.js';
 import {
   type InfillRequest,
   infillSchema,
   type NativeCompletionRequest,
   type NativeSettings,
   nativeCompletionSchema,
-} from '../request-schema.js';
+  nativePieceSchema,
+  nativeReplySchema,
+} from '../schema.js';
 import { infillPrompt } from './infill-prompt.js';
 import { limitRepeatedSettings } from './repeat-limit.js';
 import { NativeCompletions } from './stream.js';
@@ -203,7 +204,7 @@ const reply: Operation['reply'] = {
 const completionOperation: Operation = {
   id: 'nativeCompletion',
   tag: 'llama-server',
-  summary: 'Continues a text, as in llama-server.',
+  summary: 'Text completion (llama-server).',
   description: 'An event of a stream has the text of a token; the last has `stop`, and all that a whole reply has.',
   errors: MODEL_ERRORS,
   reply,
@@ -218,7 +219,7 @@ const completionOperation: Operation = {
 const infillOperation: Operation = {
   id: 'infill',
   tag: 'llama-server',
-  summary: 'Fills the gap between two texts, as in llama-server, where the model can.',
+  summary: 'Completion of the gap between two texts, if the model supports infill (llama-server).',
   errors: MODEL_ERRORS,
   reply,
   examples: (model) => ({

@@ -6,7 +6,7 @@
  */
 import type { Engine, OnBehalf } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
-import type { ExtraText, InfillRequest } from '../request-schema.js';
+import type { ExtraText, InfillRequest } from '../schema.js';
 
 /** How models call the token that stands before a file, and the one before a repository's name. */
 const SEPARATORS = ['<|file_sep|>', '<file_sep>', '<|file_separator|>'];

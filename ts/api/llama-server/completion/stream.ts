@@ -3,11 +3,11 @@
 import type { Finish, Token, TokenLogprob, TokenStream } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
 import type { ErrorBody } from '../../../http/error-body.js';
-import { type ChoiceBatch, forEachChoice } from '../../shared/completion/choices.js';
 import { toLogprobEntry } from '../../shared/completion/logprobs.js';
 import type { PromptProgress } from '../../shared/completion/reply-fields.js';
 import { RunningTimings, toTimings } from '../../shared/completion/reply-fields.js';
-import type { NativeEnding, NativePiece, TokenProbability } from '../native-reply-schema.js';
+import { type ChoiceBatch, forEachChoice } from '../../shared/completion/stream-reply.js';
+import type { NativeEnding, NativePiece, TokenProbability } from '../schema.js';
 
 export interface NativeCompletionSettings {
   model: string;

@@ -2,7 +2,7 @@
 import type { Engine, OnBehalf } from '../../../engine/engine.js';
 import type { ChatCompletionRequest } from '../../shared/chat/chat-schema.js';
 import type { CompletionRequest } from '../../shared/text/text-schema.js';
-import type { NativeSettings } from '../request-schema.js';
+import type { NativeSettings } from '../schema.js';
 import { toLogitBias } from './to-logit-bias.js';
 
 /** Beside the fields of that body, it may have a grammar. */

@@ -2,7 +2,7 @@
 import type { Engine, OnBehalf } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
 import { MAX_LOGIT_BIASES } from '../../shared/chat/chat-schema.js';
-import type { LogitBiases } from '../request-schema.js';
+import type { LogitBiases } from '../schema.js';
 
 /** Stronger than any logit. */
 const BAN = -1e6;

@@ -3,7 +3,7 @@ import { checkTokens } from '../../../engine/check-tokens.js';
 import type { Engine, OnBehalf, TextInput } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
 import { MAX_CHOICES } from '../../shared/chat/chat-schema.js';
-import type { NativeCompletionRequest, PromptObject, PromptPart } from '../request-schema.js';
+import type { NativeCompletionRequest, PromptObject, PromptPart } from '../schema.js';
 
 /** Each is tokenized by itself. */
 const MAX_TEXTS = 1024;

@@ -17,7 +17,7 @@ import {
   propsSchema,
   type Slots,
   slotsSchema,
-} from '../native-reply-schema.js';
+} from '../schema.js';
 import { toAdapterList, toProps, toSlots } from './reply.js';
 
 interface ByModel {
@@ -70,7 +70,7 @@ const errors = ['model_not_found', 'model_loading', 'model_not_loaded'] as const
 const propsOperation: Operation = {
   id: 'showProps',
   tag: 'llama-server',
-  summary: 'What is known of a model and how it is served, as in llama-server.',
+  summary: 'Properties and default settings of a model (llama-server).',
   description: BY_MODEL,
   errors,
   reply: { json: { name: 'Props', schema: propsSchema } },
@@ -79,7 +79,7 @@ const propsOperation: Operation = {
 const slotsOperation: Operation = {
   id: 'showSlots',
   tag: 'llama-server',
-  summary: 'How many sequences can be computed at a time, and how many are.',
+  summary: 'Slots for parallel sequences and their state (llama-server).',
   description: `${BY_MODEL} What is computed is not shown, because it is other people's.`,
   errors,
   reply: { json: { name: 'Slots', schema: slotsSchema } },
@@ -91,7 +91,7 @@ const slotsOperation: Operation = {
 const setAdaptersOperation: Operation = {
   id: 'setAdapters',
   tag: 'llama-server',
-  summary: 'Sets which adapters completions are computed with that do not say, as in llama-server.',
+  summary: 'Sets the default scales of the adapters, for completions without `lora` (llama-server).',
   description:
     `${BY_MODEL} The body is a list of places, or names, and scales; adapters that are not in it have no effect. ` +
     'It holds until it is set anew or the model is unloaded, and for everybody.',
@@ -104,7 +104,7 @@ const setAdaptersOperation: Operation = {
 const adaptersOperation: Operation = {
   id: 'listAdapters',
   tag: 'llama-server',
-  summary: 'The adapters that a model was loaded with, as in llama-server.',
+  summary: 'Adapters of a model with their default scales (llama-server).',
   description: `${BY_MODEL} A request chooses among them with \`lora\`; without it those have an effect that were set by \`POST\`, or none.`,
   errors,
   reply: { json: { name: 'Adapters', schema: adapterListSchema } },

@@ -5,7 +5,7 @@ import { completeJob, type SamplingSettings } from '../../../engine/job.js';
 import { quantisationOf } from '../../../models/model-words.js';
 import { VERSION } from '../../../version.js';
 import { toGenerationSettings } from '../generation-settings.js';
-import type { AdapterList, Props, Slots } from '../native-reply-schema.js';
+import type { AdapterList, Props, Slots } from '../schema.js';
 
 export function toProps(model: ModelInfo, sampling: SamplingSettings): Props {
   return {

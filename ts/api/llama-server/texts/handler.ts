@@ -6,15 +6,14 @@ import type { Operation } from '../../../http/openapi/operation.js';
 import { bodyRoute, readFields } from '../../../http/read-fields.js';
 import { anyOf } from '../../../http/schema/json-schema.js';
 import type { AppContext } from '../../context.js';
-import { type InputTokens, inputTokensSchema } from '../../openai/responses/object-schema.js';
 import { chatCompletionSchema, parametersOf, type SentChatCompletion } from '../../shared/chat/chat-schema.js';
 import { renderBody } from '../../shared/chat/render-chat.js';
+import { type InputTokens, inputTokensSchema } from '../../shared/completion/chat-reply-schema.js';
 import { rerankReplySchema } from '../../shared/text/ranking-schema.js';
 import { toRanking } from '../../shared/text/to-ranking.js';
 import { functionsFor } from '../../shared/tools/functions-for.js';
 import { withModel } from '../../shared/with-model.js';
-import { textRankReplySchema } from '../native-reply-schema.js';
-import { type TextRankRequest, textRankSchema } from '../request-schema.js';
+import { type TextRankRequest, textRankReplySchema, textRankSchema } from '../schema.js';
 import { toTextRanking } from './reply.js';
 
 export function nativeTextRoutes(app: FastifyInstance, context: AppContext): void {
@@ -64,7 +63,7 @@ async function renamingTexts<Result>(named: boolean, work: () => Promise<Result>
 const countOperation: Operation = {
   id: 'countChatTokens',
   tag: 'llama-server',
-  summary: 'How many tokens the prompt of such a request has, as in llama-server.',
+  summary: 'Number of prompt tokens of a chat request (llama-server).',
   requestName: 'ChatCompletionRequest',
   errors: CONVERSATION_ERRORS,
   reply: { json: { name: 'InputTokens', schema: inputTokensSchema } },
@@ -80,7 +79,8 @@ const countOperation: Operation = {
 const rankOperation: Operation = {
   id: 'rankTexts',
   tag: 'llama-server',
-  summary: 'Texts in the order of how relevant they are to a query, as in Text Embeddings Inference.',
+  summary:
+    'Texts ranked by relevance to a query (Text Embeddings Inference), or same as `/v1/rerank` with `documents`.',
   description: 'With `documents` in place of `texts`, the reply is that of `/v1/rerank`, as in llama-server.',
   errors: MODEL_ERRORS,
   reply: { json: { name: 'TextRanking', schema: anyOf(textRankReplySchema, rerankReplySchema) } },

@@ -1,8 +1,7 @@
 /** A ranking → the reply that Text Embeddings Inference gives. */
 
 import type { RerankReply } from '../../shared/text/ranking-schema.js';
-import type { TextRankReply } from '../native-reply-schema.js';
-import type { TextRankRequest } from '../request-schema.js';
+import type { TextRankReply, TextRankRequest } from '../schema.js';
 
 export function toTextRanking(
   { results }: Pick<RerankReply, 'results'>,

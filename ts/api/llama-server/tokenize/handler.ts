@@ -5,10 +5,10 @@ import type { Operation } from '../../../http/openapi/operation.js';
 import { bodyRoute, readFields, readParts } from '../../../http/read-fields.js';
 import type { AppContext } from '../../context.js';
 import { chatCompletionSchema, parametersOf, type SentChatCompletion } from '../../shared/chat/chat-schema.js';
-import { toText, toTokens } from '../../shared/text/to-tokens.js';
 import { functionsFor } from '../../shared/tools/functions-for.js';
 import { withModel } from '../../shared/with-model.js';
 import { renderConversation } from './render-conversation.js';
+import { toText, toTokens } from './reply.js';
 import {
   type ApplyTemplateReply,
   applyTemplateReplySchema,
@@ -57,7 +57,7 @@ export function tokenizeRoutes(app: FastifyInstance, context: AppContext): void 
 const tokenizeOperation: Operation = {
   id: 'tokenize',
   tag: 'Text',
-  summary: 'The tokens of a text, as in llama-server.',
+  summary: 'Tokens of a text (llama-server).',
   errors: MODEL_ERRORS,
   reply: { json: { name: 'Tokens', schema: tokenizeReplySchema } },
   examples: () => ({
@@ -78,7 +78,7 @@ const tokenizeOperation: Operation = {
 const detokenizeOperation: Operation = {
   id: 'detokenize',
   tag: 'Text',
-  summary: 'The text of tokens.',
+  summary: 'Text of tokens (llama-server).',
   errors: MODEL_ERRORS,
   reply: { json: { name: 'DetokenizedText', schema: detokenizeReplySchema } },
   examples: () => ({

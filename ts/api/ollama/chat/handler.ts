@@ -8,20 +8,20 @@ import { beginEvents, jsonLines } from '../../../http/sse.js';
 import type { AppContext } from '../../context.js';
 import type { ChatTranslation } from '../../shared/chat/field-origins.js';
 import { renderChat } from '../../shared/chat/render-chat.js';
-import { startCompletion } from '../../shared/chat/start-completion.js';
+import { startCompletion } from '../../shared/chat/to-job.js';
 import { streamCompletion } from '../../shared/completion/stream-reply.js';
 import { aboutPrompt, submitCompletions } from '../../shared/text/submit-completions.js';
 import { type Leased, withModel } from '../../shared/with-model.js';
-import { ollamaFailure } from '../ollama-errors.js';
-import { toOllamaName } from '../ollama-names.js';
-import { ollamaChatReplySchema, ollamaErrorSchema, ollamaGenerateReplySchema } from '../ollama-reply-schema.js';
+import { ollamaFailure, ollamaNaming, ollamaRoute, toOllamaName } from '../ollama-settings.js';
 import {
   type OllamaChatRequest,
   type OllamaGenerateRequest,
+  ollamaChatReplySchema,
   ollamaChatSchema,
+  ollamaErrorSchema,
+  ollamaGenerateReplySchema,
   ollamaGenerateSchema,
-} from '../ollama-request-schema.js';
-import { ollamaNaming, ollamaRoute } from '../ollama-settings.js';
+} from '../schema.js';
 import { chatToChat, generateToChat, isText, refuseUnsupported } from './ollama-to-chat.js';
 import { CompletionLines } from './stream.js';
 import { generateToText } from './to-text.js';
@@ -168,7 +168,7 @@ const DESCRIPTION =
 const chatOperation: Operation = {
   id: 'ollamaChat',
   tag: 'Ollama',
-  summary: 'Continues a conversation, as in Ollama.',
+  summary: 'Chat completion (Ollama); streams unless `"stream": false`.',
   description: DESCRIPTION,
   errorBody: ollamaErrorSchema,
   errors: CONVERSATION_ERRORS,
@@ -201,7 +201,7 @@ const chatOperation: Operation = {
 const generateOperation: Operation = {
   id: 'ollamaGenerate',
   tag: 'Ollama',
-  summary: 'Replies to one message, fills a gap, or continues a text (`raw`), as in Ollama.',
+  summary: 'Completion of one message, of a text (`raw`) or of a gap (`suffix`) (Ollama).',
   description: DESCRIPTION,
   errorBody: ollamaErrorSchema,
   errors: CONVERSATION_ERRORS,

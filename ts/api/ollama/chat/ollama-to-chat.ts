@@ -3,7 +3,7 @@
 import { ChasquiError } from '../../../errors.js';
 import { type ChatTranslation, FieldOrigins } from '../../shared/chat/field-origins.js';
 import type { Message } from '../../shared/chat/message-schema.js';
-import type { OllamaChatRequest, OllamaGenerateRequest } from '../ollama-request-schema.js';
+import type { OllamaChatRequest, OllamaGenerateRequest } from '../schema.js';
 import { toMessages, toUserMessage } from './to-messages.js';
 import { toSettings } from './to-settings.js';
 

@@ -3,12 +3,11 @@
 import type { TokenStream } from '../../../engine/engine.js';
 import type { ErrorBody } from '../../../http/error-body.js';
 import type { LogprobEntry } from '../../shared/completion/chat-reply-schema.js';
-import { type ChoiceBatch, forEachChoice } from '../../shared/completion/choices.js';
 import { type CallDelta, type CompletionDelta, CompletionReader } from '../../shared/completion/completion-reader.js';
+import { type ChoiceBatch, forEachChoice } from '../../shared/completion/stream-reply.js';
 import { isTextTooDeep } from '../../shared/json-schema/json-depth.js';
-import { type RequestTimes, toEnding } from '../durations.js';
-import { ollamaFailure } from '../ollama-errors.js';
-import type { OllamaToolCall } from '../ollama-reply-schema.js';
+import { ollamaFailure, type RequestTimes, toEnding } from '../ollama-settings.js';
+import type { OllamaToolCall } from '../schema.js';
 
 export interface LineSettings {
   model: string;

@@ -3,7 +3,7 @@
 import { imageTypeOf } from '../../../images/validate-image.js';
 import type { FieldOrigins } from '../../shared/chat/field-origins.js';
 import type { ContentPart, Message } from '../../shared/chat/message-schema.js';
-import type { OllamaMessage } from '../ollama-request-schema.js';
+import type { OllamaMessage } from '../schema.js';
 
 type ToolMessage = Extract<OllamaMessage, { role: 'tool' }>;
 type AssistantMessage = Extract<OllamaMessage, { role: 'assistant' }>;

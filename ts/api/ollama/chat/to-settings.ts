@@ -2,7 +2,7 @@
 
 import type { ChatCompletionRequest } from '../../shared/chat/chat-schema.js';
 import type { FieldOrigins } from '../../shared/chat/field-origins.js';
-import type { OllamaSettings } from '../ollama-request-schema.js';
+import type { OllamaSettings } from '../schema.js';
 
 export function toSettings(request: OllamaSettings, origins: FieldOrigins): Partial<ChatCompletionRequest> {
   const { logprobs, top_logprobs, stream = true } = request;

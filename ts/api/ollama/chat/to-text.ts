@@ -1,7 +1,7 @@
 /** A request whose prompt is continued as it is → the body of a completion of texts. */
 import { FieldOrigins } from '../../shared/chat/field-origins.js';
 import type { CompletionRequest } from '../../shared/text/text-schema.js';
-import type { OllamaGenerateRequest } from '../ollama-request-schema.js';
+import type { OllamaGenerateRequest } from '../schema.js';
 import { toSettings } from './to-settings.js';
 
 export interface TextTranslation {

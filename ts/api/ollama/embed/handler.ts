@@ -7,16 +7,16 @@ import type { Operation } from '../../../http/openapi/operation.js';
 import type { AppContext } from '../../context.js';
 import { toEmbeddings } from '../../shared/text/to-embeddings.js';
 import { withModel } from '../../shared/with-model.js';
-import { toNanoseconds } from '../durations.js';
-import { toOllamaName } from '../ollama-names.js';
-import { ollamaEmbeddingsReplySchema, ollamaEmbedReplySchema, ollamaErrorSchema } from '../ollama-reply-schema.js';
+import { ollamaNaming, ollamaRoute, toNanoseconds, toOllamaName } from '../ollama-settings.js';
 import {
   type OllamaEmbeddingsRequest,
   type OllamaEmbedRequest,
+  ollamaEmbeddingsReplySchema,
   ollamaEmbeddingsSchema,
+  ollamaEmbedReplySchema,
   ollamaEmbedSchema,
-} from '../ollama-request-schema.js';
-import { ollamaNaming, ollamaRoute } from '../ollama-settings.js';
+  ollamaErrorSchema,
+} from '../schema.js';
 import { shortenTexts } from './shorten-texts.js';
 
 const EMBED_URL = '/api/embed';
@@ -81,7 +81,7 @@ async function embedTexts(
 const embedOperation: Operation = {
   id: 'ollamaEmbed',
   tag: 'Ollama',
-  summary: 'Embeddings of texts, as in Ollama.',
+  summary: 'Embeddings of texts (Ollama).',
   errorBody: ollamaErrorSchema,
   errors: MODEL_ERRORS,
   reply: { json: { name: 'OllamaEmbeddings', schema: ollamaEmbedReplySchema } },
@@ -106,7 +106,7 @@ const embedOperation: Operation = {
 const embeddingsOperation: Operation = {
   id: 'ollamaEmbedOne',
   tag: 'Ollama',
-  summary: 'The embedding of a text, as in older versions of Ollama.',
+  summary: 'Embedding of one text (older versions of Ollama).',
   errorBody: ollamaErrorSchema,
   errors: MODEL_ERRORS,
   reply: { json: { name: 'OllamaEmbedding', schema: ollamaEmbeddingsReplySchema } },

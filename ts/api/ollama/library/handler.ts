@@ -7,15 +7,16 @@ import { bodyRoute } from '../../../http/read-fields.js';
 import { shuttingDown } from '../../../http/running-replies.js';
 import { beginEvents, jsonLines } from '../../../http/sse.js';
 import type { AppContext } from '../../context.js';
-import { ollamaFailure } from '../ollama-errors.js';
-import { type OllamaPullReply, ollamaErrorSchema, ollamaPullReplySchema } from '../ollama-reply-schema.js';
+import { ollamaErrors, ollamaFailure } from '../ollama-settings.js';
 import {
   type OllamaDeleteRequest,
+  type OllamaPullReply,
   type OllamaPullRequest,
   ollamaDeleteSchema,
+  ollamaErrorSchema,
+  ollamaPullReplySchema,
   ollamaPullSchema,
-} from '../ollama-request-schema.js';
-import { ollamaErrors } from '../ollama-settings.js';
+} from '../schema.js';
 import type { ModelLibrary } from './model-library.js';
 import { PullLines } from './stream.js';
 
@@ -120,7 +121,7 @@ const MODEL = 'hf.co/user/repo:Q4_K_M';
 const pullOperation: Operation = {
   id: 'ollamaPull',
   tag: 'Ollama',
-  summary: 'Downloads a model of the hub, as in Ollama.',
+  summary: 'Downloads a model from the hub (Ollama).',
   description:
     'A stream, unless the request says `"stream": false`, has one JSON text on each line: what is done, and how far ' +
     'each file has come. When the client goes away, the download pauses; the same request has it go on.',
@@ -142,7 +143,7 @@ const pullOperation: Operation = {
 const deleteOperation: Operation = {
   id: 'ollamaDelete',
   tag: 'Ollama',
-  summary: 'Deletes the files of a model, as in Ollama.',
+  summary: 'Deletes the files of a model (Ollama).',
   errorBody: ollamaErrorSchema,
   errors: ['model_not_found', 'not_deletable', 'local_model_not_found'],
   reply: {},

@@ -1,5 +1,5 @@
 /** The progress of a download → the lines that Ollama's clients draw their bars from. */
-import type { OllamaPullReply } from '../ollama-reply-schema.js';
+import type { OllamaPullReply } from '../schema.js';
 import type { PulledFile, PullProgress } from './model-library.js';
 
 const SHOWN_DIGITS = 12;

@@ -6,20 +6,20 @@ import { bodyRoute } from '../../../http/read-fields.js';
 import { findEntry, modelNotFound } from '../../../models/pool.js';
 import { VERSION } from '../../../version.js';
 import type { AppContext } from '../../context.js';
-import { toModelId, toOllamaName } from '../ollama-names.js';
+import { ollamaErrors, toModelId, toOllamaName } from '../ollama-settings.js';
 import {
   type OllamaModel,
   type OllamaRunning,
+  type OllamaShowRequest,
   type OllamaTags,
   type OllamaVersion,
   ollamaErrorSchema,
   ollamaModelSchema,
   ollamaRunningSchema,
+  ollamaShowSchema,
   ollamaTagsSchema,
   ollamaVersionSchema,
-} from '../ollama-reply-schema.js';
-import { type OllamaShowRequest, ollamaShowSchema } from '../ollama-request-schema.js';
-import { ollamaErrors } from '../ollama-settings.js';
+} from '../schema.js';
 import { toModel, toRunning, toTags } from './reply.js';
 
 /** The version of Ollama whose endpoints these are like. Clients ask for it and refuse versions that are too old. */
@@ -67,7 +67,7 @@ const listed = (id: string) => {
 const tagsOperation: Operation = {
   id: 'ollamaTags',
   tag: 'Ollama',
-  summary: 'The models that are served, as in Ollama.',
+  summary: 'List of models (Ollama).',
   errorBody: ollamaErrorSchema,
   reply: { json: { name: 'OllamaTags', schema: ollamaTagsSchema } },
   examples: (model) => ({
@@ -78,7 +78,7 @@ const tagsOperation: Operation = {
 const runningOperation: Operation = {
   id: 'ollamaRunning',
   tag: 'Ollama',
-  summary: 'The models that are loaded, as in Ollama.',
+  summary: 'List of loaded models (Ollama).',
   errorBody: ollamaErrorSchema,
   reply: { json: { name: 'OllamaRunning', schema: ollamaRunningSchema } },
   examples: (model) => ({
@@ -94,7 +94,7 @@ const runningOperation: Operation = {
 const versionOperation: Operation = {
   id: 'ollamaVersion',
   tag: 'Ollama',
-  summary: 'Which version of Ollama these endpoints are like.',
+  summary: 'Version of Ollama with which these endpoints are compatible.',
   errorBody: ollamaErrorSchema,
   reply: { json: { name: 'OllamaVersion', schema: ollamaVersionSchema } },
   examples: () => ({ version: { summary: 'The versions', reply: { version: OLLAMA_VERSION, chasqui: VERSION } } }),
@@ -103,7 +103,7 @@ const versionOperation: Operation = {
 const showOperation: Operation = {
   id: 'ollamaShow',
   tag: 'Ollama',
-  summary: 'What is known of a model, as in Ollama.',
+  summary: 'Details of a model (Ollama).',
   errorBody: ollamaErrorSchema,
   errors: ['model_not_found'],
   reply: { json: { name: 'OllamaModel', schema: ollamaModelSchema } },

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import type { ModelInfo } from '../../../engine/engine.js';
 import { architectureOf, parametersOf, quantisationOf } from '../../../models/model-words.js';
 import type { ModelEntry } from '../../../models/pool.js';
-import { toOllamaName } from '../ollama-names.js';
-import type { OllamaDetails, OllamaModel, OllamaRunning, OllamaTags } from '../ollama-reply-schema.js';
+import { toOllamaName } from '../ollama-settings.js';
+import type { OllamaDetails, OllamaModel, OllamaRunning, OllamaTags } from '../schema.js';
 
 /** The greatest year that dates in replies may have; it stands for "never". */
 const NEVER = '9999-12-31T23:59:59.000Z';

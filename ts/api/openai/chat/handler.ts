@@ -6,7 +6,7 @@ import { MAX_IGNORED_PARTS, nameIgnoredParts, readFields, readParts } from '../.
 import type { AppContext } from '../../context.js';
 import { chatCompletionSchema, parametersOf, type SentChatCompletion } from '../../shared/chat/chat-schema.js';
 import { refusePassedOver, renderChat } from '../../shared/chat/render-chat.js';
-import { startCompletion } from '../../shared/chat/start-completion.js';
+import { startCompletion } from '../../shared/chat/to-job.js';
 import { chatCompletionReplySchema } from '../../shared/completion/chat-reply-schema.js';
 import type { ExtendedEndpoint } from '../../shared/completion/completion-extension.js';
 import { newCompletionHead, PromptProgress } from '../../shared/completion/reply-fields.js';
@@ -83,7 +83,7 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
 export const chatCompletionsOperation: Operation = {
   id: 'createChatCompletion',
   tag: 'Chat',
-  summary: 'Continues a conversation, whole or as a stream.',
+  summary: 'Chat completion, whole or streamed.',
   description:
     'A stream consists of `data:` lines, each with one chunk, and ends with `data: [DONE]`. ' +
     'Lines that begin with a colon only keep the connection alive.',

@@ -1,10 +1,10 @@
 /** The streams of a request's choices, to their ends → the whole reply. */
 import type { TokenStream } from '../../../engine/engine.js';
 import type { ChatCompletion, LogprobEntry } from '../../shared/completion/chat-reply-schema.js';
-import { forEachChoice } from '../../shared/completion/choices.js';
 import { type CompletionDelta, CompletionReader } from '../../shared/completion/completion-reader.js';
 import type { CompletionHead } from '../../shared/completion/reply-fields.js';
 import { toTimings, totalReasoningTokens, toUsage } from '../../shared/completion/reply-fields.js';
+import { forEachChoice } from '../../shared/completion/stream-reply.js';
 import { CallForms } from './call-forms.js';
 
 export interface CompletionOptions {

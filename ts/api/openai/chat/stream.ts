@@ -6,10 +6,10 @@ import type { TokenStream } from '../../../engine/engine.js';
 import type { ErrorBody } from '../../../http/error-body.js';
 import type { SseEvent } from '../../../http/sse.js';
 import type { LogprobEntry } from '../../shared/completion/chat-reply-schema.js';
-import type { ChoiceBatch } from '../../shared/completion/choices.js';
 import { type CompletionDelta, CompletionReader } from '../../shared/completion/completion-reader.js';
 import type { CompletionHead, PromptProgress } from '../../shared/completion/reply-fields.js';
 import { RunningTimings, toTimings, totalReasoningTokens, toUsage } from '../../shared/completion/reply-fields.js';
+import type { ChoiceBatch } from '../../shared/completion/stream-reply.js';
 import { DONE, dataFailure, type EventEncoder } from '../../shared/completion/stream-reply.js';
 import { CallForms } from './call-forms.js';
 import type { ToolCallDelta } from './schema.js';
@@ -81,7 +81,7 @@ export class ChunkEncoder implements EventEncoder {
     if (!this.#started[index]) chunks.push(this.#begin(index));
     const running = this.#running[index];
     running?.add(tokens.length);
-    const timings = toField(running?.soFar());
+    const timings = running === undefined ? '' : toField(running.soFar());
     for (const delta of reader.read(tokens)) {
       if (isContentAlone(delta)) chunks.push(this.#content(index, delta.content, timings));
       else chunks.push(...this.#delta(index, delta, timings));
@@ -93,7 +93,7 @@ export class ChunkEncoder implements EventEncoder {
   #newProgress(progress: PromptProgress): string[] {
     const reports = progress.take();
     if (reports.length === 0) return [];
-    const timings = toField(this.#running[0]?.soFar());
+    const timings = this.#running[0] === undefined ? '' : toField(this.#running[0].soFar());
     const chunks = reports.map((report) => {
       const field = `${timings},"prompt_progress":${JSON.stringify(report)}`;
       return this.#choice(0, NO_CONTENT, 'null', 'null', field);
@@ -150,8 +150,8 @@ export class ChunkEncoder implements EventEncoder {
 }
 
 /** The timings as a further field of a chunk. */
-function toField(timings: object | undefined): string {
-  return timings === undefined ? '' : `,"timings":${JSON.stringify(timings)}`;
+function toField(timings: object): string {
+  return `,"timings":${JSON.stringify(timings)}`;
 }
 
 /** Nearly all deltas are. */

@@ -67,7 +67,7 @@ export function completionsRoute(app: FastifyInstance, context: AppContext, exte
 export const completionsOperation: Operation = {
   id: 'createCompletion',
   tag: 'Text',
-  summary: 'Continues a text as it is, without a chat template.',
+  summary: 'Text completion without a chat template; with `suffix`, completion of a gap.',
   requestName: 'CompletionRequest',
   errors: MODEL_ERRORS,
   reply: {

@@ -10,10 +10,15 @@ import type {
   TimingsSoFar,
   Usage,
 } from '../../shared/completion/chat-reply-schema.js';
-import { type ChoiceBatch, forEachChoice } from '../../shared/completion/choices.js';
 import type { CompletionHead, PromptProgress } from '../../shared/completion/reply-fields.js';
 import { RunningTimings, toTimings, toUsage } from '../../shared/completion/reply-fields.js';
-import { DONE, dataFailure, type EventEncoder } from '../../shared/completion/stream-reply.js';
+import {
+  type ChoiceBatch,
+  DONE,
+  dataFailure,
+  type EventEncoder,
+  forEachChoice,
+} from '../../shared/completion/stream-reply.js';
 import type { RunningCompletions } from '../../shared/text/submit-completions.js';
 import { characterCount, LogprobColumns } from './legacy-logprobs.js';
 import type { Completion } from './schema.js';

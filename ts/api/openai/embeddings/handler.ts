@@ -33,7 +33,7 @@ export function embeddingsRoute(
 export const embeddingsOperation: Operation = {
   id: 'createEmbeddings',
   tag: 'Text',
-  summary: 'Embeddings of texts.',
+  summary: 'Embeddings of texts, with length 1, as numbers or in base64.',
   requestName: 'EmbeddingsRequest',
   errors: MODEL_ERRORS,
   reply: { json: { name: 'Embeddings', schema: embeddingsReplySchema } },

@@ -1,7 +1,7 @@
 /** The models that are served, as Anthropic's clients list them: page by page. */
 import { ChasquiError } from '../../../errors.js';
 import type { ModelEntry } from '../../../models/pool.js';
-import type { AnthropicModel, AnthropicModelList } from './anthropic-schema.js';
+import type { AnthropicModel, AnthropicModelList } from './schema.js';
 
 /** What a query may say; all of it is text. */
 export interface PageQuery {

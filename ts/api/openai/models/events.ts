@@ -56,7 +56,7 @@ function toFrame({ id, status, progress, reason }: ModelEvent): string {
 const modelEvents: Operation = {
   id: 'modelEvents',
   tag: 'Models',
-  summary: 'What becomes of the models, as a stream of events: the state of each, then each change of one.',
+  summary: 'Stream of model events in the form of llama-server: the state of each model, then each change.',
   description: 'The stream ends with the server. A client that does not read is cut off.',
   reply: { event: { name: 'ModelEvent', schema: modelEventSchema } },
   examples: (model) => ({

@@ -8,17 +8,15 @@ import type { Operation } from '../../../http/openapi/operation.js';
 import { bodyRoute } from '../../../http/read-fields.js';
 import { anyOf } from '../../../http/schema/json-schema.js';
 import { findEntry, type ModelEntry, modelNotFound } from '../../../models/pool.js';
-import { anthropicErrorSchema } from '../../anthropic/messages/reply-schema.js';
 import type { AppContext } from '../../context.js';
-import { anthropicRoute } from '../../shared/anthropic-route.js';
+import { anthropicErrorSchema } from '../../shared/anthropic-error-schema.js';
+import { anthropicRoute } from '../../shared/anthropic-errors.js';
 import { type PageQuery, toAnthropicList, toAnthropicModel } from './anthropic-list.js';
 import {
   type AnthropicModel,
   type AnthropicModelList,
   anthropicModelListSchema,
   anthropicModelSchema,
-} from './anthropic-schema.js';
-import {
   type ListedModel,
   listedModelSchema,
   type ModelActionReply,
@@ -181,7 +179,7 @@ const errorBody: Operation['errorBody'] = (types, codes) =>
 const listModels: Operation = {
   id: 'listModels',
   tag: 'Models',
-  summary: 'The models that are served.',
+  summary: 'List of models: status, context length, quantisation, modalities, size, capabilities.',
   description:
     "With the header `anthropic-version`, in Anthropic's words, and in pages: `limit`, `after_id` and `before_id` in the query choose one.",
   errors: ['invalid_value'],
@@ -193,7 +191,7 @@ const listModels: Operation = {
 const retrieveModel: Operation = {
   id: 'retrieveModel',
   tag: 'Models',
-  summary: 'The same by its id.',
+  summary: 'One model.',
   parameters: { id: 'The id; its slashes may be percent-encoded or not.' },
   errors: ['model_not_found'],
   errorBody,
@@ -208,7 +206,7 @@ const actionExamples: Operation['examples'] = (model) => ({
 const loadModel: Operation = {
   id: 'loadModel',
   tag: 'Models',
-  summary: 'Have a model loaded, as soon as there is room for it; the list of models says how that goes on.',
+  summary: 'Loads a model as soon as there is room; the list of models shows the progress.',
   requestName: 'LoadRequest',
   errors: ['model_not_found', 'model_loading'],
   reply: { json: { name: 'LoadReply', schema: modelActionReplySchema } },
@@ -218,7 +216,7 @@ const loadModel: Operation = {
 const unloadModel: Operation = {
   id: 'unloadModel',
   tag: 'Models',
-  summary: 'Have a model unloaded, as soon as no request uses it, or at once.',
+  summary: 'Unloads a model once no request uses it, or immediately with `"force": true`.',
   requestName: 'UnloadRequest',
   errors: ['model_not_found', 'model_loading', 'permission_denied', 'unsupported_parameter'],
   reply: { json: { name: 'UnloadReply', schema: modelActionReplySchema } },

@@ -9,6 +9,7 @@ import {
   number,
   objectOf,
   oneOf,
+  orNull,
   type Static,
   string,
   typed,
@@ -131,3 +132,24 @@ export type ModelRemoveEvent = Static<typeof modelRemoveEvent>;
 export type ModelLoad = Static<typeof modelLoadSchema>;
 export type ModelUnload = Static<typeof modelUnloadSchema>;
 export type ModelActionReply = Static<typeof modelActionReplySchema>;
+
+export const anthropicModelSchema = objectOf({
+  type: exactly('model'),
+  id: string,
+  display_name: string,
+  /** RFC 3339; when the model was loaded, or before that, when the server came to know it. */
+  created_at: string,
+  /** Tokens, of prompt and completion together; `null` before the model is loaded. */
+  max_input_tokens: orNull(integer),
+  max_tokens: orNull(integer),
+});
+
+export const anthropicModelListSchema = objectOf({
+  data: arrayOf(anthropicModelSchema),
+  has_more: boolean,
+  first_id: orNull(string),
+  last_id: orNull(string),
+});
+
+export type AnthropicModel = Static<typeof anthropicModelSchema>;
+export type AnthropicModelList = Static<typeof anthropicModelListSchema>;

@@ -22,7 +22,7 @@ export function rerankRoute(app: FastifyInstance, context: AppContext): void {
 const operation: Operation = {
   id: 'rerank',
   tag: 'Text',
-  summary: 'Documents in the order of how relevant they are to a query, by a ranking model.',
+  summary: 'Documents ranked by relevance to a query; needs a reranking model.',
   description: "The scores are the model's own, not scaled to 0 to 1.",
   errors: MODEL_ERRORS,
   reply: { json: { name: 'Ranking', schema: rerankReplySchema } },

@@ -17,8 +17,7 @@ import {
   newItemsSchema,
 } from './conversations-schema.js';
 import type { InputItem, StoredItem } from './input-schema.js';
-import { PAGE_QUERY, toItemList, toItemPage } from './item-page.js';
-import { nameItems } from './name-items.js';
+import { nameItems, PAGE_QUERY, toItemList, toItemPage } from './item-page.js';
 import { inputItemListSchema } from './object-schema.js';
 import type { OwnResponses } from './own-responses.js';
 import { resolveItems } from './resolve-input.js';
@@ -119,7 +118,7 @@ const list = { json: { name: 'InputItemList', schema: inputItemListSchema } };
 const createConversation: Operation = {
   id: 'createConversation',
   tag: 'Chat',
-  summary: 'Makes a conversation, which responses go on from and add to.',
+  summary: 'Creates a conversation, which responses continue and extend.',
   description: 'Conversations are kept as responses are, 30 days after they were changed last.',
   errors: ERRORS,
   reply: oneConversation,
@@ -156,7 +155,7 @@ const updateConversation: Operation = {
 const deleteConversation: Operation = {
   id: 'deleteConversation',
   tag: 'Chat',
-  summary: 'Deletes a conversation; the responses that went on from it stay.',
+  summary: 'Deletes a conversation; its responses are kept.',
   parameters: PARAMETERS,
   errors: ERRORS,
   reply: { json: { name: 'DeletedConversation', schema: deletedConversationSchema } },
@@ -165,7 +164,7 @@ const deleteConversation: Operation = {
 const listItems: Operation = {
   id: 'listConversationItems',
   tag: 'Chat',
-  summary: 'The items of a conversation.',
+  summary: 'Items of a conversation.',
   description: PAGE_QUERY,
   parameters: PARAMETERS,
   errors: [...ERRORS, 'invalid_value'],
@@ -196,7 +195,7 @@ const retrieveItem: Operation = {
 const deleteItem: Operation = {
   id: 'deleteConversationItem',
   tag: 'Chat',
-  summary: 'Takes an item out of a conversation.',
+  summary: 'Removes an item from a conversation.',
   parameters: ITEM_PARAMETERS,
   errors: ERRORS,
   reply: oneConversation,

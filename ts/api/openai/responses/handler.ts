@@ -11,13 +11,14 @@ import type { AppContext } from '../../context.js';
 import { parametersOf } from '../../shared/chat/chat-schema.js';
 import { renderBody } from '../../shared/chat/render-chat.js';
 import { samplingDefaults } from '../../shared/chat/to-job.js';
+import { type InputTokens, inputTokensSchema } from '../../shared/completion/chat-reply-schema.js';
 import { streamCompletion, streamStoredEvents } from '../../shared/completion/stream-reply.js';
 import { withModel } from '../../shared/with-model.js';
 import { BackgroundResponses } from './background-responses.js';
 import { conversationsRoutes } from './conversation-routes.js';
 import { responseEventSchema } from './event-schema.js';
-import { nameItems } from './name-items.js';
-import { type InputTokens, inputTokensSchema, type ResponseObject, responseSchema } from './object-schema.js';
+import { nameItems } from './item-page.js';
+import { type ResponseObject, responseSchema } from './object-schema.js';
 import { OwnResponses } from './own-responses.js';
 import { responseFailure } from './response-events.js';
 import { type ResponsesRequest, responsesSchema } from './schema.js';
@@ -95,7 +96,7 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
 const createResponse: Operation = {
   id: 'createResponse',
   tag: 'Chat',
-  summary: "The same in the words of OpenAI's Responses API.",
+  summary: "Chat completion in OpenAI's Responses API.",
   requestName: 'ResponseRequest',
   errors: [...CONVERSATION_ERRORS, 'response_not_found', 'store_failed'],
   reply: {
@@ -121,7 +122,7 @@ const createResponse: Operation = {
 const countInputTokens: Operation = {
   id: 'countInputTokens',
   tag: 'Chat',
-  summary: 'How many tokens the prompt of such a request has.',
+  summary: 'Number of prompt tokens of a response request.',
   requestName: 'InputTokensRequest',
   errors: [...CONVERSATION_ERRORS, 'response_not_found', 'store_failed'],
   reply: { json: { name: 'InputTokens', schema: inputTokensSchema } },

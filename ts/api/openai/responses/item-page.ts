@@ -1,4 +1,6 @@
 /** One page of a list of items, as the query of a request asks for it. */
+
+import type { FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../../errors.js';
 import type { StoredItem } from './input-schema.js';
 import type { InputItemList, OutputItem } from './object-schema.js';
@@ -31,4 +33,17 @@ export function toItemList(data: (StoredItem | OutputItem)[], has_more: boolean)
 
 export function wrongQuery(name: string, expected: string): ChasquiError {
   return new ChasquiError('invalid_value', `\`${name}\` must be ${expected}.`, name);
+}
+
+/** `field` is the field of the body that holds items. */
+export function nameItems(field: 'input' | 'items') {
+  return async ({ body }: FastifyRequest): Promise<void> => {
+    const items = ((body ?? {}) as Record<string, unknown>)[field];
+    if (!Array.isArray(items)) return;
+    for (const item of items) {
+      if (typeof item !== 'object' || item === null || item.type != null) continue;
+      if ('role' in item) item.type = 'message';
+      else if ('id' in item) item.type = 'item_reference';
+    }
+  };
 }

@@ -123,9 +123,6 @@ export const inputItemListSchema = objectOf({
   has_more: boolean,
 });
 
-/** The reply of `POST /v1/responses/input_tokens`. */
-export const inputTokensSchema = objectOf({ object: exactly('response.input_tokens'), input_tokens: integer });
-
 export type ItemStatus = Static<typeof status>;
 export type OutputText = Static<typeof outputText>;
 export type OutputItem = Static<typeof itemSchema>;
@@ -133,4 +130,3 @@ export type ResponseUsage = Static<typeof usage>;
 export type ResponseObject = Static<typeof responseSchema>;
 export type DeletedResponse = Static<typeof deletedResponseSchema>;
 export type InputItemList = Static<typeof inputItemListSchema>;
-export type InputTokens = Static<typeof inputTokensSchema>;

@@ -121,7 +121,7 @@ const retrieveResponse: Operation = {
 const deleteResponse: Operation = {
   id: 'deleteResponse',
   tag: 'Chat',
-  summary: 'Deletes a stored response; responses that go on from it cannot be continued any more.',
+  summary: 'Deletes a stored response; responses that continue it can no longer be continued.',
   parameters: PARAMETERS,
   errors: ERRORS,
   reply: { json: { name: 'DeletedResponse', schema: deletedResponseSchema } },
@@ -133,7 +133,7 @@ const deleteResponse: Operation = {
 const listInputItems: Operation = {
   id: 'listInputItems',
   tag: 'Chat',
-  summary: 'What a stored response goes on from: its input, and all that came before it.',
+  summary: 'Input of a stored response, including all earlier items.',
   description: PAGE_QUERY,
   parameters: PARAMETERS,
   errors: [...ERRORS, 'invalid_value'],
@@ -149,7 +149,7 @@ const listInputItems: Operation = {
 const cancelResponse: Operation = {
   id: 'cancelResponse',
   tag: 'Chat',
-  summary: 'Ends the computation of a response in the background.',
+  summary: 'Cancels a background response.',
   parameters: PARAMETERS,
   errors: [...ERRORS, 'invalid_value'],
   reply: { json: { name: 'Response', schema: responseSchema } },

@@ -5,9 +5,9 @@
 
 import type { TokenStream } from '../../../engine/engine.js';
 import type { SseEvent } from '../../../http/sse.js';
-import type { ChoiceBatch } from '../../shared/completion/choices.js';
 import { CompletionEventEncoder } from '../../shared/completion/completion-event-encoder.js';
 import { PromptProgress, RunningTimings, toTimings } from '../../shared/completion/reply-fields.js';
+import type { ChoiceBatch } from '../../shared/completion/stream-reply.js';
 import type { ResponseEvents } from './response-events.js';
 import type { ResponsesRequest } from './schema.js';
 

@@ -8,9 +8,8 @@ import { MAX_IGNORED_PARTS } from '../../../http/read-fields.js';
 import type { AppContext } from '../../context.js';
 import type { ChatCompletionRequest } from '../../shared/chat/chat-schema.js';
 import { refusePassedOver, renderChat } from '../../shared/chat/render-chat.js';
-import { startCompletion } from '../../shared/chat/start-completion.js';
-import type { Leased } from '../../shared/with-model.js';
-import { keepMsOf } from '../../shared/with-model.js';
+import { startCompletion } from '../../shared/chat/to-job.js';
+import { keepMsOf, type Leased } from '../../shared/with-model.js';
 import type { BackgroundResponses } from './background-responses.js';
 import { Conversations } from './conversations.js';
 import type { EventLog } from './event-log.js';
@@ -18,7 +17,6 @@ import type { StoredItem } from './input-schema.js';
 import { conversationOf, newResponse } from './new-response.js';
 import type { ResponseObject } from './object-schema.js';
 import type { OwnResponses } from './own-responses.js';
-import { refuseUnsupported } from './refuse-fields.js';
 import { resolveInput } from './resolve-input.js';
 import { ResponseEvents } from './response-events.js';
 import { type ResponseTranslation, toChat } from './response-to-chat.js';
@@ -185,4 +183,20 @@ function cannotBeStored(): ChasquiError {
     '`background` needs the response to be stored, which this server does not do, or not with so long an input.',
     'background',
   );
+}
+
+export function refuseUnsupported(request: ResponsesRequest): void {
+  refuse(request, 'prompt', 'no prompts are stored here: send `instructions` and `input`');
+  if (request.conversation !== undefined && request.previous_response_id !== undefined) {
+    const message = '`conversation` and `previous_response_id` cannot be used together: each says what came before.';
+    throw new ChasquiError('invalid_value', message, 'conversation');
+  }
+  if (request.background && request.store === false) {
+    refuse(request, 'background', 'it needs `store`, so that the response can be asked for');
+  }
+}
+
+function refuse(request: ResponsesRequest, param: keyof ResponsesRequest, reason: string): void {
+  if (request[param] === undefined) return;
+  throw new ChasquiError('unsupported_parameter', `\`${param}\` is not supported: ${reason}.`, param);
 }

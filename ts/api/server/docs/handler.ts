@@ -33,13 +33,13 @@ export function documentationRoutes(app: FastifyInstance, { pool, profile, baseP
 const showDocument: Operation = {
   id: 'showOpenApi',
   tag: 'Server',
-  summary: 'This description, as OpenAPI 3.1.',
+  summary: 'This API as an OpenAPI 3.1 document.',
   reply: { json: { name: 'OpenApi', schema: { type: 'object' } } },
 };
 
 const showPage: Operation = {
   id: 'showDocs',
   tag: 'Server',
-  summary: 'The same as a page for people.',
+  summary: 'The OpenAPI document as a web page.',
   reply: { text: 'text/html' },
 };

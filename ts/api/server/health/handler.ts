@@ -133,7 +133,7 @@ export const ENGINE_ERRORS: readonly ErrorCode[] = [
 const operation: Operation = {
   id: 'showHealth',
   tag: 'Server',
-  summary: 'Whether requests are taken, and what the engine has done.',
+  summary: 'Health of the server with the counters of its engine, or 503.',
   reply: { json: { name: 'Health', schema: healthSchema } },
   errors: ENGINE_ERRORS,
   examples: (model) => ({

@@ -23,7 +23,7 @@ export function probeRoutes(app: FastifyInstance, { pool }: AppContext): void {
 const showLive: Operation = {
   id: 'showLive',
   tag: 'Server',
-  summary: 'Whether the server runs, also while it stops.',
+  summary: 'Liveness: 200 while the process runs, even while it loads a model or stops.',
   reply: { json: { name: 'Probe', schema: probeSchema } },
   examples: () => ({ live: { summary: 'A server that runs', reply: { status: 'ok' } } }),
 };
@@ -31,7 +31,7 @@ const showLive: Operation = {
 const showReady: Operation = {
   id: 'showReady',
   tag: 'Server',
-  summary: 'Whether requests are accepted and computed.',
+  summary: 'Readiness: 200 while requests are accepted and computed, else 503.',
   reply: { json: { name: 'Probe', schema: probeSchema } },
   errors: ENGINE_ERRORS,
   examples: () => ({ ready: { summary: 'A server that accepts requests', reply: { status: 'ok' } } }),

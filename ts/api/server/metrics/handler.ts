@@ -15,6 +15,6 @@ export function metricsRoute(app: FastifyInstance, { metrics }: AppContext): voi
 const operation: Operation = {
   id: 'showMetrics',
   tag: 'Server',
-  summary: "What the server measures, in Prometheus' text format.",
+  summary: 'Metrics of the server in the Prometheus text format.',
   reply: { text: 'text/plain' },
 };

@@ -15,6 +15,6 @@ export function rootRoute(app: FastifyInstance, { basePath }: AppContext): void 
 const operation: Operation = {
   id: 'showStart',
   tag: 'Server',
-  summary: 'Where to start.',
+  summary: 'A line of text that says where to start.',
   reply: { text: 'text/plain' },
 };

@@ -25,8 +25,7 @@ import {
   type MessagePart,
   type TextPart,
 } from './message-schema.js';
-import { refuseUnsupported } from './refuse-unsupported.js';
-import { toRenderOptions } from './render-options.js';
+import { refuseUnsupported, toRenderOptions } from './render-options.js';
 import { toReasoningBudget, toReasoningTags } from './to-job.js';
 
 /** A chat body, and what its translation could not express. */

@@ -1,5 +1,12 @@
 /** Valid body + rendered prompt → job. What the request leaves open comes from the mode's profile. */
-import type { ModelInfo, ReasoningTags, RenderedPrompt } from '../../../engine/engine.js';
+import type {
+  Engine,
+  ModelInfo,
+  ReasoningTags,
+  RenderedPrompt,
+  SubmitOptions,
+  TokenStream,
+} from '../../../engine/engine.js';
 import {
   ANY_SEED,
   completeJob,
@@ -12,7 +19,9 @@ import {
   type SamplingSettings,
 } from '../../../engine/job.js';
 import type { Profile } from '../../../profiles/profile.js';
+import { submitChoices } from '../completion/stream-reply.js';
 import type { ChatCompletionRequest, ChatParameter } from './chat-schema.js';
+import { toAdapterUses } from './to-adapters.js';
 
 /** What a request does not say: the model's options go before the mode's defaults. */
 export function samplingDefaults(profile: Profile, { sampling }: Pick<ModelInfo, 'sampling'>): SamplingSettings {
@@ -158,4 +167,16 @@ function toStopStrings(stop: ChatCompletionRequest['stop']): readonly string[] {
 function foldSeed(seed: number): number {
   const bits = BigInt.asUintN(64, BigInt(seed));
   return Number((bits >> 32n) ^ (bits & 0xffffffffn));
+}
+
+/** Submits a job for each choice of a chat body. Does not throw for a bad prompt: the streams reject instead. */
+export function startCompletion(
+  engine: Engine,
+  profile: Profile,
+  body: ChatCompletionRequest,
+  rendered: RenderedPrompt,
+  options: Pick<SubmitOptions, 'signal' | 'whole'>,
+): TokenStream[] {
+  const adapters = body.lora === undefined ? null : toAdapterUses(body.lora, engine.model, 'lora');
+  return submitChoices(engine, { ...toJob(body, rendered, profile, engine.model), adapters }, body.n ?? 1, options);
 }

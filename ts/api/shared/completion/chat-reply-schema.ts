@@ -2,6 +2,7 @@
 import type { FinishReason } from '../../../engine/engine.js';
 import {
   arrayOf,
+  exactly,
   integer,
   nothing,
   number,
@@ -144,3 +145,8 @@ export type PromptProgressReport = Static<typeof promptProgress>;
 export type TimingsReport = Static<typeof timings>;
 export type TimingsSoFar = Static<typeof timingsSoFar>;
 export type ChatCompletion = Static<typeof chatCompletionReplySchema>;
+
+/** The reply of endpoints that count the tokens of a prompt. */
+export const inputTokensSchema = objectOf({ object: exactly('response.input_tokens'), input_tokens: integer });
+
+export type InputTokens = Static<typeof inputTokensSchema>;

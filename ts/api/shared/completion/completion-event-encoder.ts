@@ -2,8 +2,8 @@
 import type { Finish, TokenStream } from '../../../engine/engine.js';
 import type { ErrorBody } from '../../../http/error-body.js';
 import type { SseEvent } from '../../../http/sse.js';
-import { type ChoiceBatch, forEachChoice } from './choices.js';
 import { type CompletionDelta, CompletionReader } from './completion-reader.js';
+import { type ChoiceBatch, forEachChoice } from './stream-reply.js';
 
 /** An event whose data says its name once more, as `type`. */
 export function typedEvent(data: { type: string } & Record<string, unknown>): SseEvent {

@@ -14,7 +14,7 @@ import {
 } from '../../../http/schema/json-schema.js';
 import { model } from '../chat/chat-schema.js';
 import { modelUseFields } from '../model-use-schema.js';
-import { textInputs } from './text-input-schema.js';
+import { textInputs } from './text-schema.js';
 
 export const MAX_EMBEDDING_INPUTS = 2048;
 

@@ -8,7 +8,7 @@ import type { Profile } from '../../../profiles/profile.js';
 import { MAX_CHOICES } from '../chat/chat-schema.js';
 import { toAdapterUses } from '../chat/to-adapters.js';
 import { toJob } from '../chat/to-job.js';
-import { submitChoices } from '../completion/choices.js';
+import { submitChoices } from '../completion/stream-reply.js';
 import { SchemaCheck } from '../json-schema/schema-check.js';
 import { lengthOfAll, limitRepeats } from './limit-repeats.js';
 import type { CompletionRequest } from './text-schema.js';

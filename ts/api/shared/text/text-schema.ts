@@ -8,10 +8,21 @@ import {
   pickFields,
   type StaticFields,
   string,
+  typed,
 } from '../../../http/schema/json-schema.js';
 import { jsonSchema } from '../../../http/schema/variants.js';
 import { completionFields, conversationFields, MAX_CHOICES, model, openAiFields } from '../chat/chat-schema.js';
-import { textInputs } from './text-input-schema.js';
+
+export type TextInputs = string | string[] | number[] | number[][];
+
+const token = { type: 'integer', minimum: 0, maximum: 2 ** 31 - 1 };
+
+/** `toInputs` checks that all items are of one kind, because it can name the item that is not. */
+export const textInputs = typed<TextInputs>({
+  type: ['string', 'array'],
+  minItems: 1,
+  items: { ...token, type: ['string', 'integer', 'array'], minItems: 1, items: token },
+});
 
 export const MAX_COMPLETION_LOGPROBS = 20;
 

@@ -1,7 +1,7 @@
 /** A field that may be text or tokens, one or many → a list of inputs, and how to name them. */
 import type { TextInput } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
-import type { TextInputs } from './text-input-schema.js';
+import type { TextInputs } from './text-schema.js';
 
 export interface NamedInputs {
   inputs: TextInput[];

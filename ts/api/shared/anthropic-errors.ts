@@ -1,7 +1,30 @@
-/** What routes for Anthropic's clients have in common: their envelope of errors, and their name for a request's id. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ErrorBody } from '../../http/error-body.js';
 import { type ErrorReporting, errorHandler } from '../../http/error-handler.js';
-import { toAnthropicError } from './anthropic-error-body.js';
+
+export interface AnthropicErrorBody {
+  type: 'error';
+  error: Omit<ErrorBody['error'], 'type'> & { type: string };
+}
+
+export function toAnthropicError({ error }: ErrorBody): AnthropicErrorBody {
+  return { type: 'error', error: { ...error, message: toAnthropicMessage(error), type: toAnthropicType(error) } };
+}
+
+/**
+ * Clients look for these words of Anthropic's, and some for nothing beside them, to know that they have to shorten their
+ * conversation. A prompt has to leave room for one token.
+ */
+function toAnthropicMessage({ message, n_prompt_tokens: tokens, n_ctx: context }: ErrorBody['error']): string {
+  if (tokens === undefined || context === undefined) return message;
+  return `prompt is too long: ${tokens} tokens > ${context - 1} maximum`;
+}
+
+function toAnthropicType({ type, code }: ErrorBody['error']): string {
+  if (code === 'request_too_large') return 'request_too_large';
+  if (code === 'engine_closed' || code === 'server_busy') return 'overloaded_error';
+  return type === 'server_error' ? 'api_error' : type;
+}
 
 /** Settings of a route. `applies` says of which requests they are true, where others have the same path. */
 export function anthropicRoute(reporting: ErrorReporting, applies: (request: FastifyRequest) => boolean = () => true) {

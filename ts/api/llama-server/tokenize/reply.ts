@@ -1,0 +1,34 @@
+import type { Engine } from '../../../engine/engine.js';
+import { ChasquiError } from '../../../errors.js';
+import { spell } from '../../shared/text/to-tokens.js';
+import type { DetokenizeReply, DetokenizeRequest, TokenizeReply, TokenizeRequest, TokenPiece } from './schema.js';
+
+/** Serialising this many pieces takes a second. Without pieces, only the size of the body is limited. */
+const MAX_PIECES = 250_000;
+
+export async function toTokens(engine: Engine, body: TokenizeRequest, signal: AbortSignal): Promise<TokenizeReply> {
+  const options = { addSpecial: body.add_special ?? false, parseSpecial: body.parse_special ?? true, signal };
+  const tokens = Array.from(await engine.tokenize(body.content, options));
+  if (!body.with_pieces) return { tokens };
+  if (tokens.length > MAX_PIECES) {
+    const message = `\`content\` has ${tokens.length} tokens, but \`with_pieces\` is limited to ${MAX_PIECES}: send it in parts.`;
+    throw new ChasquiError('invalid_value', message, 'content');
+  }
+  const pieces = await engine.pieces(tokens, { signal });
+  return { tokens: tokens.map((id, index) => ({ id, piece: toPiece(pieces[index] as Uint8Array) })) };
+}
+
+export async function toText(engine: Engine, body: DetokenizeRequest, signal: AbortSignal): Promise<DetokenizeReply> {
+  return { content: await spell(engine, body.tokens, 'tokens', { signal }) };
+}
+
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** The text of a token, or its bytes if they are not valid UTF-8. */
+function toPiece(bytes: Uint8Array): TokenPiece['piece'] {
+  try {
+    return strictUtf8.decode(bytes);
+  } catch {
+    return Array.from(bytes);
+  }
+}

@@ -2,10 +2,10 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type {
   AnthropicMessage,
+  MessagesRequest,
   ToolResultBlock,
   UserBlock,
 } from '../../../ts/api/anthropic/messages/schema.js';
-import type { MessagesRequest } from '../../../ts/api/anthropic/messages/schema.js';
 import { toChat } from '../../../ts/api/anthropic/messages/to-chat.js';
 import { ChasquiError } from '../../../ts/errors.js';
 

@@ -313,7 +313,7 @@ test('what is typed wrong is named, and stays in the form', async ({ dashboard }
   for (const [wrong, words] of [
     [{ org: 'a b' }, 'The organisation must have'],
     [{ app: 'chat' }, 'The organisation must name'],
-    [{ scopes: '' }, 'What it may do must have'],
+    [{ scopes: '' }, 'The permissions must have'],
     [{ expires: 'date', date: '2001-01-01' }, 'The expiry must be a time in the future'],
     [{ expires: 'date', date: '' }, 'The expiry must be'],
     [{ expires: 'soon' }, 'The expiry must be'],

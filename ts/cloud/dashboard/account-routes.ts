@@ -90,11 +90,11 @@ ${newPasswordFields()}
 function sessionRow(each: Viewer['session'], { session, formToken }: Viewer): Html {
   const isThis = each.id === session.id;
   const name = browserName(each.browser);
-  return html`<li><div><strong>${name}</strong>${isThis && html` <span class="tag">this session</span>`}
+  return html`<li><div><strong>${name}</strong>${isThis && html` <span class="badge">this session</span>`}
 <span class="sub">${each.address} · signed in ${timeTag(each.createdAt)} · seen ${timeTag(each.seenAt)}</span></div>
 ${
   !isThis &&
-  html`<form method="post" action="${URL}/sessions/${each.id}/end">${tokenField(formToken)}<button class="quiet">Sign out<span class="hidden"> ${name} at ${each.address}</span></button></form>`
+  html`<form method="post" action="${URL}/sessions/${each.id}/end">${tokenField(formToken)}<button class="quiet">Sign out<span class="unseen"> ${name} at ${each.address}</span></button></form>`
 }</li>`;
 }
 

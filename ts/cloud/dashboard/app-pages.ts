@@ -81,7 +81,7 @@ ${isOverridden && html`<button class="quiet" name="by" value="script" formnovali
 }
 
 function runnerTable(runners: readonly RunnerSummary[]): Html {
-  return html`<div class="table" role="region" aria-label="Table of runners" tabindex="0"><table class="cards"><caption class="hidden">Runners</caption>
+  return html`<div class="table" role="region" aria-label="Table of runners" tabindex="0"><table class="cards"><caption class="unseen">Runners</caption>
 <thead><tr><th scope="col">Runner</th><th scope="col">State</th><th scope="col">Revision</th><th scope="col">Busy</th><th scope="col">Process</th><th scope="col">Started</th></tr></thead>
 <tbody>${runners.map(
     ({ id, state, health, reason, revision, running, slots, pid, startedAt }) => html`<tr>
@@ -92,8 +92,8 @@ function runnerTable(runners: readonly RunnerSummary[]): Html {
 }
 
 function revisionTable(app: AppDetail, { formToken }: Viewer): Html {
-  return html`<div class="table" role="region" aria-label="Table of revisions" tabindex="0"><table class="cards"><caption class="hidden">Revisions, newest first</caption>
-<thead><tr><th scope="col">Revision</th><th scope="col">State</th><th scope="col">Deployed</th><th scope="col">Message</th><th scope="col"><span class="hidden">Change</span></th></tr></thead>
+  return html`<div class="table" role="region" aria-label="Table of revisions" tabindex="0"><table class="cards"><caption class="unseen">Revisions, newest first</caption>
+<thead><tr><th scope="col">Revision</th><th scope="col">State</th><th scope="col">Deployed</th><th scope="col">Message</th><th scope="col"><span class="unseen">Change</span></th></tr></thead>
 <tbody>${app.revisions.map((revision) => revisionRow(app, revision, formToken))}</tbody></table></div>`;
 }
 

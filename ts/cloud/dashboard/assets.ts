@@ -1,24 +1,15 @@
 /** Static files of the pages. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const FOLDER = fileURLToPath(new URL('./assets/', import.meta.url));
+/** Only in a source tree: the build copies these files to `assets/`. */
+const SHARED = fileURLToPath(new URL('../../styles/', import.meta.url));
 
-/** Style sheets of every page, in cascade order. */
-export const STYLES: readonly string[] = [
-  'colours.css',
-  'base.css',
-  'head.css',
-  'layout.css',
-  'forms.css',
-  'tables.css',
-  'apps.css',
-  'usage.css',
-  'keys.css',
-  'logs.css',
-];
+/** Style sheets of every page, in cascade order. The first two are shared with the desktop app. */
+export const STYLES: readonly string[] = ['base.css', 'controls.css', 'frame.css', 'content.css', 'pages.css'];
 
 const TYPES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(STYLES.map((name) => [name, 'text/css; charset=utf-8'])),
@@ -34,7 +25,7 @@ export interface Asset {
   content: Buffer;
 }
 
-/** Reads each file once. The build copies the files of uPlot. */
+/** Reads each file once. */
 export class Assets {
   readonly #read = new Map<string, Asset>();
 
@@ -49,11 +40,7 @@ export class Assets {
 }
 
 function readAsset(name: string): Buffer {
-  try {
-    return readFileSync(path.join(FOLDER, name));
-  } catch (error) {
-    // Running from sources, without a build.
-    if (!name.startsWith('uPlot.')) throw error;
-    return readFileSync(createRequire(import.meta.url).resolve(`uplot/dist/${name}`));
-  }
+  const places = [path.join(FOLDER, name), path.join(SHARED, name)];
+  const file = places.find((place) => existsSync(place));
+  return readFileSync(file ?? createRequire(import.meta.url).resolve(`uplot/dist/${name}`));
 }

@@ -26,7 +26,7 @@ ${last !== undefined && html`<a class="button quiet" href="${BASE}/audit?before=
 }
 
 function table(rows: readonly AuditRow[]): Html {
-  return html`<div class="table" role="region" aria-label="Audit" tabindex="0"><table class="cards"><caption class="hidden">Changes, newest first</caption>
+  return html`<div class="table" role="region" aria-label="Audit" tabindex="0"><table class="cards"><caption class="unseen">Changes, newest first</caption>
 <thead><tr><th scope="col">Action</th><th scope="col">Subject</th><th scope="col">Actor</th><th scope="col">Time</th><th scope="col">Details</th></tr></thead>
 <tbody>${rows.map(
     ({ at, actor, address, action, subject, detail }) => html`<tr>

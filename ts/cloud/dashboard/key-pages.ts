@@ -48,9 +48,9 @@ ${
 }
 
 function keyTable(keys: readonly ApiKey[], viewer: Viewer, caption: string): Html {
-  return html`<div class="table" role="region" aria-label="${caption}" tabindex="0"><table class="cards"><caption class="hidden">${caption}</caption>
+  return html`<div class="table" role="region" aria-label="${caption}" tabindex="0"><table class="cards"><caption class="unseen">${caption}</caption>
 <thead><tr><th scope="col">Name</th><th scope="col">Access to</th><th scope="col">Scopes</th><th scope="col">Limits</th>
-<th scope="col">Last used</th><th scope="col">Expires</th><th scope="col"><span class="hidden">Change</span></th></tr></thead>
+<th scope="col">Last used</th><th scope="col">Expires</th><th scope="col"><span class="unseen">Change</span></th></tr></thead>
 <tbody>${keys.map((key) => keyRow(key, viewer))}</tbody></table></div>`;
 }
 
@@ -60,8 +60,8 @@ function keyRow(key: ApiKey, { formToken }: Viewer): Html {
   const end = html`${expiresAt === null ? 'Never' : timeTag(expiresAt)}`;
   return html`<tr>
 <th scope="row">${name ?? html`<span class="faint">${shown}</span>`}<span class="sub"><code>${id}</code> · created ${timeTag(createdAt)}</span></th>
-<td data-label="Opens" class="sentence">${opens(key)}</td>
-<td data-label="Scopes">${scopes.map((scope) => html`<span class="tag">${scope}</span> `)}</td>
+<td data-label="Access to" class="sentence">${opens(key)}</td>
+<td data-label="Scopes">${scopes.map((scope) => html`<span class="badge">${scope}</span> `)}</td>
 <td data-label="Limits">${limitsOf(key)}</td>
 <td data-label="Last used">${lastUsedAt === null ? html`<span class="faint">Never</span>` : timeTag(lastUsedAt)}</td>
 <td data-label="Expires">${revokedAt === null ? end : html`<span class="state bad">Revoked</span> ${timeTag(revokedAt)}`}</td>
@@ -107,16 +107,16 @@ export function newKeyPage({ viewer, form, problem, asksPassword, apps, expiries
   const body = html`${heading('Create key')}
 <form class="card form" method="post" action="${BASE}/keys">${tokenField(viewer.formToken)}
 <label>Name<input name="name" value="${form.name}" required maxlength="100" autocomplete="off" placeholder="Its purpose, such as “staging website”"></label>
-<fieldset><legend>What it opens</legend><div class="pair">
+<fieldset><legend>Access</legend><div class="pair">
 <label><span>Organisation <span class="faint">(empty: all)</span></span><input name="org" value="${form.org}" list="orgs" maxlength="100" autocomplete="off" spellcheck="false"></label>
 <label><span>App <span class="faint">(empty: all)</span></span><input name="app" value="${form.app}" list="apps" maxlength="100" autocomplete="off" spellcheck="false"></label></div>
 <datalist id="orgs">${orgs.map((org) => html`<option value="${org}"></option>`)}</datalist>
 <datalist id="apps">${apps.map(({ org, name }) => html`<option value="${name}">${org}/${name}</option>`)}</datalist></fieldset>
-<fieldset><legend>What it may do</legend>${SCOPE_WORDS.map(
+<fieldset><legend>Permissions</legend>${SCOPE_WORDS.map(
     ([scope, label, help]) =>
       html`<label class="choice"><input type="checkbox" name="scopes" value="${scope}"${form.scopes.includes(scope) ? html` checked` : ''}><span>${label}<span class="sub">${help}</span></span></label>`,
   )}</fieldset>
-<fieldset><legend>When it ends</legend><div class="pair">
+<fieldset><legend>Expiry</legend><div class="pair">
 <label>Expires<select name="expires">${expiries.map(
     ([value, label]) =>
       html`<option value="${value}"${value === form.expires ? html` selected` : ''}>${label}</option>`,
@@ -175,7 +175,7 @@ ${canCall && html`<h2>Try it</h2>${copyable('curl', 'Request', curlLine(url, app
 
 function copyable(id: string, label: string, text: string): Html {
   return html`<div class="copyable"><pre id="${id}" tabindex="0" role="region" aria-label="${label}"><code>${text}</code></pre>
-<button type="button" class="quiet" data-copy="${id}" data-label="${label}">Copy<span class="hidden"> ${label.toLowerCase()}</span></button></div>`;
+<button type="button" class="quiet" data-copy="${id}" data-label="${label}">Copy<span class="unseen"> ${label.toLowerCase()}</span></button></div>`;
 }
 
 /** A command to paste into a shell. */

@@ -136,7 +136,7 @@ function numberOf(text: string): number | null {
 }
 
 const FIELD_NAMES: Readonly<Record<string, string>> = {
-  ...{ name: 'The name', org: 'The organisation', app: 'The app', scopes: 'What it may do', expires_at: 'The expiry' },
+  ...{ name: 'The name', org: 'The organisation', app: 'The app', scopes: 'The permissions', expires_at: 'The expiry' },
   'limits.requests_per_minute': 'Requests per minute',
   'limits.tokens_per_minute': 'Tokens per minute',
   'limits.concurrency': 'Parallel requests',

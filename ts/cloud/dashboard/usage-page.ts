@@ -153,7 +153,7 @@ function table(groups: readonly Group[], { by }: UsageChoice): Html {
   const number = (label: string, value: number) =>
     html`<td class="number" data-label="${label}">${wholeNumber(value)}</td>`;
   const caption = `Usage per ${by}`;
-  return html`<div class="table" role="region" aria-label="${caption}" tabindex="0"><table class="cards"><caption class="hidden">${caption}</caption>
+  return html`<div class="table" role="region" aria-label="${caption}" tabindex="0"><table class="cards"><caption class="unseen">${caption}</caption>
 <thead><tr><th scope="col">${by === 'app' ? 'App' : 'Key'}</th>${[
     'Requests',
     'Failed',

@@ -3,8 +3,13 @@
 const HEIGHT = 280;
 const plots = [];
 
+/** Resolves a custom property, which may be a `light-dark()` pair, to a colour for the canvas. */
 function colour(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const probe = document.body.appendChild(document.createElement('i'));
+  probe.style.color = `var(${name})`;
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
 }
 
 function short(value) {

@@ -51,7 +51,7 @@ const tiers = [
   { name: 'model-cli', seconds: 80, cores: 1, limit: 20 * minute },
   { name: 'desktop', seconds: 90, cores: 0.7, limit: 20 * minute },
   { name: 'browser', seconds: 120, cores: 0.7, limit: 20 * minute, when: noBrowser },
-  { name: 'packages', seconds: 120, cores: 1, limit: 20 * minute, when: noPackages },
+  { name: 'packages', seconds: 120, cores: 1, limit: 20 * minute, when: noPackages, pending: isVulkanBuilding },
   {
     name: 'vulkan',
     seconds: 120,
@@ -115,7 +115,7 @@ function noVulkan() {
   return fs.existsSync(vulkanVariables) ? undefined : 'no Vulkan driver: run .ci/vulkan';
 }
 
-/** `.ci/run` builds the module beside the tests, in the process CHASQUI_TEST_VULKAN_BUILD. */
+/** `.ci/run` builds the module beside the tests, in the process CHASQUI_TEST_VULKAN_BUILD. Packages need the same lock. */
 function isVulkanBuilding() {
   const pid = Number(process.env.CHASQUI_TEST_VULKAN_BUILD ?? 0);
   try {

@@ -1,2 +1,2 @@
-/** What deployment scripts import: `import { app } from 'chasqui/cloud'`. */
+/** Exports for deployment scripts: `import { app } from 'chasqui/cloud'`. */
 export { type App, type AppOptions, app, type Duration, type Size } from './script/app.js';

@@ -11,16 +11,13 @@ export interface Places {
   readonly cloud: string;
   /** Sockets. */
   readonly run: string;
-  /** Socket that the running control plane listens on. */
+  /** Held by the running control plane. */
   readonly lock: string;
   readonly logs: string;
-  /** Stored responses of apps. */
   readonly responses: string;
-  /** Fetched models. */
   readonly models: string;
   /** The list of downloads from a hub. */
   readonly downloads: string;
-  /** Uploaded models. */
   readonly uploads: string;
   /** URL and token for commands on this machine. */
   readonly address: string;
@@ -40,7 +37,7 @@ export function placesIn(home: string): Places {
     home: path.resolve(home),
     cloud,
     run,
-    lock: path.join(run, 'control.lock'),
+    lock: path.join(run, 'cloud.lock'),
     logs: path.join(cloud, 'logs'),
     responses: path.join(cloud, 'responses'),
     models: path.join(path.resolve(home), 'models'),

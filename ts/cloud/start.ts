@@ -9,6 +9,7 @@ import { ChasquiError } from '../errors.js';
 import { checkHostHeader, endConnections } from '../http/connections.js';
 import { errorHandler } from '../http/error-handler.js';
 import type { HubSettings } from '../hub/hub-settings.js';
+import { ProcessLock } from '../hub/process-lock.js';
 import type { Certificate } from '../server/certificate.js';
 import { type Accounts, openAccounts } from './accounts/accounts.js';
 import { type Authorize, authorizer } from './accounts/authorize.js';
@@ -28,7 +29,6 @@ import { createFrontServer, refusePlainPublicListen } from './gateway/front-serv
 import { Gateway } from './gateway/gateway.js';
 import type { UsageSink } from './gateway/usage.js';
 import { CloudMetrics, metricsRoute } from './metrics/cloud-metrics.js';
-import { claim } from './one-at-a-time.js';
 import { type LocalAddress, makePlaces, OWN_ORG, type Places, placesIn } from './places.js';
 import { removeOrphanedContainers } from './runners/container.js';
 import { DEFAULT_IMAGE, Podman } from './runners/podman.js';
@@ -37,7 +37,6 @@ import { type Database, openDatabase } from './store/database.js';
 import { SecretStore } from './store/secrets.js';
 
 export interface CloudSettings {
-  /** The data folder of chasqui. */
   home: string;
   host: string;
   /** 0: any free port. */
@@ -57,14 +56,12 @@ export interface CloudSettings {
   modelsFolder?: string;
   /** Source and cache of `hf:` models. */
   hub: HubSettings;
-  /** Path of the built-in demo model. */
   demoModel: string;
   /** Whether runners exit with this process, even if it is killed; default: false. */
   endsWithParent?: boolean;
   certificate?: Certificate | undefined;
   trustProxy?: boolean;
   insecure?: boolean;
-  /** Receives log lines. */
   onEvent?: (line: string) => void;
   onError?: (error: unknown) => void;
 }
@@ -73,7 +70,6 @@ export interface Cloud {
   /** Base URL for clients, without a trailing slash. */
   readonly url: string;
   readonly port: number;
-  /** The owner's organisation. */
   readonly org: string;
   readonly control: AppControl;
   readonly accounts: Accounts;
@@ -94,7 +90,10 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   if (settings.podman !== undefined) await reportIsolation(podman, settings);
   const places = placesIn(settings.home);
   makePlaces(places);
-  const held = await claim(places.lock, (server, path) => server.listen(path));
+  const lock = ProcessLock.tryTake(places.lock);
+  if (lock === null) {
+    throw new ChasquiError('invalid_options', 'A cloud already runs in this data folder. Stop it first.');
+  }
   const database = openDatabase(places.cloud);
   const parts = assemble(settings, places, { database, podman });
   const { accounts, supervisor, control, gateway, api, publicUrl } = parts;
@@ -108,7 +107,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     parts.metrics.close();
     accounts.close();
     database.close();
-    held.release();
+    lock.release();
     throw error;
   }
   const boundPort = (front.address() as net.AddressInfo).port;
@@ -126,7 +125,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     accounts.close();
     fs.rmSync(places.address, { force: true });
     database.close();
-    held.release();
+    lock.release();
   };
   return { url: publicUrl.value, port: boundPort, org: OWN_ORG, control, accounts, supervisor, stop };
 }

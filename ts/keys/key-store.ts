@@ -53,7 +53,6 @@ interface CachedKey {
 /** With a write-ahead log readers never wait. A writer waits this long for another one. */
 const BUSY_TIMEOUT_MS = 5000;
 
-/** Maximum number of cached keys. */
 const MAX_CACHED_KEYS = 10_000;
 
 /** Methods throw `key_store_failed` if the file cannot be read or written. */

@@ -37,7 +37,7 @@ export async function runApp(entry: string, parsed: Readonly<Record<string, unkn
   const files = await marksOf(app.options);
   const options = withAuth(app.options, given.auth);
   const isPrivate = options.auth !== 'public';
-  const home = await makeRunFolder();
+  const home = makeRunFolder();
   const cloud = await startOrExplain({
     home,
     host: HOST,

@@ -72,17 +72,14 @@ export function openAccounts({ database, home, onError, flushMs = FLUSH_MS }: Ac
 
 /** The keys for the gateway. Also records when each was last used. */
 export class StoredKeyRing implements KeyRing {
-  readonly #keys: KeyStore;
   /** Pending times of last use by key id, in Unix seconds. Contains existing keys only. */
   #used = new Map<string, number>();
 
-  constructor(keys: KeyStore) {
-    this.#keys = keys;
-  }
+  constructor(private readonly keys: KeyStore) {}
 
   check(key: string): CloudKey | null {
     const now = Date.now() / 1000;
-    const found = this.#keys.check(key, now);
+    const found = this.keys.check(key, now);
     if (found) this.#used.set(found.id, Math.floor(now));
     return found;
   }
@@ -90,7 +87,7 @@ export class StoredKeyRing implements KeyRing {
   /** Throws if the write fails. The next flush retries. */
   flush(): void {
     if (this.#used.size === 0) return;
-    this.#keys.setLastUsed(this.#used);
+    this.keys.setLastUsed(this.#used);
     this.#used = new Map();
   }
 }

@@ -48,16 +48,12 @@ export const MAX_AUDIT_ROWS = 500;
 const MAX_DETAIL_LENGTH = 4000;
 
 export class AuditLog {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
+  constructor(private readonly database: Database) {}
 
   /** If the change uses the same database, call this in its transaction. */
   add({ actor, action, org = null, subject, detail = {} }: AuditEntry): void {
     const text = JSON.stringify(detail);
-    this.#database.run(
+    this.database.run(
       'INSERT INTO audit (at, actor, address, action, org, subject, detail) VALUES (?, ?, ?, ?, ?, ?, ?)',
       [
         Math.floor(Date.now() / 1000),
@@ -73,7 +69,7 @@ export class AuditLog {
 
   /** The newest first. */
   list({ org = null, before = null, limit = 100 }: AuditQuery = {}): AuditRow[] {
-    const rows = this.#database.all<Omit<AuditRow, 'detail'> & { detail: string }>(
+    const rows = this.database.all<Omit<AuditRow, 'detail'> & { detail: string }>(
       'SELECT * FROM audit WHERE (?1 IS NULL OR org = ?1) AND (?2 IS NULL OR id < ?2) ORDER BY id DESC LIMIT ?3',
       [org, before, Math.min(limit, MAX_AUDIT_ROWS)],
     );

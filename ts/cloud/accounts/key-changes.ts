@@ -27,7 +27,6 @@ export function createKey({ keys, audit }: Accounts, actor: Actor, settings: New
 }
 
 export interface NewlyMade {
-  /** The text that clients send. */
   key: string;
   made: ApiKey;
 }
@@ -43,7 +42,6 @@ export function revokeKey({ keys, audit }: Accounts, actor: Actor, id: string): 
   return keys.revoke(id) as ApiKey;
 }
 
-/** Keys within the actor's reach. */
 export function visibleKeys({ keys }: Accounts, actor: Actor): ApiKey[] {
   return keys.list({ org: actor.org, app: actor.app }).filter((key) => isWithin(key, actor));
 }

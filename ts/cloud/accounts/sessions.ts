@@ -23,7 +23,6 @@ export interface Session {
   seenAt: number;
   confirmedAt: number;
   address: string;
-  /** The `User-Agent`. */
   browser: string;
 }
 
@@ -40,11 +39,12 @@ interface SessionRow {
 
 /** Times are Unix seconds of the system clock, because sessions outlast the process. */
 export class Sessions {
-  readonly #database: Database;
   readonly #now: () => number;
 
-  constructor(database: Database, now: () => number = () => Date.now() / 1000) {
-    this.#database = database;
+  constructor(
+    private readonly database: Database,
+    now: () => number = () => Date.now() / 1000,
+  ) {
     this.#now = () => Math.floor(now());
   }
 
@@ -52,17 +52,17 @@ export class Sessions {
   begin(userId: string, { address, browser }: Pick<Session, 'address' | 'browser'>): string {
     const secret = newSecret();
     const now = this.#now();
-    this.#database.transaction(() => {
-      this.#database.run('DELETE FROM sessions WHERE created_at <= ? OR seen_at <= ?', [
+    this.database.transaction(() => {
+      this.database.run('DELETE FROM sessions WHERE created_at <= ? OR seen_at <= ?', [
         now - MAX_SECONDS,
         now - IDLE_SECONDS,
       ]);
-      this.#database.run(
+      this.database.run(
         `DELETE FROM sessions WHERE user_id = ?1 AND hash NOT IN
           (SELECT hash FROM sessions WHERE user_id = ?1 ORDER BY seen_at DESC LIMIT ?2)`,
         [userId, MAX_SESSIONS_PER_USER - 1],
       );
-      this.#database.run(
+      this.database.run(
         `INSERT INTO sessions (hash, id, user_id, created_at, seen_at, confirmed_at, address, browser)
           VALUES (?1, ?2, ?3, ?4, ?4, ?4, ?5, ?6)`,
         [hashOf(secret), randomBytes(8).toString('hex'), userId, now, address, browser.slice(0, MAX_BROWSER_LENGTH)],
@@ -81,7 +81,7 @@ export class Sessions {
     ]);
     if (!session) return null;
     if (Math.abs(now - session.seenAt) >= SEEN_EVERY_SECONDS) {
-      this.#database.run('UPDATE sessions SET seen_at = ? WHERE id = ?', [now, session.id]);
+      this.database.run('UPDATE sessions SET seen_at = ? WHERE id = ?', [now, session.id]);
     }
     return session;
   }
@@ -113,20 +113,20 @@ export class Sessions {
   }
 
   confirm(id: string): void {
-    this.#database.run('UPDATE sessions SET confirmed_at = ? WHERE id = ?', [this.#now(), id]);
+    this.database.run('UPDATE sessions SET confirmed_at = ? WHERE id = ?', [this.#now(), id]);
   }
 
   /** Ends a session of this user only. */
   end(userId: string, id: string): boolean {
-    return this.#database.run('DELETE FROM sessions WHERE user_id = ? AND id = ?', [userId, id]) > 0;
+    return this.database.run('DELETE FROM sessions WHERE user_id = ? AND id = ?', [userId, id]) > 0;
   }
 
   endAll(userId: string): void {
-    this.#database.run('DELETE FROM sessions WHERE user_id = ?', [userId]);
+    this.database.run('DELETE FROM sessions WHERE user_id = ?', [userId]);
   }
 
   #select(where: string, values: readonly SqlValue[]): Session[] {
-    const rows = this.#database.all<SessionRow>(
+    const rows = this.database.all<SessionRow>(
       `SELECT sessions.*, users.name AS user_name FROM sessions JOIN users ON users.id = user_id
         WHERE ${where} ORDER BY seen_at DESC, sessions.created_at DESC`,
       values,

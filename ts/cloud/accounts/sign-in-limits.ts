@@ -7,11 +7,9 @@ import { TokenBucket } from '../gateway/token-bucket.js';
 export interface TryLimit {
   burst: number;
   perMinute: number;
-  /** Maximum number of counted names. */
   maxEntries: number;
 }
 
-/** Counts attempts per name. */
 export class TryCounter {
   readonly #buckets = new Map<string, TokenBucket>();
 

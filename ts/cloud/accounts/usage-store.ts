@@ -4,7 +4,6 @@ import type { RequestUsage, UsageSink } from '../gateway/usage.js';
 import type { Database } from '../store/database.js';
 
 const HOUR_MS = 3_600_000;
-/** Maximum number of pending sums in memory. */
 const MAX_PENDING = 10_000;
 
 export interface UsageCounts {
@@ -12,7 +11,6 @@ export interface UsageCounts {
   /** Requests that ended with an error or were cancelled by the client. */
   failed: number;
   promptTokens: number;
-  /** Prompt tokens from the cache. */
   cachedTokens: number;
   completionTokens: number;
   ms: number;
@@ -50,14 +48,11 @@ export interface UsageQuery {
 const MAX_USAGE_ROWS = 50_000;
 
 export class UsageStore implements UsageSink {
-  readonly #database: Database;
   readonly #pending = new Map<string, Pending>();
   /** Requests that were not counted because writes kept failing. */
   lost = 0;
 
-  constructor(database: Database) {
-    this.#database = database;
-  }
+  constructor(private readonly database: Database) {}
 
   add({ keyId, org, app, at, promptTokens, completionTokens, cachedTokens, status, ms }: RequestUsage): void {
     const hour = Math.floor(at / HOUR_MS);
@@ -79,7 +74,7 @@ export class UsageStore implements UsageSink {
   /** Writes the pending sums. Throws if the write fails; the next flush retries. */
   flush(): void {
     if (this.#pending.size === 0) return;
-    this.#database.transaction(() => {
+    this.database.transaction(() => {
       for (const sum of this.#pending.values()) this.#write(sum);
     });
     this.#pending.clear();
@@ -92,7 +87,7 @@ export class UsageStore implements UsageSink {
    */
   list({ from, to, hours, org = null, app = null, keyId = null, limit = MAX_USAGE_ROWS }: UsageQuery): UsageRow[] {
     const maxRows = Math.min(limit, MAX_USAGE_ROWS);
-    const rows = this.#database.all<Record<string, number> & { key_id: string; org: string; app: string }>(
+    const rows = this.database.all<Record<string, number> & { key_id: string; org: string; app: string }>(
       `SELECT hour / CAST(?3 AS INTEGER) * CAST(?3 AS INTEGER) AS bucket, key_id, org, app, sum(requests) AS requests, sum(failed) AS failed,
         sum(prompt_tokens) AS prompt, sum(cached_tokens) AS cached, sum(completion_tokens) AS completion, sum(ms) AS ms
       FROM usage_hourly
@@ -118,7 +113,7 @@ export class UsageStore implements UsageSink {
 
   #write({ hour, keyId, org, app, ...counts }: Pending): void {
     const { requests, failed, promptTokens, cachedTokens, completionTokens, ms } = counts;
-    this.#database.run(
+    this.database.run(
       `INSERT INTO usage_hourly VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (hour, key_id, org, app) DO UPDATE SET requests = requests + excluded.requests,
         failed = failed + excluded.failed, prompt_tokens = prompt_tokens + excluded.prompt_tokens,

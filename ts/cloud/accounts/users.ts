@@ -26,25 +26,22 @@ interface UserRow {
 }
 
 export class Users {
-  readonly #database: Database;
-  readonly #passwords: Passwords;
-
-  constructor(database: Database, passwords: Passwords) {
-    this.#database = database;
-    this.#passwords = passwords;
-  }
+  constructor(
+    private readonly database: Database,
+    private readonly passwords: Passwords,
+  ) {}
 
   list(): User[] {
-    return this.#database.all<UserRow>('SELECT * FROM users ORDER BY created_at, name').map(toUser);
+    return this.database.all<UserRow>('SELECT * FROM users ORDER BY created_at, name').map(toUser);
   }
 
   find(id: string): User | null {
-    const row = this.#database.get<UserRow>('SELECT * FROM users WHERE id = ?', [id]);
+    const row = this.database.get<UserRow>('SELECT * FROM users WHERE id = ?', [id]);
     return row ? toUser(row) : null;
   }
 
   named(name: string): User | null {
-    const row = this.#database.get<UserRow>('SELECT * FROM users WHERE name = ?', [name]);
+    const row = this.database.get<UserRow>('SELECT * FROM users WHERE name = ?', [name]);
     return row ? toUser(row) : null;
   }
 
@@ -55,7 +52,7 @@ export class Users {
         '`name` must have at most 64 letters, digits, spaces and `._@+-`, and start with a letter or digit.';
       throw new ChasquiError('invalid_value', message, 'name');
     }
-    return this.#database.transaction(() => {
+    return this.database.transaction(() => {
       const known = this.named(name);
       if (known) return known;
       if (this.list().length >= MAX_USERS) {
@@ -66,22 +63,22 @@ export class Users {
         );
       }
       const id = newId('user-');
-      this.#database.run('INSERT INTO users (id, name, created_at) VALUES (?, ?, unixepoch())', [id, name]);
+      this.database.run('INSERT INTO users (id, name, created_at) VALUES (?, ?, unixepoch())', [id, name]);
       return this.find(id) as User;
     });
   }
 
   /** Also ends the user's sessions. Returns false if the user does not exist. */
   remove(id: string): boolean {
-    return this.#database.run('DELETE FROM users WHERE id = ?', [id]) > 0;
+    return this.database.run('DELETE FROM users WHERE id = ?', [id]) > 0;
   }
 
   /** Returns the secret of a link for setting the password: valid once, for half an hour. Invalidates earlier links. */
   newLink(userId: string, now = Date.now() / 1000): string {
     const secret = newSecret();
-    this.#database.transaction(() => {
-      this.#database.run('DELETE FROM setup_links WHERE user_id = ? OR expires_at <= ?', [userId, Math.floor(now)]);
-      this.#database.run('INSERT INTO setup_links (hash, user_id, expires_at) VALUES (?, ?, ?)', [
+    this.database.transaction(() => {
+      this.database.run('DELETE FROM setup_links WHERE user_id = ? OR expires_at <= ?', [userId, Math.floor(now)]);
+      this.database.run('INSERT INTO setup_links (hash, user_id, expires_at) VALUES (?, ?, ?)', [
         ...[hashOf(secret), userId, Math.floor(now) + LINK_SECONDS],
       ]);
     });
@@ -90,7 +87,7 @@ export class Users {
 
   /** Returns the user of a valid link without using it up. */
   ofLink(secret: string, now = Date.now() / 1000): User | null {
-    const row = this.#database.get<UserRow>(
+    const row = this.database.get<UserRow>(
       'SELECT users.* FROM setup_links JOIN users ON users.id = user_id WHERE hash = ? AND expires_at > ?',
       [hashOf(secret), now],
     );
@@ -100,11 +97,11 @@ export class Users {
   /** Uses up a link. Returns null if it is invalid or was used concurrently. */
   async setPasswordByLink(secret: string, password: string): Promise<User | null> {
     if (!this.ofLink(secret)) return null;
-    const stored = await this.#passwords.hash(password);
-    return this.#database.transaction(() => {
+    const stored = await this.passwords.hash(password);
+    return this.database.transaction(() => {
       const user = this.ofLink(secret);
       if (!user) return null;
-      this.#database.run('DELETE FROM setup_links WHERE hash = ?', [hashOf(secret)]);
+      this.database.run('DELETE FROM setup_links WHERE hash = ?', [hashOf(secret)]);
       this.#store(user.id, stored);
       return user;
     });
@@ -112,22 +109,22 @@ export class Users {
 
   /** Ends all sessions of the user. */
   async setPassword(userId: string, password: string): Promise<void> {
-    const stored = await this.#passwords.hash(password);
-    this.#database.transaction(() => this.#store(userId, stored));
+    const stored = await this.passwords.hash(password);
+    this.database.transaction(() => this.#store(userId, stored));
   }
 
   /** Takes equally long for an unknown name. */
   async withPassword(name: string, password: string): Promise<User | null> {
-    const row = this.#database.get<UserRow>('SELECT * FROM users WHERE name = ?', [name]);
-    const matches = await this.#passwords.matches(password, row?.password ?? null);
+    const row = this.database.get<UserRow>('SELECT * FROM users WHERE name = ?', [name]);
+    const matches = await this.passwords.matches(password, row?.password ?? null);
     // The user may have been removed or changed during the check.
-    const now = row && this.#database.get<UserRow>('SELECT * FROM users WHERE id = ?', [row.id]);
+    const now = row && this.database.get<UserRow>('SELECT * FROM users WHERE id = ?', [row.id]);
     return matches && now && now.password === row.password ? toUser(now) : null;
   }
 
   #store(userId: string, stored: string): void {
-    this.#database.run('UPDATE users SET password = ? WHERE id = ?', [stored, userId]);
-    this.#database.run('DELETE FROM sessions WHERE user_id = ?', [userId]);
+    this.database.run('UPDATE users SET password = ? WHERE id = ?', [stored, userId]);
+    this.database.run('DELETE FROM sessions WHERE user_id = ?', [userId]);
   }
 }
 

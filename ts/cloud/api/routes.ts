@@ -16,7 +16,6 @@ export interface ApiParts {
   uploads: ModelUploads;
   audit: Pick<AuditLog, 'add'>;
   authorize: Authorize;
-  /** The owner's organisation. */
   ownOrg: string;
   publicUrl: () => string;
 }

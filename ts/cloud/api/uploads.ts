@@ -27,14 +27,11 @@ const PART_BYTES = 64 * 2 ** 20;
 
 /** Verifies an upload: a GGUF file with the expected digest. */
 class ArrivingModel {
-  readonly #sha256: string;
   readonly #hash = createHash('sha256');
   #start = Buffer.alloc(0);
   bytes = 0;
 
-  constructor(sha256: string) {
-    this.#sha256 = sha256;
-  }
+  constructor(private readonly sha256: string) {}
 
   /** @throws {ChasquiError} `invalid_value` */
   add(chunk: Buffer): void {
@@ -48,7 +45,7 @@ class ArrivingModel {
   /** @throws {ChasquiError} `invalid_value` */
   end(): void {
     if (this.#start.length < GGUF.length) throw noGguf();
-    if (this.#hash.digest('hex') !== this.#sha256) throw otherDigest();
+    if (this.#hash.digest('hex') !== this.sha256) throw otherDigest();
   }
 }
 
@@ -81,13 +78,10 @@ async function compare(file: string, model: ArrivingModel, chunks: AsyncIterable
 }
 
 export class ModelUploads {
-  readonly #settings: UploadSettings;
   /** Reserved bytes of running uploads, by path. */
   readonly #reserved = new Map<string, number>();
 
-  constructor(settings: UploadSettings) {
-    this.#settings = settings;
-  }
+  constructor(private readonly settings: UploadSettings) {}
 
   /** Returns the path of a model that `org` (null: any organisation) has sent, or null. Updates its time of use. */
   find(sha256: string, org: string | null): string | null {
@@ -102,7 +96,7 @@ export class ModelUploads {
 
   /** Whether the path is a model that `org` (null: any organisation) has sent. */
   isOf(file: string, org: string | null): boolean {
-    const { folder, senders } = this.#settings;
+    const { folder, senders } = this.settings;
     if (path.dirname(path.normalize(file)) !== folder) return false;
     return org === null || senders.has(path.basename(file, '.gguf'), org);
   }
@@ -112,7 +106,7 @@ export class ModelUploads {
     const limit = this.#limit();
     let missing = this.#used() + bytes - limit;
     if (missing <= 0) return;
-    const removable = [...this.#settings.removable()].sort((one, other) => usedAt(one) - usedAt(other));
+    const removable = [...this.settings.removable()].sort((one, other) => usedAt(one) - usedAt(other));
     const all = removable.reduce((sum, file) => sum + sizeOf(file), 0);
     if (all < missing) throw this.#tooMuch(bytes, limit);
     for (const file of removable) {
@@ -134,12 +128,12 @@ export class ModelUploads {
     const chunks = body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
     if (this.find(sha256, null) === null) await this.#keep(file, new ArrivingModel(sha256), chunks, length);
     else await compare(file, new ArrivingModel(sha256), chunks);
-    if (org !== null) this.#settings.senders.add(sha256, org, (each) => fs.existsSync(this.#fileOf(each)));
+    if (org !== null) this.settings.senders.add(sha256, org, (each) => fs.existsSync(this.#fileOf(each)));
     return file;
   }
 
   async #keep(file: string, model: ArrivingModel, chunks: AsyncIterable<Buffer>, length: number | null): Promise<void> {
-    fs.mkdirSync(this.#settings.folder, { recursive: true, mode: 0o700 });
+    fs.mkdirSync(this.settings.folder, { recursive: true, mode: 0o700 });
     const part = `${file}.${randomUUID()}.part`;
     let reserved = 0;
     const reserve = (bytes: number): void => {
@@ -173,12 +167,12 @@ export class ModelUploads {
   }
 
   #fileOf(sha256: string): string {
-    if (/^[0-9a-f]{64}$/.test(sha256)) return path.join(this.#settings.folder, `${sha256}.gguf`);
+    if (/^[0-9a-f]{64}$/.test(sha256)) return path.join(this.settings.folder, `${sha256}.gguf`);
     throw new ChasquiError('invalid_value', '`sha256` must be 64 hexadecimal digits.', 'sha256');
   }
 
   #used(): number {
-    const { folder } = this.#settings;
+    const { folder } = this.settings;
     const names = fs.existsSync(folder) ? fs.readdirSync(folder) : [];
     const files = names.map((name) => path.join(folder, name)).filter((file) => !this.#reserved.has(file));
     const reserved = [...this.#reserved.values()];
@@ -186,7 +180,7 @@ export class ModelUploads {
   }
 
   #limit(): number {
-    const { limitBytes, folder } = this.#settings;
+    const { limitBytes, folder } = this.settings;
     if (limitBytes !== null) return limitBytes;
     fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
     const { blocks, bsize } = fs.statfsSync(folder);

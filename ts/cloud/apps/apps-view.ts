@@ -39,7 +39,6 @@ export interface LiveAppsParts {
   readonly store: AppStore;
   readonly control: AppControl;
   readonly logFolder: string;
-  /** Number of running requests of a runner. */
   readonly runningAt: (app: string, runner: string) => number;
 }
 

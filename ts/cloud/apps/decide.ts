@@ -20,7 +20,6 @@ export interface PlannedRunner {
 /** A revision that becomes active when one of its runners passes the warm-up. */
 export interface Candidate {
   readonly revision: number;
-  /** Memory per runner. */
   readonly bytes: number;
   /** `recreate`: the other runners stop before it starts. */
   readonly strategy: 'rolling' | 'recreate';
@@ -212,10 +211,7 @@ function neverFits({ app, revision, bytes }: WantedRunner, budgetBytes: number):
   return revision === app.candidate?.revision && own.length > 0 && bytes + sumOf(own) > budgetBytes;
 }
 
-/**
- * Memory that is not available to a new runner of the app: what other apps always keep, and what this app needs
- * already.
- */
+/** Memory that a new runner of the app cannot get: other apps always keep it, or this app needs it already. */
 function heldBytes(app: PlannedApp, state: ScalingState): number {
   const held = state.apps.flatMap((other) => {
     return activeRunners(other).slice(0, other.id === app.id ? protectedRunners(other) : other.scale.min);

@@ -40,7 +40,6 @@ const MAX_BACK_OFF_MS = 60_000;
 export class LiveApp implements DeployedApp {
   readonly runnersById = new Map<string, LiveRunner>();
   rollout: Rollout | null = null;
-  /** Manifest of the active revision. */
   activeManifest: Manifest | null = null;
   /** Null without an active revision, and while its weights are not available. */
   active: Startable | null = null;

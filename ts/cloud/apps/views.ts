@@ -35,9 +35,7 @@ export interface AppState {
   model: string | null;
   /** All accepted values of `model`: each model followed by its adapters. */
   models: readonly string[];
-  /** The active revision. */
   revision: number | null;
-  /** Number of runners that serve requests. */
   ready: number;
   demand: { running: number; queued: number };
   scale: { min: number; max: number; is_overridden: boolean };

@@ -17,14 +17,12 @@ export interface Place {
   runner: RunnerAddress;
   /** Milliseconds waited while no runner was ready. */
   coldStartMs: number;
-  /** Milliseconds waited while all runners were full. */
   queueMs: number;
   /** Call at the end of the request. */
   release(): void;
 }
 
 export interface Entry {
-  /** Aborts the wait. */
   signal: AbortSignal;
   /** A runner that has failed this request. */
   avoid?: string | undefined;

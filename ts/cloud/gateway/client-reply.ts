@@ -20,8 +20,6 @@ export interface ReplyOptions {
 const MAX_HELD = 1024 * 1024;
 
 export class ClientReply {
-  readonly #response: ServerResponse;
-  readonly #options: ReplyOptions;
   #isStream = false;
   #hasWritten = false;
   /** Start of an incomplete event. */
@@ -29,15 +27,16 @@ export class ClientReply {
   readonly #last = new LastEvent();
   #stalled: NodeJS.Timeout | null = null;
 
-  constructor(response: ServerResponse, options: ReplyOptions) {
-    this.#response = response;
-    this.#options = options;
+  constructor(
+    private readonly response: ServerResponse,
+    private readonly options: ReplyOptions,
+  ) {
     response.once('close', () => this.#stopStall());
   }
 
   /** Whether the status was sent. From then on a failure can only be an event. */
   get begun(): boolean {
-    return this.#response.headersSent;
+    return this.response.headersSent;
   }
 
   get isStream(): boolean {
@@ -45,25 +44,25 @@ export class ClientReply {
   }
 
   get status(): number {
-    return this.#response.statusCode;
+    return this.response.statusCode;
   }
 
   /** False for a stream with an incomplete last event, or one that must not be the last. */
   get mayEnd(): boolean {
-    return !this.#isStream || (this.#held === '' && isLastEvent(this.#options.path, this.#last.text));
+    return !this.#isStream || (this.#held === '' && isLastEvent(this.options.path, this.#last.text));
   }
 
   setHeader(name: string, value: string): void {
-    if (!this.begun) this.#response.setHeader(name, value);
+    if (!this.begun) this.response.setHeader(name, value);
   }
 
   begin({ status, headers }: ReplyHead): void {
-    for (const [name, value] of headers) this.#response.appendHeader(name, value);
-    this.#isStream = /^text\/event-stream\b/i.test(String(this.#response.getHeader('content-type') ?? ''));
-    this.#response.writeHead(status);
+    for (const [name, value] of headers) this.response.appendHeader(name, value);
+    this.#isStream = /^text\/event-stream\b/i.test(String(this.response.getHeader('content-type') ?? ''));
+    this.response.writeHead(status);
     // Sends the head together with the first bytes of the body if these are available.
     queueMicrotask(() => {
-      if (!this.#hasWritten && !this.#response.writableEnded) this.#response.flushHeaders();
+      if (!this.#hasWritten && !this.response.writableEnded) this.response.flushHeaders();
     });
   }
 
@@ -104,14 +103,14 @@ export class ClientReply {
 
   /** Sends a stream comment, unless the client has not read the previous data. */
   comment(text: string): void {
-    if (!this.#response.writableNeedDrain)
+    if (!this.response.writableNeedDrain)
       this.#write(Buffer.from(`: ${text.replace(/\s+/g, ' ')}\n\n`).toString('latin1'));
   }
 
   /** Calls `resume` once more data can be written. Disconnects the client after `stallMs`. */
   whenDrained(resume: () => void): void {
-    const { socket } = this.#response;
-    const { stallMs } = this.#options;
+    const { socket } = this.response;
+    const { stallMs } = this.options;
     if (socket === null) return;
     if (stallMs > 0) this.#stalled ??= setTimeout(() => socket.destroy(), stallMs);
     socket.once('drain', () => {
@@ -128,13 +127,13 @@ export class ClientReply {
 
   /** Reports an error. A reply that has begun and is not a stream is aborted, so that it does not look complete. */
   fail(error: ChasquiError): void {
-    const response = this.#response;
+    const response = this.response;
     if (response.destroyed || response.writableEnded) return;
     const body = toErrorBody(error);
     if (!this.begun) {
       this.#replyWith(error, body);
     } else if (this.#isStream) {
-      this.#write(Buffer.from(toFailureFrames(this.#options.path, body)).toString('latin1'));
+      this.#write(Buffer.from(toFailureFrames(this.options.path, body)).toString('latin1'));
       this.#endResponse();
     } else {
       response.destroy();
@@ -142,11 +141,11 @@ export class ClientReply {
   }
 
   #replyWith(error: ChasquiError, body: ErrorBody): void {
-    const response = this.#response;
+    const response = this.response;
     const row: CatalogueRow = ERRORS[error.code];
     const retryAfter = error.retryAfterSeconds ?? row.retryAfterSeconds;
     if (retryAfter !== undefined) response.setHeader('retry-after', retryAfter);
-    const { path } = this.#options;
+    const { path } = this.options;
     const id = response.getHeader('x-request-id');
     if (isAnthropics(path) && id !== undefined) response.setHeader('request-id', id);
     sendJson(response, row.status, toFailureBody(path, body));
@@ -154,17 +153,17 @@ export class ClientReply {
   }
 
   #endResponse(): void {
-    this.#response.end();
+    this.response.end();
     this.#limitUnreadTime();
   }
 
   /** Limits how long a complete reply waits in memory for its client. */
   #limitUnreadTime(): void {
-    const { stallMs } = this.#options;
+    const { stallMs } = this.options;
     if (stallMs === 0) return;
-    const timer = setTimeout(() => this.#response.destroy(), stallMs);
+    const timer = setTimeout(() => this.response.destroy(), stallMs);
     timer.unref();
-    this.#response.once('close', () => clearTimeout(timer)).once('finish', () => clearTimeout(timer));
+    this.response.once('close', () => clearTimeout(timer)).once('finish', () => clearTimeout(timer));
   }
 
   #stopStall(): void {
@@ -175,7 +174,7 @@ export class ClientReply {
   #write(bytes: string): boolean {
     const socket = this.#chunkSocket();
     this.#hasWritten = true;
-    if (socket === null) return this.#response.write(bytes, 'latin1');
+    if (socket === null) return this.response.write(bytes, 'latin1');
     return socket.write(`${bytes.length.toString(16)}\r\n${bytes}\r\n`, 'latin1');
   }
 
@@ -185,7 +184,7 @@ export class ClientReply {
    * encoding.
    */
   #chunkSocket(): Socket | null {
-    const { socket, chunkedEncoding } = this.#response;
+    const { socket, chunkedEncoding } = this.response;
     return this.#hasWritten && socket?.writable && chunkedEncoding ? socket : null;
   }
 }

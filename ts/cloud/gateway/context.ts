@@ -11,21 +11,17 @@ export interface GatewayParts {
 }
 
 export interface CommentOptions {
-  /** Delay before the first comment. */
   firstMs: number;
-  /** Interval for repeating an unchanged comment. */
   repeatMs: number;
 }
 
 export interface GatewayOptions {
   /** Maximum body size in bytes; a key may lower it. */
   bodyLimit: number;
-  /** Maximum pause within a request body. */
   bodySilenceMs: number;
   /** Disconnects clients that do not read for this long; 0: never. */
   stallMs: number;
   comments: CommentOptions;
-  /** Interval for rechecking the keys of running requests. */
   keyCheckMs: number;
   /** Receives internal errors; `requestId` is null for errors outside a request. */
   onError(error: unknown, requestId: string | null): void;

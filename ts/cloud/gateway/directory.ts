@@ -19,13 +19,11 @@ export interface AppLimits {
   readonly startMs: number;
   /** Maximum time at a runner, in milliseconds; 0: unlimited. */
   readonly requestMs: number;
-  /** Maximum number of queued requests. */
   readonly queue: number;
 }
 
 /** Input of the autoscaler. */
 export interface Demand {
-  /** Requests at runners. */
   readonly running: number;
   /** Requests without a runner. Wakes a sleeping app. */
   readonly queued: number;
@@ -44,7 +42,6 @@ export interface DeployedApp {
   /** Progress while no runner is ready, such as `fetching weights 43 %`. */
   readonly progress: string | null;
   readonly limits: AppLimits;
-  /** Ready runners. */
   runners(): readonly RunnerAddress[];
   setDemand(demand: Demand): void;
   /** Calls `listener` when runners, failure or progress change. Returns a function that stops it. */
@@ -53,10 +50,7 @@ export interface DeployedApp {
 
 export interface RunnerAddress {
   readonly id: string;
-  /** Path of its Unix socket. */
   readonly socketPath: string;
-  /** Number of concurrent requests. */
   readonly slots: number;
-  /** Reports a failed connection. */
   reportFailure(reason: string): void;
 }

@@ -31,9 +31,6 @@ export interface AppParts {
 }
 
 export class Exchange {
-  readonly #context: GatewayContext;
-  readonly #arrival: Arrival;
-  readonly #app: AppParts;
   readonly #reply: ClientReply;
   readonly #abort = new AbortController();
   readonly #startedAt = performance.now();
@@ -46,26 +43,26 @@ export class Exchange {
   #waitedMs: number | null = null;
   #firstByteMs: number | null = null;
 
-  constructor(context: GatewayContext, arrival: Arrival, app: AppParts) {
-    this.#context = context;
-    this.#arrival = arrival;
-    this.#app = app;
+  constructor(
+    private readonly context: GatewayContext,
+    private readonly arrival: Arrival,
+    private readonly app: AppParts,
+  ) {
     const { stallMs } = context.options;
     this.#reply = new ClientReply(arrival.response, { stallMs, path: arrival.address.path });
   }
 
   get grant(): Grant {
-    return this.#arrival.grant;
+    return this.arrival.grant;
   }
 
-  /** Aborts the request with this error. */
   end(error: ChasquiError): void {
     this.#abort.abort(error);
   }
 
   /** Resolves at the end of the reply. Never rejects. */
   async run(admission: Admission | null): Promise<void> {
-    const { response, id } = this.#arrival;
+    const { response, id } = this.arrival;
     const onClose = (): void => {
       if (!response.writableEnded)
         this.end(new ChasquiError('client_closed_request', 'The client closed the connection.'));
@@ -77,7 +74,7 @@ export class Exchange {
       await this.#serve(await this.#readBody());
     } catch (thrown) {
       failure = toClientError(thrown);
-      if (failure.code === 'internal_error') this.#context.options.onError(thrown, id);
+      if (failure.code === 'internal_error') this.context.options.onError(thrown, id);
       this.#fail(failure);
     }
     response.off('close', onClose);
@@ -85,16 +82,16 @@ export class Exchange {
   }
 
   async #readBody(): Promise<Buffer> {
-    const { request, response, grant } = this.#arrival;
+    const { request, response, grant } = this.arrival;
     const { headers } = request;
     refuseCompressed(headers);
     const announced = headers['content-length'] === undefined ? null : Number(headers['content-length']);
     if (announced === null && headers['transfer-encoding'] === undefined) return Buffer.alloc(0);
     if (headers.expect?.toLowerCase() === '100-continue') response.writeContinue();
-    const { bodyLimit, bodySilenceMs: maxSilenceMs } = this.#context.options;
+    const { bodyLimit, bodySilenceMs: maxSilenceMs } = this.context.options;
     const maxBytes = Math.min(bodyLimit, grant.key?.known.limits.bodyBytes ?? bodyLimit);
     return readBody(request, announced, { maxBytes, maxSilenceMs }, (evict) => {
-      const share = this.#context.bodies.open(evict);
+      const share = this.context.bodies.open(evict);
       // Keep the body until the end: another runner may need it.
       response.once('close', () => share.release());
       return share;
@@ -102,8 +99,8 @@ export class Exchange {
   }
 
   async #serve(body: Buffer): Promise<void> {
-    const { grant } = this.#arrival;
-    this.#route = this.#app.route(body);
+    const { grant } = this.arrival;
+    this.#route = this.app.route(body);
     const first = await this.#visit(body, undefined);
     if (first.relayed.kind === 'done') return;
     const others = grant.app.runners().some(({ id }) => id !== first.runnerId);
@@ -120,13 +117,13 @@ export class Exchange {
 
   /** Waits for a runner and sends it the request. `avoid`: a runner that has failed this request. */
   async #visit(body: Buffer, avoid: string | undefined): Promise<{ relayed: Relayed; runnerId: string }> {
-    const { address, grant } = this.#arrival;
+    const { address, grant } = this.arrival;
     const place = await this.#enter(body, avoid);
     const limitMs = grant.app.limits.requestMs;
     const late = limitMs > 0 ? setTimeout(() => this.end(tookTooLong(limitMs)), limitMs) : undefined;
     this.#describe(place);
     this.#sentBytes = body.length;
-    const { request, id } = this.#arrival;
+    const { request, id } = this.arrival;
     const forwarded = {
       method: request.method ?? 'GET',
       path: address.path + address.query,
@@ -159,11 +156,11 @@ export class Exchange {
 
   async #enter(body: Buffer, avoid: string | undefined): Promise<Place> {
     const { org, name } = this.grant.app;
-    const { directory, options } = this.#context;
+    const { directory, options } = this.context;
     const progress = (): string | null => directory.find(org, name)?.progress ?? null;
     const stop = commentWhileWaiting(this.#reply, () => wantsStream(body), progress, options.comments);
     try {
-      return await this.#app.queue().enter({ signal: this.#abort.signal, avoid, choose: this.#route?.choose });
+      return await this.app.queue().enter({ signal: this.#abort.signal, avoid, choose: this.#route?.choose });
     } finally {
       stop();
     }
@@ -177,7 +174,7 @@ export class Exchange {
   }
 
   #fail(error: ChasquiError): void {
-    const { request } = this.#arrival;
+    const { request } = this.arrival;
     // Otherwise Node would read the rest of the body to reuse the connection.
     if (!request.complete) this.#reply.setHeader('connection', 'close');
     if (error.code === 'invalid_api_key') this.#reply.setHeader('www-authenticate', 'Key');
@@ -185,11 +182,11 @@ export class Exchange {
   }
 
   #account(admission: Admission | null, status: number): void {
-    const { grant } = this.#arrival;
+    const { grant } = this.arrival;
     const counts = this.#report ?? this.#estimatedCounts();
     admission?.end(this.#report === null ? this.#estimate() : counts.promptTokens + counts.completionTokens);
     this.#route?.learn(this.#report);
-    this.#context.usage.add({
+    this.context.usage.add({
       keyId: grant.key?.known.id ?? null,
       org: grant.app.org,
       app: grant.app.name,
@@ -241,7 +238,6 @@ function tookTooLong(limitMs: number): ChasquiError {
   );
 }
 
-/** Interval for checking the progress. */
 const PROGRESS_POLL_MS = 1000;
 
 /**

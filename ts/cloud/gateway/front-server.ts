@@ -20,7 +20,6 @@ import type { Gateway } from './gateway.js';
 import { hasBody } from './headers.js';
 
 export interface BodyTimes {
-  /** Limit for a whole body. */
   totalMs: number;
   /** Limit between two reads of a long body. */
   silenceMs: number;

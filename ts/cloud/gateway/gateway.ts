@@ -26,7 +26,6 @@ export interface AppStatus {
   app: string;
   revision: number | null;
   state: 'ready' | 'starting' | 'asleep' | 'failed';
-  /** Ready runners. */
   runners: number;
   running: number;
   queued: number;

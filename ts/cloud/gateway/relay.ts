@@ -11,7 +11,6 @@ import { readReport, type TokenCounts } from './usage.js';
 
 export interface RelayOptions {
   reply: ClientReply;
-  /** Aborts the request. */
   signal: AbortSignal;
   /** Whether another runner may still get the request. */
   isFirst: boolean;

@@ -12,11 +12,9 @@ export interface ReplyHead {
 
 export interface ReplyHandler {
   onHead(head: ReplyHead): void;
-  /** Bytes of the body in Latin-1. */
   onBody(bytes: string): void;
   /** Complete chunks with their framing, without the final one. `unframed` of chunks.ts removes the framing. */
   onChunks(framed: string): void;
-  /** The reply is complete. */
   onEnd(trailers: ReplyHead['headers']): void;
 }
 

@@ -6,7 +6,6 @@ import { BrokenReply, type ReplyHead, ReplyReader } from './reply-reader.js';
 
 export interface RunnerRequest {
   method: string;
-  /** Includes the query. */
   path: string;
   headers: readonly (readonly [name: string, value: string])[];
   body: Buffer;

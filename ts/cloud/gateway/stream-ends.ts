@@ -11,12 +11,10 @@ export function isAnthropics(path: string): boolean {
   return /^\/v1\/messages(\/|$)/.test(path);
 }
 
-/** Error body before the reply has begun. */
 export function toFailureBody(path: string, body: ErrorBody): object {
   return isAnthropics(path) ? toAnthropicError(body) : body;
 }
 
-/** Error frames within a stream. */
 export function toFailureFrames(path: string, body: ErrorBody): string {
   if (isAnthropics(path)) return toFrames(messageFailure(body));
   return toFrames(path.startsWith('/v1/responses') ? responseFailure(body) : dataFailure(body));

@@ -2,13 +2,11 @@
 import { REPORT_HEADER, REPORT_USAGE, USAGE_HEADER } from '../../http/observe-requests.js';
 import { headerOf, type ReplyHead } from './reply-reader.js';
 
-/** A finished request. */
 export interface RequestUsage {
   /** Null for a public app called without a key. */
   readonly keyId: string | null;
   readonly org: string;
   readonly app: string;
-  /** Start, in milliseconds since 1970. */
   readonly at: number;
   readonly promptTokens: number;
   readonly completionTokens: number;
@@ -44,7 +42,6 @@ export const NO_TOKENS: TokenCounts = { promptTokens: 0, completionTokens: 0, ca
 /** Request header that asks for the report. */
 export const ASK_FOR_REPORT = [REPORT_HEADER, REPORT_USAGE] as const;
 
-/** Returns null without a report. */
 export function readReport(from: Pick<ReplyHead, 'headers'>): TokenCounts | null {
   const [, prompt, completion, cached] =
     /^(\d{1,12}),(\d{1,12}),(\d{1,12})$/.exec(headerOf(from, USAGE_HEADER) ?? '') ?? [];

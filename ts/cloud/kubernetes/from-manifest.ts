@@ -7,12 +7,10 @@ import { fileFieldsOf, nameOfField } from '../script/file-fields.js';
 import { filesIn, type Manifest, slotsOf } from '../script/manifest.js';
 import type { KubernetesApp } from './kubernetes-app.js';
 
-/** Settings that depend on the cluster. */
 export interface ClusterSettings
   extends Pick<KubernetesApp, 'image' | 'message' | 'gateway' | 'scaler' | 'endpointPicker'> {
   strategy: KubernetesApp['strategy'];
   keys: readonly StoredKey[];
-  /** The Secret with the variables of the script, or null. */
   secret: string | null;
   weights: KubernetesApp['weights'];
 }
@@ -21,7 +19,6 @@ export interface DeployedManifest {
   org: string;
   name: string;
   revision: string;
-  /** The options of the script. */
   options: Options;
   manifest: Manifest;
 }

@@ -5,7 +5,6 @@ import type { StoredKey } from '../../keys/key-file.js';
 export interface KubernetesApp {
   org: string;
   name: string;
-  /** Digest of the settings. */
   revision: string;
   /** Deployment message, or null. */
   message: string | null;
@@ -43,7 +42,6 @@ export interface KubernetesApp {
   endpointPicker: { name: string; port: number } | null;
 }
 
-/** Any Kubernetes object. */
 export interface KubernetesObject {
   apiVersion: string;
   kind: string;

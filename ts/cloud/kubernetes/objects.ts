@@ -41,7 +41,6 @@ export const CORE_KINDS: readonly string[] = [
 export interface AddOn {
   /** Its resource type for `kubectl get`. */
   kinds: string;
-  /** For messages. */
   name: string;
   /** The option that requires it. */
   option: string;
@@ -77,7 +76,6 @@ function object(
   return { apiVersion, kind, metadata: { name: `${nameOf(app)}${suffix}`, labels }, ...fields };
 }
 
-/** Hashes of the keys of a private app. */
 export function keysSecret(app: Owner & Pick<KubernetesApp, 'keys'>): KubernetesObject {
   return object(app, 'v1', 'Secret', KEYS_SUFFIX, {
     type: 'Opaque',

@@ -10,7 +10,6 @@ export type PodState = 'pending' | 'fetching' | 'loading' | 'ready' | 'draining'
 export interface PodStatus {
   name: string;
   state: PodState;
-  /** Reason or progress, if known. */
   reason: string | null;
   restarts: number;
   revision: string | null;
@@ -20,12 +19,9 @@ export interface PodStatus {
 export interface PodRevision {
   /** Number in the cluster. */
   number: number;
-  /** Digest of the settings. */
   revision: string | null;
-  /** Number of its pods. */
   pods: number;
   created_at: string | null;
-  /** Deployment message. */
   message: string | null;
 }
 

@@ -8,14 +8,12 @@ import { type Authorize, isWithin } from '../accounts/authorize.js';
 import type { TimedUsage, UsageSink } from '../gateway/usage.js';
 import { CLOUD_CATALOGUE, type CloudMetricName } from './catalogue.js';
 
-/** State of an app at a scrape. */
 export interface MeasuredApp {
   readonly org: string;
   readonly name: string;
   readonly running: number;
   readonly waiting: number;
   readonly queueLimit: number;
-  /** Number of runners by state. */
   readonly runners: Readonly<Record<RunnerStateLabel, number>>;
   readonly memoryBytes: number;
   readonly starts: number;

@@ -10,18 +10,15 @@ import { CachedBlocks } from './cached-blocks.js';
 export interface Candidate {
   readonly id: string;
   readonly slots: number;
-  /** Requests at the runner. */
   readonly running: number;
 }
 
-/** The usage report of a reply. */
 export interface CacheReport {
   readonly promptTokens: number;
   readonly cachedTokens: number;
   readonly completionTokens: number;
 }
 
-/** The choice for one request. */
 export interface Decision {
   readonly id: string;
   /** Number of prompt blocks that the runner probably has cached. */

@@ -29,7 +29,6 @@ async function warmUpModel(socketPath: string, model: RunnerModel): Promise<void
 }
 
 export interface RunnerHealth {
-  /** Running requests. */
   active: number;
   queued: number;
 }

@@ -96,7 +96,6 @@ export interface RunnerContainer {
   image: string;
   pidFile: string;
   configFile: string;
-  /** Writable folders, including that of its sockets. */
   folders: readonly string[];
   limits: ContainerLimits;
 }

@@ -62,7 +62,6 @@ export class Container {
     return path.join(this.folder, `${this.id}.json`);
   }
 
-  /** Paths inside the container. */
   get sockets(): Pick<RunnerConfig, 'socketPath' | 'controlPath'> {
     return { socketPath: path.join(this.folder, 'sock'), controlPath: path.join(this.folder, 'ctl') };
   }

@@ -12,11 +12,8 @@ export interface RunnerConfig extends RunnerModelFile {
   id: string;
   /** Random per start. Identifies the process after a restart of the control plane. */
   bootId: string;
-  /** Socket for requests. */
   socketPath: string;
-  /** Socket for the control plane. */
   controlPath: string;
-  /** Additional models. */
   others: readonly RunnerModelFile[];
   /** Stored responses, shared by all runners of the app. */
   responsesFolder: string;

@@ -31,7 +31,6 @@ const isStatus = new Ajv({ strict: true }).compile<RunnerStatus>({
   },
 });
 
-/** Returns null for an invalid line. */
 export function readStatus(line: string): RunnerStatus | null {
   try {
     const status: unknown = JSON.parse(line);

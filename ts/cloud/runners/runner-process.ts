@@ -9,18 +9,15 @@ import type { ContainerLimits } from './container-arguments.js';
 import { ControlLink } from './control-link.js';
 import type { RunnerConfig, RunnerStatus } from './protocol.js';
 
-/** How to start runners. */
 export interface RunnerCommand {
   /** Program and arguments. The path of the configuration file is appended. */
   readonly command: readonly [string, ...string[]];
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** Settings of a new container. */
 export interface Isolation {
   readonly container: Container;
   readonly limits: ContainerLimits;
-  /** Additional writable folders. */
   readonly writable: readonly string[];
 }
 
@@ -34,7 +31,6 @@ export interface RunnerListener {
 export interface RunnerRecord {
   readonly id: string;
   readonly bootId: string;
-  /** Null before the start. */
   readonly pid: number | null;
 }
 
@@ -126,7 +122,6 @@ export class RunnerProcess {
     this.#signal('SIGTERM', false);
   }
 
-  /** Kills the runner and its engine. */
   kill(): void {
     if (this.container === null) this.#signal('SIGKILL', true);
     else if (this.container.pid !== null) this.container.kill();

@@ -1,4 +1,4 @@
-/** From the files of a runner's models to what a server is told of them. */
+/** Server settings for the models of a runner. */
 import { modelIdOf } from '../../engine/load-options.js';
 import type { StartSettings } from '../../server/start.js';
 import type { RunnerModelFile } from './protocol.js';

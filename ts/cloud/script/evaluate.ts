@@ -13,7 +13,6 @@ export interface ExportedApp {
   options: Json;
 }
 
-/** Messages of the child process. */
 export type Evaluated =
   | { kind: 'apps'; apps: ExportedApp[] }
   /** `ofScript`: the script threw; otherwise an export is not plain data. */

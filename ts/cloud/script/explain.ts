@@ -43,7 +43,6 @@ function nearest(name: string, known: readonly string[]): string | null {
   return best !== undefined && best.changes <= Math.max(1, name.length / 3) ? best.each : null;
 }
 
-/** Levenshtein distance. */
 function changesBetween(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (let i = 1; i <= one.length; i++) {

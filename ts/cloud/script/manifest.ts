@@ -30,7 +30,6 @@ import {
 
 /** The first model and the settings of the app. */
 export interface Manifest extends ModelManifest {
-  /** Additional models. */
   others: readonly ModelManifest[];
   auth: 'private' | 'public';
   secrets: readonly string[];

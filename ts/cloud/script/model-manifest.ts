@@ -20,7 +20,6 @@ export interface ModelManifest {
   readonly adapters: readonly AdapterManifest[];
   /** Without file paths, which are known after fetching. */
   readonly options: LoadOptions;
-  /** Concurrent requests. */
   readonly slots: number;
 }
 
@@ -76,7 +75,6 @@ function reference(text: string): ModelReference {
   return readModelReference(text) as ModelReference;
 }
 
-/** The default name of a model. */
 function modelNameOf(model: ModelReference): string {
   switch (model.kind) {
     case 'demo':

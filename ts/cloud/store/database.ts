@@ -7,7 +7,6 @@ import path from 'node:path';
 import { ChasquiError } from '../../errors.js';
 import { openSqlite, type Sqlite } from '../../sqlite.js';
 
-/** A column or parameter value. */
 export type SqlValue = string | number | bigint | Uint8Array | null;
 
 const FILE_NAME = 'cloud.db';
@@ -72,7 +71,6 @@ export class Database {
     return this.all<Row>(sql, values)[0];
   }
 
-  /** Returns the number of changed rows. */
   run(sql: string, values: readonly SqlValue[] = []): number {
     return this.#orFail(() => {
       this.#ownWrites++;

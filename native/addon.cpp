@@ -1,4 +1,4 @@
-// Thread: JS. The whole surface between TypeScript and native code; `ts/native/addon.ts` has the types.
+// Thread: JS. The interface between TypeScript and native code; `ts/native/addon.ts` has the types.
 #include "llama/backends.h"
 #include "llama/log.h"
 #include "llama/module-probe.h"
@@ -55,7 +55,7 @@ Napi::Value open_preparer(const Napi::CallbackInfo& call) {
     const Napi::Env env = call.Env();
     return guarded(env, [&]() -> Napi::Value {
         const auto from = call[0].As<Napi::Object>();
-        capture_log(/*verbose=*/false);  // an engine's process writes the same
+        capture_log(/*verbose=*/false);  // an engine's process logs the same
         const auto vocabulary = std::make_shared<VocabularyPreparer>(
             from.Get("path").ToString(), strings_from_js(from, "metadata"), from.Get("chatTemplate").ToString());
 
@@ -94,7 +94,7 @@ Napi::Value probe_module_of(const Napi::CallbackInfo& call) {
     });
 }
 
-// fit(as open, spareBytes) → offload, with the layers that fit
+// fit(as open, spareBytes) → offload with the layers that fit
 Napi::Value fit(const Napi::CallbackInfo& call) {
     return guarded(call.Env(), [&]() -> Napi::Value {
         const OpenRequest request = request_from_js(call[0]);
@@ -127,8 +127,8 @@ Napi::Value measure(const Napi::CallbackInfo& call) {
     });
 }
 
-// shutdown(): frees every engine of this environment, now. False when background work of any environment cannot be
-// ended: then the process must end by quit().
+// shutdown(): frees every engine of this environment. False if background work of any environment cannot be ended: then
+// the process must end with quit().
 Napi::Value shutdown(const Napi::CallbackInfo& call) {
     AddonState::of(call.Env()).shutdown();
     return Napi::Boolean::New(call.Env(), !AddonState::leaves_work_behind);
@@ -137,7 +137,7 @@ Napi::Value shutdown(const Napi::CallbackInfo& call) {
 // ownProcess(coreDumps)
 void own_process_of(const Napi::CallbackInfo& call) { own_process(call[0].ToBoolean()); }
 
-// quit(code): ends the process at once, without destructors, because other threads may be using the objects.
+// quit(code): ends the process at once, without destructors, because other threads may still use the objects.
 void quit(const Napi::CallbackInfo& call) { std::_Exit(call[0].ToNumber().Int32Value()); }
 
 Napi::Object initialise(Napi::Env env, Napi::Object exports) {
@@ -145,7 +145,7 @@ Napi::Object initialise(Napi::Env env, Napi::Object exports) {
     state->engine_constructor   = Napi::Persistent(EngineWrap::define(env));
     state->preparer_constructor = Napi::Persistent(PreparerWrap::define(env));
     env.AddCleanupHook([](AddonState* each) { each->shutdown(); }, state.get());
-    env.SetInstanceData(state.release());  // Node deletes it after the cleanup hooks have run
+    env.SetInstanceData(state.release());  // deleted by Node after the cleanup hooks
 
     exports.Set("open", Napi::Function::New(env, open, "open"));
     exports.Set("openPreparer", Napi::Function::New(env, open_preparer, "openPreparer"));

@@ -1,4 +1,4 @@
-// The part of the engine that keeps conversations on disk, and brings them back.
+// The part of the engine that saves conversations to disk and restores them.
 #include "engine.h"
 
 #include "llama/state-key.h"
@@ -16,17 +16,16 @@ namespace chasqui {
 
 namespace {
 
-// Of the threads that read and write: whatever computes goes before them.
+// Of the reader and writer threads.
 constexpr int kNiceness = 10;
-// A state is read if it has so many more tokens than what is cached.
+// A state is read if it has at least this many tokens more than the cache.
 constexpr size_t kMinGain = 256;
-// How long the end of the engine may take to write what is not on disk yet. The server ends the process after a few
-// seconds.
+// Time limit for writing at the end of the engine. The server kills the process after a few seconds.
 constexpr std::chrono::milliseconds kTimeToKeep{2500};
 
 }  // namespace
 
-// Of those that a state depends on.
+// Identity of all files that a state depends on.
 std::string Engine::identity_of_files(const std::string& path, const EngineOptions& options) {
     if (options.cache_disk_bytes == 0) return "";
     std::string identity = file_identity(path);
@@ -34,7 +33,7 @@ std::string Engine::identity_of_files(const std::string& path, const EngineOptio
     return identity;
 }
 
-// Without it everything is as it is otherwise, so a failure is only told.
+// The cache is optional: a failure is only logged.
 void Engine::open_disk_cache(const EngineOptions& options) {
     if (options.cache_disk_bytes == 0 || options.cache_ram_bytes == 0 || options.deterministic || !generates()) return;
     try {
@@ -47,7 +46,7 @@ void Engine::open_disk_cache(const EngineOptions& options) {
         disk.max_tokens      = context_length_;
         disk.truncation      = decoder_.truncation();
         disk.prepare_thread  = [] { lower_thread_priority(kNiceness); };
-        // What was loaded need not be what the fingerprints are of.
+        // The loaded files may differ from the ones that were fingerprinted.
         if (identity_of_files(model_.path(), options) != opened_files_) throw std::runtime_error("a file has changed");
         const auto on_fetched = [this](FetchedState fetched) { mailbox_.put(std::move(fetched)); };
         disk_ = DiskCache::open(std::move(disk), on_fetched);
@@ -66,7 +65,7 @@ std::string Engine::adapters_key(const AdapterSet& adapters) const {
     return key;
 }
 
-// A sequence waits for the state of its first tokens if that is on disk and nothing like it is in memory.
+// A sequence waits for the state of a prefix if that is on disk and no similar prefix is in memory.
 void Engine::fetch_state(Sequence& sequence) noexcept {
     if (!disk_ || !state_waits_.may_ask() || !scheduler_.may_reuse(sequence)) return;
     try {
@@ -77,7 +76,7 @@ void Engine::fetch_state(Sequence& sequence) noexcept {
         state_waits_.add(sequence.id(), Clock::now());
         sequence.awaits_state = true;
     } catch (const std::exception&) {
-        // There is no memory to look for it, so it is computed.
+        // No memory for the search: the sequence is computed.
     }
 }
 
@@ -91,20 +90,20 @@ void Engine::handle(FetchedState fetched) {
         sequence->awaits_state = false;
         waiting                = sequence;
     }
-    // Without the sequence it is not known whose adapters it has; the next one will fetch it again.
+    // Without a waiting sequence its adapters are unknown; the next sequence fetches the state again.
     if (waiting == nullptr || fetched.state == nullptr) return;
     const auto snapshot = scheduler_.adopt(fetched.tokens, waiting->job().adapters);
     if (snapshot) decoder_.adopt(*snapshot, std::move(fetched.state));
 }
 
-// Computes what has waited for a disk that does not answer.
+// Computes the sequences that have waited too long for the disk.
 void Engine::give_up_waiting() {
     for (const uint32_t id : state_waits_.take_overdue(Clock::now())) {
         if (Sequence* sequence = scheduler_.find(id)) sequence->awaits_state = false;
     }
 }
 
-// Writes what a slot held that another sequence has now, or that had to give up its cells.
+// Writes the content of a slot that another sequence has taken over or that was evicted.
 void Engine::keep_snapshot(int32_t id) noexcept {
     if (!disk_ || id < 0) return;
     try {
@@ -115,11 +114,11 @@ void Engine::keep_snapshot(int32_t id) noexcept {
             return;
         }
     } catch (const std::exception&) {
-        // There is no memory to write it; it is in main memory all the same.
+        // No memory to write it; it stays in main memory.
     }
 }
 
-// What came from disk could not be loaded. It will not be tried again.
+// The restored state could not be loaded. It is not tried again.
 void Engine::forget_state(const Placement& placement) {
     if (!disk_ || placement.source != Placement::Source::snapshot) return;
     for (const Sequence* sequence : scheduler_.all()) {
@@ -127,7 +126,7 @@ void Engine::forget_state(const Placement& placement) {
     }
 }
 
-// At the end of the engine: whatever is cached and not on disk yet, the most recently used first, as far as there is time.
+// At the end of the engine: writes all cached prefixes that are not on disk yet, in LRU order, within the time limit.
 void Engine::keep_all() {
     if (!disk_) return;
     const auto until = Clock::now() + kTimeToKeep;
@@ -141,7 +140,7 @@ void Engine::keep_all() {
             }
         }
     } catch (const std::exception&) {
-        // There is no memory for a copy: what is not on disk will be computed again.
+        // No memory for a copy: prefixes that are not on disk will be computed again.
     }
     disk_ended_ = disk_->close();
 }

@@ -1,4 +1,4 @@
-// The part of the engine that sets it up, and works out what memory that takes.
+// The part of the engine that opens it and calculates its memory.
 #include "engine.h"
 
 #include "llama/main-memory.h"
@@ -13,12 +13,12 @@ namespace chasqui {
 
 namespace {
 
-// Of the slow sampler's thread: the engine's steps come first.
+// Of the slow sampler's thread.
 constexpr int kSlowSamplerNiceness = 10;
-// A budget for fewer KV cells is refused.
+// Minimum budget for KV cells.
 constexpr size_t kMinCells = 256;
 
-// What drafts from the text gain was measured on CPUs only, so where a GPU is used they may have to be asked for.
+// Prompt lookup was measured on CPUs only, so it may have to be enabled explicitly on GPUs.
 DraftOptions drafts_on(const Offload& offload, const EngineOptions& options) {
     DraftOptions draft = options.draft;
     if (!draft.on_gpus && !offload.devices().empty()) draft.n_max = 0;
@@ -59,7 +59,7 @@ EmbedderOptions for_embedding(const EngineOptions& options, const Decoder& decod
     EmbedderOptions embedder = options.embedder;
     embedder.n_batch         = options.decoder.n_ubatch;
     embedder.threads         = options.decoder.threads;
-    // Cells are few here, and models that only encode have none.
+    // Other cache options are irrelevant: the embedder has few cells or none.
     embedder.context.flash_attention = options.decoder.context.flash_attention;
     embedder.context.rope            = options.decoder.context.rope;
     embedder.has_memory      = decoder.has_memory();
@@ -67,7 +67,7 @@ EmbedderOptions for_embedding(const EngineOptions& options, const Decoder& decod
     return embedder;
 }
 
-// Cells of main memory take none before they are used, so the system would promise more of them than it can ever have.
+// Main memory is committed lazily, so the system would grant more cells than it can ever provide.
 void refuse_excess(const Model& model, const Decoder& decoder) {
     const size_t available = main_memory_bytes();
     const double wanted    = static_cast<double>(decoder.bytes_per_token()) * decoder.context_length() * decoder.n_slots();
@@ -82,7 +82,7 @@ void refuse_excess(const Model& model, const Decoder& decoder) {
                     "share what it says.");
 }
 
-// As many cells as the budget pays for; 0: no fewer than the slots have.
+// Cells within the budget; 0: enough for all slots.
 size_t affordable_cells(const EngineOptions& options, const Model& model, const Decoder& decoder) {
     const size_t bytes = decoder.bytes_per_token();
     if (options.kv_budget_bytes == 0) refuse_excess(model, decoder);
@@ -95,7 +95,7 @@ size_t affordable_cells(const EngineOptions& options, const Model& model, const 
                                                 std::to_string(((kMinCells * bytes) >> 20) + 1) + " MiB at least.");
 }
 
-// No sequence is longer than what it could have alone.
+// The maximum length of one sequence.
 uint32_t longest_sequence(const Decoder& decoder, size_t max_cells) {
     if (max_cells == 0) return decoder.context_length();
     return static_cast<uint32_t>(std::min<size_t>(max_cells, decoder.context_length()));
@@ -106,7 +106,7 @@ uint32_t longest_sequence(const Decoder& decoder, size_t max_cells) {
 static FitRequest fit_request(const std::string& path, const EngineOptions& options, size_t spare_bytes) {
     const Offload  offload(options.offload);
     DecoderOptions decoder = decoder_options(options, offload, nullptr);
-    // Only the loaded projector tells whether an image can be computed in slices. This reserves memory for whole ones.
+    // Only the loaded projector knows whether images can be computed in slices. Reserve memory for whole ones.
     if (!options.vision.path.empty()) decoder.n_ubatch = decoder.n_batch;
     return {path,        options.offload, decoder, options.vision, draft_options(options, offload), kMaxDraftedSequences,
             spare_bytes, options.kv_budget_bytes};
@@ -129,7 +129,7 @@ Engine::Engine(const std::string& path, const EngineOptions& options, const Mode
       breakers_(tokenizer_),
       vision_(load_vision(model_, options.vision, progress)),
       decoder_(model_, adapters_, decoder_options(options, model_.offload(), vision_.get())),
-      // From 1 to 2, because the model's own progress has come to 1 before.
+      // From 1 to 2: the model's own progress has reached 1.
       drafter_(draft_options(options, model_.offload()), options.target_step_ms, model_, decoder_,
                [&](float fraction) { return progress(1.0f + fraction); }),
       embedder_(model_, for_embedding(options, decoder_)),

@@ -1,4 +1,4 @@
-// The part of the engine that samples: how a step's logits become tokens.
+// The part of the engine that samples the next tokens.
 #include "engine.h"
 
 #include <algorithm>
@@ -9,10 +9,10 @@ namespace chasqui {
 
 namespace {
 
-// With fewer logits than this in a step, one thread samples faster than others wake up.
+// With fewer logits in a step, one thread samples faster than others wake up.
 constexpr size_t kMinParallelLogits = size_t{1} << 19;
-// A sequence's grammar may delay a step for this share of the step's time, and for this long at least. If it takes
-// longer, the token is left to the slow sampler.
+// A sequence's grammar may delay a step by this share of its time, or at least by this long. Slower tokens are left to
+// the slow sampler.
 constexpr double kSamplingShare      = 0.25;
 constexpr double kMinSamplingShareMs = 2.0;
 
@@ -42,9 +42,8 @@ void Engine::sample(const Plan& plan) {
     for (size_t i = 0; i < plan.rows.size(); ++i) take_outcome(plan.rows[i], outcomes[i]);
 }
 
-// Samples the row's next token, and the one after it for as long as the sampled tokens are those of the draft: the
-// logits after a drafted token are then the ones that the next step would have computed. Touches nothing but its own
-// sequence.
+// Samples the row's next token, and further ones while they equal the draft: the logits after a drafted token are those
+// that the next step would have computed. Touches only its own sequence.
 void Engine::sample_row(const PlanRow& row, size_t plan_row, RowOutcome& outcome) {
     Sequence& sequence = *row.sequence;
     if (decoder_.logits(plan_row) == nullptr) return;
@@ -60,7 +59,7 @@ void Engine::sample_row(const PlanRow& row, size_t plan_row, RowOutcome& outcome
     if (row.draft_length != nullptr) row.draft_length->observe(row.draft.size(), n_accepted);
 }
 
-// False when the constraint takes longer than its share of the step; `outcome` then has the job for the slow sampler.
+// False if the constraint exceeds its share of the step; then `outcome` has the job for the slow sampler.
 bool Engine::sample_token(Sequence& sequence, float* logits, RowOutcome& outcome) {
     if (!sequence.sampling_pace.is_slow() && sample_within_share(sequence, logits, outcome)) return true;
     outcome.slow_sample         = std::make_unique<SlowSample>();
@@ -81,7 +80,7 @@ bool Engine::sample_within_share(Sequence& sequence, float* logits, RowOutcome& 
         const TokenId           token = sampler.sample(logits, n_vocab);
         std::optional<Logprobs> logprobs;
         if (n_top >= 0) logprobs = sampler.logprobs_of(logits, n_vocab, token, n_top);
-        // accept() has no deadline, because an interrupted one leaves the constraint unusable. If it takes long, the
+        // accept() has no deadline, because an interrupted one would leave the constraint unusable. If it is slow, the
         // next tokens go to the slow sampler.
         sampler.deadline().lift();
         sampler.accept(token);

@@ -13,8 +13,8 @@ namespace chasqui {
 
 namespace {
 
-// Completions are read while they are computed, and embeddings are not: for each two parts of time that steps take, what
-// is embedded meanwhile gets one.
+// Clients read completions as they are computed, but not embeddings. So embeddings get one part of the time for every
+// two parts of steps.
 constexpr int kStepsPerEmbedding = 2;
 
 }  // namespace
@@ -144,7 +144,7 @@ void Engine::run() noexcept {
         } catch (const std::exception& error) {
             fail_all(ErrorCode::decode_failed, std::string("The engine failed: ") + error.what());
         }
-        // On an asynchronous device, the next step publishes while the device computes, if there is one.
+        // On an asynchronous device the next step, if any, publishes while the device computes.
         if (!decoder_.is_asynchronous() || !has_work_ || closing_) publish();
         step_began_.store(0, std::memory_order_relaxed);
     }
@@ -154,7 +154,7 @@ void Engine::run() noexcept {
 void Engine::step() {
     Plan plan = scheduler_.plan(Clock::now());
     has_work_ = !plan.rows.empty();
-    // A sequence whose image was in the cache can be planned for at once.
+    // A sequence whose image was cached can be planned at once.
     if (image_encoder_ && image_encoder_->request_embeddings(plan.pending_images)) has_work_ = true;
 
     if (plan.rows.empty()) return compute(plan);
@@ -170,7 +170,7 @@ void Engine::step() {
 }
 
 void Engine::compute(Plan& plan) {
-    if (decoder_.is_asynchronous() && !plan.placements.empty()) publish();  // to move cells may take long
+    if (decoder_.is_asynchronous() && !plan.placements.empty()) publish();  // moving cells may take long
     place(plan);
     drafter_.add_drafts(plan);
     if (!submit(plan)) return;
@@ -192,8 +192,8 @@ void Engine::resume_encoders(Clock::time_point step_started) {
     if (embedder_.can_yield()) embedder_.resume_for(took / kStepsPerEmbedding);
 }
 
-// Handles the commands that have arrived. While there is nothing to compute, it blocks until a command arrives or a
-// wait for the disk is over, and then waits for the batching delay so that others can join the first step.
+// Handles the queued commands. While idle, blocks until a command arrives or a wait for the disk times out, then waits
+// for the batching delay so that others can join the first step.
 void Engine::receive() {
     const bool           was_idle = scheduler_.idle();
     const auto           until    = has_work_ ? std::nullopt : state_waits_.until();
@@ -205,7 +205,7 @@ void Engine::receive() {
             try {
                 handle(std::move(command));
             } catch (...) {
-                failure = std::current_exception();  // the commands after it are handled all the same
+                failure = std::current_exception();  // still handles the remaining commands
             }
         }
         if (!was_idle || closing_) break;
@@ -239,7 +239,7 @@ void Engine::handle(Command command) {
     }
 }
 
-// A token of the slow sampler. Its job may have ended meanwhile.
+// A token of the slow sampler. Its job may have ended.
 void Engine::handle(std::unique_ptr<SlowSample> sample) {
     Sequence* sequence = scheduler_.find(sample->job_id);
     if (sequence == nullptr) return;
@@ -258,7 +258,7 @@ void Engine::handle(const EncodeResult& result) {
     }
 }
 
-// Loads the cached prefixes into the slots of the sequences that were admitted.
+// Loads the cached prefixes into the slots of the admitted sequences.
 void Engine::place(Plan& plan) {
     for (const Placement& placement : plan.placements) {
         if (!decoder_.place(placement)) {
@@ -269,14 +269,14 @@ void Engine::place(Plan& plan) {
     }
 }
 
-// False when there is nothing to compute, or the step failed.
+// False if there is nothing to compute or the step failed.
 bool Engine::submit(const Plan& plan) {
     if (plan.rows.empty()) return false;
     submitted_ = Clock::now();
     return attempt(plan, [&] { decoder_.submit(plan.rows); });
 }
 
-// Waits for the device. False when the step failed.
+// Waits for the device. False if the step failed.
 bool Engine::finish(const Plan& plan) {
     return attempt(plan, [&] {
         decoder_.finish(plan.rows);
@@ -290,7 +290,7 @@ bool Engine::finish(const Plan& plan) {
     });
 }
 
-// False when that threw, which all sequences of the plan have failed with.
+// False if `part` threw; then all sequences of the plan have failed.
 template <typename Part>
 bool Engine::attempt(const Plan& plan, const Part& part) {
     try {
@@ -304,8 +304,8 @@ bool Engine::attempt(const Plan& plan, const Part& part) {
     return false;
 }
 
-// With the first step of a prompt what was cached, then how far it is; a sequence whose prompt is complete tells so by its
-// first token.
+// Reports the cached tokens with the first step of a prompt, then the computed ones. The end of a prompt is reported by
+// its first sampled token.
 void Engine::tell_progress(const Plan& plan) {
     for (const PlanRow& row : plan.rows) {
         const Sequence& sequence = *row.sequence;
@@ -318,7 +318,7 @@ void Engine::tell_progress(const Plan& plan) {
 
 void Engine::end(Sequence* sequence, bool cells_invalid) {
     if (sequence->sampler == nullptr) slow_samples_.cancel(sequence->id());
-    // Such cells count as none, so they must not take memory.
+    // The cache ignores such cells, so they must not occupy memory.
     if (cells_invalid && sequence->slot != Sequence::kNoSlot) decoder_.trim(sequence->slot, 0);
     scheduler_.remove(sequence, cells_invalid);
 }

@@ -1,7 +1,7 @@
-// Thread: the public functions are for any thread, all below `private` for the engine thread, which has a pool sample
-// the rows of a step: sample_row() and what it calls touch one sequence each. Only the engine thread calls llama.cpp with
-// the decoder's context. Other threads have contexts of their own (vision, embedder), or use none: they read the model's
-// vocabulary, which never changes, and a sequence's own sampler and constraint.
+// Thread: public functions any, private ones engine. For each step the engine thread distributes sample_row() over a
+// pool; it touches only one sequence. Only the engine thread calls llama.cpp with the decoder's context. Other threads
+// have their own contexts (vision, embedder) or none: they read the immutable vocabulary, and a sequence's own sampler
+// and constraint.
 #pragma once
 
 #include "core/disk-cache.h"
@@ -44,24 +44,24 @@ struct EngineOptions {
     DecoderOptions  decoder;
     VisionOptions   vision;
     double          target_step_ms  = 100.0;
-    size_t          cache_ram_bytes = size_t{1} << 30;  // for the prefix cache's snapshots
-    size_t          kv_budget_bytes = 0;  // for the cells of all sequences together; 0: for as many as the slots have
-    uint64_t        cache_disk_bytes = 0;               // for their files; 0: none are written
-    std::string     cache_folder;                       // where those are
+    size_t                   cache_ram_bytes  = size_t{1} << 30;  // for snapshots of the prefix cache
+    size_t                   kv_budget_bytes  = 0;  // for the cells of all sequences; 0: enough for all slots
+    uint64_t                 cache_disk_bytes = 0;  // for state files; 0: none
+    std::string              cache_folder;          // of the state files
     bool            deterministic   = false;            // see SchedulerOptions
     DraftOptions    draft;
     EmbedderOptions embedder;
     std::string     numa;           // see use_numa()
     std::string     chat_template;  // replaces the model's own unless empty
-    std::vector<std::string> adapters;  // files, which jobs name by their place in this list
+    std::vector<std::string> adapters;       // files; jobs refer to their indices
 };
 
-// As `fit_to_memory(FitRequest)`, for an engine with these options. `spare_bytes` stay free on each device.
+// See `fit_to_memory(FitRequest)`. `spare_bytes` stay free on each device.
 OffloadOptions fit_to_memory(const std::string& path, const EngineOptions& options, size_t spare_bytes);
-// As `measure_memory(FitRequest)`, likewise.
+// See `measure_memory(FitRequest)`.
 std::vector<DeviceMemory> measure_memory(const std::string& path, const EngineOptions& options);
 
-// Counts, taken between two steps.
+// Snapshot between two steps.
 struct EngineStats {
     size_t   active = 0, queued = 0;
     uint64_t kv_cells_used = 0, kv_cells_cached = 0, kv_cells_total = 0;
@@ -69,51 +69,51 @@ struct EngineStats {
     uint64_t prompt_tokens = 0, completion_tokens = 0;
     uint64_t drafted_tokens = 0, accepted_tokens = 0;
     uint64_t decode_steps   = 0;
-    double   step_ms        = 0;  // of all of these steps
-    uint64_t preemptions    = 0;  // a sequence lost its slot to another one
+    double   step_ms        = 0;  // sum over these steps
+    uint64_t preemptions    = 0;  // how often a sequence lost its slot
     uint64_t images_encoded = 0;
-    uint64_t sampled_aside  = 0;  // tokens that the slow sampler sampled (slow-sampler.h)
-    double   step_age_ms    = 0;  // since the running step began; 0: none is running
+    uint64_t sampled_aside  = 0;  // tokens sampled by the slow sampler
+    double   step_age_ms    = 0;  // age of the running step; 0: none
 };
 
 // A model, its context, and the one thread that owns the context.
 //
-//   submit, cancel ──▶ mailbox ──▶ receive ▸ plan ▸ place ▸ submit ▸ finish ▸ sample ▸ publish ──▶ outbox ──▶ take_events
+//   submit, cancel ──▶ mailbox ──▶ receive ▸ plan ▸ place ▸ submit ▸ finish ▸ sample ▸ publish ──▶ outbox ──▶
+//   take_events
 //                         ▲        └────────────────── one step ──────────────────────────┘ └─ on_events, once ─┘
 //                         └── tokens of the slow sampler, encoded images
 //
-// Where the device computes while the thread goes on, a step publishes what the one before has sampled between submit and
-// finish: the device has its next work first.
+// On an asynchronous device, a step publishes the previous step's tokens between submit and finish, so the device gets
+// its next work first.
 class Engine {
 public:
-    // Loads the model and starts the thread. Blocks for as long as loading takes. Throws `Error`. The progress goes from
-    // 0 to 1 for the model, and on to 2 for the draft model.
+    // Loads the model and starts the thread. Blocks while loading. Throws `Error`. Progress goes from 0 to 1 for the
+    // model, then to 2 for the draft model.
     Engine(const std::string& path, const EngineOptions& options, const Model::Progress& progress);
-    // close(), then frees context and model.
+    // Calls close(), then frees context and model.
     ~Engine();
 
-    // Is called on the engine thread when events become pending. Must be set before the first submit().
+    // Called on the engine thread when events become pending. Set it before the first submit().
     void set_on_events(std::function<void()> on_events) { outbox_.set_on_events(std::move(on_events)); }
-    // Takes everything that happened since the last call.
+    // All events since the last call.
     EventBatch take_events() { return outbox_.take(); }
 
-    // Tokenizes a rendered prompt that holds `vision()->marker()` once for each image; special tokens are parsed.
-    // Throws `context_length_exceeded`, before doing the work, if the text cannot possibly fit, `invalid_image` or
-    // `image_not_supported`. Any thread; slow for long texts.
+    // Tokenizes a rendered prompt that contains `vision()->marker()` once per image; parses special tokens. Throws
+    // `context_length_exceeded` early if the text cannot possibly fit, `invalid_image` or `image_not_supported`. Slow
+    // for long texts.
     PreparedPrompt tokenize_prompt(const std::string&                                     prompt,
                                    const std::vector<std::shared_ptr<const ImageSource>>& images) const;
-    // Checks the job against model and context; throws `context_length_exceeded` or `invalid_job`.
+    // Validates the job; throws `context_length_exceeded` or `invalid_job`.
     void submit(Job job);
-    // Ends the job without another event. Unknown ids are ignored, because the job may just have ended by itself.
+    // Ends the job without another event. Unknown ids are ignored, because the job may just have ended.
     void cancel(uint32_t job_id);
-    // While a job's reader is behind, the job is paused: it computes nothing and may lose its slot to a waiting
-    // sequence.
+    // Back-pressure: a paused job computes nothing and may lose its slot to a waiting one.
     void pause(uint32_t job_id, bool paused);
-    // Ends all jobs with `engine_closed` and joins the thread. False when a thread that needs none of the engine goes on,
-    // because a disk does not answer. May be called any number of times, from any other thread.
+    // Ends all jobs with `engine_closed` and joins the thread. False if a thread continues that does not use the
+    // engine, because a disk does not respond. Idempotent; from any thread except the engine's.
     bool close();
 
-    // Checks the inputs and computes their embeddings on the embedder's thread. Throws `invalid_job`,
+    // Validates the inputs and computes their embeddings on the embedder's thread. Throws `invalid_job`,
     // `model_not_capable` or `context_length_exceeded`.
     void embed(std::shared_ptr<EmbedRequest> request);
 
@@ -122,31 +122,31 @@ public:
     const Model&        model() const { return model_; }
     const ChatTemplate& chat_template() const { return preparer_.chat_template(); }
     Preparer&           preparer() { return preparer_; }
-    const Vision*       vision() const { return vision_.get(); }  // nullptr: loaded without a projector
+    const Vision*       vision() const { return vision_.get(); }  // nullptr: no projector
     Embedder&           embedder() { return embedder_; }
     // False for models that only encode.
     bool                generates() const { return decoder_.generates(); }
-    // Whether logits have the same bits whatever is computed beside them, where no adapters are used.
+    // Whether the logits are bitwise independent of what else is computed. Assumes no adapters.
     bool                rounds_alike() const { return decoder_.rounds_alike(); }
     uint32_t            context_length() const { return context_length_; }
     uint32_t            n_slots() const { return n_slots_; }
-    // KV cells that all sequences can have together.
+    // KV cells of all sequences together.
     uint64_t            n_cells() const {
         return max_cells_ > 0 ? max_cells_ : static_cast<uint64_t>(context_length_) * n_slots_;
     }
 
 private:
-    // A sampled token that is not yet in the outbox.
+    // A sampled token that is not in the outbox yet.
     struct SampledToken {
         TokenId                 token;
         std::string             text;
         std::optional<Logprobs> logprobs;
     };
 
-    // The result of sampling a row of a plan.
+    // The result of sampling one row of a plan.
     struct RowOutcome {
         std::vector<SampledToken>   sampled_tokens;
-        std::unique_ptr<SlowSample> slow_sample;  // the next token, which is left to the slow sampler
+        std::unique_ptr<SlowSample> slow_sample;  // the next token is left to the slow sampler
         std::optional<Failure>      failure;
     };
 
@@ -207,7 +207,7 @@ private:
     void        forget_state(const Placement& placement);
     void        keep_all();
 
-    const std::string       opened_files_;  // which they were before they were read; empty: it does not matter
+    const std::string       opened_files_;  // identity before loading; empty: not needed
     Model                   model_;
     Adapters                adapters_;
     Preparer                preparer_;
@@ -217,24 +217,24 @@ private:
     Decoder                 decoder_;
     Drafter                 drafter_;
     Embedder                embedder_;
-    const size_t            max_cells_;  // of all sequences together; 0: as many as the slots have
+    const size_t            max_cells_;  // KV cells of all sequences; 0: enough for all slots
     const uint32_t          context_length_, n_slots_;
     const size_t            n_draft_max_;
 
     Mailbox<Command> mailbox_;
     Scheduler        scheduler_;
-    WorkerPool       samplers_;  // sequences sample independently of each other
+    WorkerPool       samplers_;  // the rows of a step are independent
     SlowSampler      slow_samples_;
-    double           sampling_share_ms_ = 0;  // the time that one sequence's constraint may take of a step
+    double           sampling_share_ms_ = 0;  // time limit for the constraint of one sequence within a step
     Outbox           outbox_;
     EngineStats      counts_;
     bool             has_work_ = false;  // the last plan had rows
     bool             closing_  = false;
-    bool             disk_ended_ = true;  // of the engine thread, until it has been joined
+    bool             disk_ended_ = true;  // result of disk_->close() on the engine thread; valid once it is joined
 
-    Clock::time_point          submitted_;  // when the last plan was
+    Clock::time_point          submitted_;  // time of the last plan
     StateWaits                 state_waits_;
-    std::shared_ptr<DiskCache> disk_;  // nullptr: conversations are not kept on disk
+    std::shared_ptr<DiskCache> disk_;  // nullptr: no state files
     std::vector<std::string>   adapter_prints_;
 
     mutable std::mutex      stats_mutex_;

@@ -8,7 +8,7 @@ namespace chasqui {
 namespace {
 
 constexpr const char* kBlanks = " \t\r\n";
-// The most tokens that a character can have.
+// Maximum number of tokens of a character.
 constexpr size_t kMaxCharacter = 4;
 
 // Whether a prompt with this end leaves reasoning open.

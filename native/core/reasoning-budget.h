@@ -13,38 +13,37 @@
 
 namespace chasqui {
 
-// How a model writes the tags of its reasoning.
+// The tokens of a model's reasoning tags.
 struct ReasoningTokens {
     std::vector<TokenId>   closing;  // the first closing tag; never empty
-    std::optional<TokenId> opening;  // what the opening tag begins with, if that is a control token
-    // The text of a token; of a control token its name.
+    std::optional<TokenId> opening;  // first token of the opening tag, if it is a control token
+    // The text of a token; for a control token, its name.
     std::function<std::string(TokenId)> spell;
 };
 
-// Follows a completion and ends reasoning that takes too many tokens: from then on it tells, token by token, what has to
-// be written until the reasoning is closed.
+// Follows a completion and ends reasoning that exceeds its budget: forced() then returns, token by token, the message
+// and the closing tag.
 //
 //   outside ──opening tag──▶ inside ──budget spent──▶ closing ──last token──▶ outside
 //      ▲                       │
 //      └──────closing tag──────┘
 //
-// A completion begins with its reasoning, or the prompt has opened it. Where the tag comes later, a text is about it,
-// unless it begins with a control token: some models reason again between calls of tools, and then the new part has the
-// whole budget. llama.cpp's sampler (common/reasoning-budget.h) does the same, but takes every tag for reasoning, and
-// knows tags by their tokens only; here they are found in the text, as where completions are parsed, however they are
-// tokenized.
+// Reasoning starts at the beginning of a completion or in the prompt. A later opening tag is ordinary text, unless it
+// starts with a control token: some models reason again between tool calls, and then the budget starts anew.
+// llama.cpp's sampler (common/reasoning-budget.h) accepts every tag and recognises tags only by their tokens. Here tags
+// are found in the text, however they are tokenized, like in the chat parser.
 //
-// A character or a closing tag that the model is in the middle of is waited for, but not for long.
+// Before closing, waits a few tokens for the end of an incomplete character or closing tag.
 class ReasoningBudget {
 public:
     ReasoningBudget(const ReasoningLimit& limit, ReasoningTokens tokens);
 
-    // The only token that may come next; none: any.
+    // The only token that may come next; nullopt: any.
     std::optional<TokenId> forced() const;
-    // The completion cannot go on with the forced token: what is left of the message is not written or, if the token is
-    // the tag's, the reasoning stays open.
+    // The grammar refuses the forced token: drops the rest of the message or, if the token is part of the tag, leaves
+    // the reasoning open.
     void refuse();
-    // `token` becomes part of the completion. It is the forced one if there is one.
+    // Appends `token` to the completion. It must be the forced one, if any.
     void accept(TokenId token);
 
 private:
@@ -56,15 +55,15 @@ private:
     void close_if_spent();
 
     ReasoningTokens      tokens_;
-    std::string          tag_;        // that opens reasoning
+    std::string          tag_;  // opening tag
     std::vector<TokenId> message_;
     size_t               max_tokens_, max_wait_;
     TriggerWords         start_, end_;
     State                state_    = State::outside;
-    bool                 at_start_ = true;  // nothing but blanks and a part of the tag has been written
+    bool                 at_start_ = true;  // only whitespace and a part of the tag so far
     std::string          head_;             // that part
-    size_t               n_tokens_ = 0;     // inside, or of the message and the closing tag
-    Utf8Buffer           text_;             // of the reasoning; holds the last character while it is incomplete
+    size_t               n_tokens_ = 0;     // inside: of the reasoning; closing: written so far
+    Utf8Buffer           text_;             // of the reasoning; holds an incomplete character
 };
 
 }  // namespace chasqui

@@ -13,14 +13,14 @@ void Repetitions::accept(TokenId token) {
     if (!is_on(settings_)) return;
     text_.push_back(token);
     if (settings_.last_n < 0) return;
-    // What is not looked at any more is removed rarely, because all of the rest is moved.
+    // Old tokens are removed rarely, because the others have to be moved.
     const auto n_used = static_cast<size_t>(settings_.last_n);
     if (text_.size() >= 2 * n_used + 64) text_.erase(text_.begin(), text_.end() - static_cast<ptrdiff_t>(n_used));
 }
 
-// The Z algorithm, from the end of the text to its beginning: `matches[k]` is how many tokens, from the k-th last on
-// backwards, equal those from the last on backwards. The box is the match that reaches furthest so far; inside of it
-// earlier results hold again, so that no token is compared twice.
+// The Z algorithm from the end of the text: `matches[k]` is the number of equal tokens when reading backwards from the
+// k-th last token and from the last one. The box is the match that reaches furthest so far; results within it are
+// reused, so no token is compared twice.
 std::vector<std::pair<TokenId, int>> Repetitions::find() const {
     const auto allowed = static_cast<size_t>(settings_.allowed_length);
     size_t     n_used  = text_.size();
@@ -52,7 +52,7 @@ std::vector<std::pair<TokenId, int>> Repetitions::find() const {
     return found;
 }
 
-// How many of the last `n_tokens` follow the last breaker among them. A breaker counts as far back as it begins.
+// How many of the last `n_tokens` come after the last breaker. A breaker counts from where it begins.
 size_t Repetitions::length_since_breaker(size_t n_tokens) const {
     if (!settings_.breakers) return n_tokens;
     for (size_t i = 0; i < n_tokens; ++i) {
@@ -71,7 +71,7 @@ size_t Repetitions::length_since_breaker(size_t n_tokens) const {
     return n_tokens;
 }
 
-// Whether these tokens come after the one with that index.
+// Whether the tokens of `tail` follow the one with this index.
 bool Repetitions::follows(const std::vector<TokenId>& tail, size_t index) const {
     if (tail.size() > index) return false;
     for (size_t at = 0; at < tail.size(); ++at) {

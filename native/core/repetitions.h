@@ -9,24 +9,24 @@
 
 namespace chasqui {
 
-// Finds the tokens that would go on with a repetition of earlier text, for the sampler `dry`.
+// Finds the tokens that would continue a repetition of earlier text, for the sampler `dry`.
 class Repetitions {
 public:
     static bool is_on(const DrySettings& settings);
 
     explicit Repetitions(const DrySettings& settings) : settings_(settings) {}
 
-    // The token becomes part of the text, or is part of the prompt.
+    // Appends a token of the prompt or of the completion.
     void accept(TokenId token);
-    // Each token that followed an earlier occurrence of the text's end, with the length of the longest of these
-    // occurrences; only those of the allowed length or more. A breaker ends occurrences, and is not returned itself.
+    // Each token that followed an earlier occurrence of the text's end, with the length of the longest occurrence, if
+    // that is at least the allowed length. A breaker ends occurrences and is not returned itself.
     std::vector<std::pair<TokenId, int>> find() const;
 
 private:
     size_t length_since_breaker(size_t n_tokens) const;
     bool   follows(const std::vector<TokenId>& tail, size_t index) const;
     bool   is_breaker(TokenId token) const;
-    // The last token of the text has the index 0.
+    // Index 0 is the last token of the text.
     TokenId from_end(size_t index) const { return text_[text_.size() - 1 - index]; }
 
     DrySettings          settings_;

@@ -12,7 +12,7 @@
 #include <map>
 #include <utility>
 
-// In llama.cpp's src/llama-model.h, which is not among its public headers.
+// Declared in llama.cpp's src/llama-model.h, which is not a public header.
 const std::vector<std::pair<std::string, ggml_tensor*>>& llama_internal_get_tensor_map(const llama_model* model);
 
 namespace chasqui {
@@ -27,8 +27,8 @@ struct Pair {
     const ggml_tensor* b = nullptr;
 };
 
-// Checks an adapter's file before llama.cpp reads it. llama.cpp ends the process when a key has another type than it
-// expects, and when matrices cannot be multiplied, which it finds out with the first batch.
+// Validates an adapter's file. llama.cpp aborts if a key has another type than expected, and if matrices cannot be
+// multiplied, which it detects only with the first batch.
 class AdapterFile {
 public:
     AdapterFile(const Model& model, const std::string& path) : model_(model), path_(path) {}
@@ -100,7 +100,7 @@ private:
 
     void add(std::map<std::string, Pair>& pairs, const ggml_tensor* tensor) const {
         const std::string name = tensor->name;
-        // llama.cpp passes over norms.
+        // llama.cpp ignores norms.
         const std::string norm = "_norm.weight";
         if (name.size() >= norm.size() && name.compare(name.size() - norm.size(), norm.size(), norm) == 0) return;
         const size_t      dot    = name.rfind(".lora_");
@@ -122,11 +122,12 @@ private:
         }
         if (weight.type == GGML_TYPE_NVFP4) refuse_for_model("weights of the type NVFP4 take no adapters.");
         const bool is_embedding = name == "token_embd.weight";
-        // The output matrix of such a model is the same tensor, where llama.cpp would apply the halves the wrong way round.
+        // Such a model uses the same tensor as its output matrix, where llama.cpp would apply the factors in the wrong
+        // order.
         if (is_embedding && !has_output) refuse_for_model("the model's embeddings are its output matrix as well.");
         const int64_t* a = pair.a->ne;
         const int64_t* b = pair.b->ne;
-        // The halves of embeddings are transposed.
+        // The factors of embeddings are transposed.
         const bool fits = is_embedding ? b[1] == weight.ne[0] && a[1] == weight.ne[1] && a[0] == b[0]
                                        : a[0] == weight.ne[0] && b[1] == weight.ne[1] && a[1] == b[0];
         const bool is_deep_alike = a[2] == weight.ne[2] && b[2] == weight.ne[2] && a[3] == 1 && b[3] == 1;
@@ -160,7 +161,7 @@ void Adapters::apply(llama_context* context, const AdapterSet& set) const {
         adapters.push_back(adapters_[use.adapter].get());
         scales.push_back(use.scale);
     }
-    // It does nothing when they are the same as before.
+    // No effect if they are unchanged.
     llama_set_adapters_lora(context, adapters.data(), adapters.size(), scales.data());
 }
 

@@ -14,15 +14,15 @@ struct llama_context;
 
 namespace chasqui {
 
-// The adapters (LoRA) of a model: small matrices that are added to its weights while a batch is computed.
+// The adapters (LoRA) of a model.
 class Adapters {
 public:
-    // Throws `model_file_missing`, `model_file_invalid`, or `model_load_failed` for an adapter of another model. Must be
-    // loaded before any context of the model is made: llama.cpp sizes its graphs by the adapters that are there.
+    // Throws `model_file_missing`, `model_file_invalid`, or `model_load_failed` for an adapter of another model. Must
+    // precede the creation of contexts: llama.cpp sizes its graphs by the loaded adapters.
     Adapters(const Model& model, const std::vector<std::string>& paths);
 
     size_t size() const { return adapters_.size(); }
-    // From now on the context computes with these and no others. Throws `invalid_job` for one that is not there.
+    // Replaces the adapters of the context. Throws `invalid_job` for an unknown adapter.
     void apply(llama_context* context, const AdapterSet& set) const;
 
 private:

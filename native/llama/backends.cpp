@@ -19,7 +19,7 @@ void load_backends(const std::vector<std::string>& modules, bool verbose) {
     const std::lock_guard<std::mutex> lock(mutex);
     if (loaded) return;
     capture_log(verbose);
-    // Only by these paths: ggml by itself would search the folder of the Node binary and the working directory.
+    // Explicit paths only: ggml would also search the folder of the Node binary and the working directory.
     for (const std::string& path : modules) ggml_backend_load(path.c_str());
     if (ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU) == nullptr) {
         throw Error(ErrorCode::model_load_failed, "No CPU backend of ggml could be loaded. " + take_last_errors());

@@ -1,4 +1,4 @@
-// Thread: any; the first call does the work.
+// Thread: any.
 #pragma once
 
 #include <string>
@@ -6,13 +6,12 @@
 
 namespace chasqui {
 
-// Loads these modules of ggml, GPU modules and one for the CPU, by their absolute paths, and initialises llama.cpp.
-// Happens once per process: later calls return at once. Throws `model_load_failed` when no CPU backend could be loaded.
+// Loads ggml modules (for GPUs and one for the CPU) by their absolute paths, and initialises llama.cpp. Once per
+// process: later calls do nothing. Throws `model_load_failed` if no CPU backend could be loaded.
 void load_backends(const std::vector<std::string>& modules, bool verbose);
 
-// How threads are spread over the nodes of a machine with several memories: distribute, isolate or numactl; empty: not
-// at all. Only the first call of a process that names one has an effect, and load_backends() comes before it. Throws
-// `invalid_options`.
+// Distributes threads over NUMA nodes: distribute, isolate or numactl; empty: no. Only the first strategy of a process
+// has an effect, and load_backends() must be called before. Throws `invalid_options`.
 void use_numa(const std::string& strategy);
 
 }  // namespace chasqui

@@ -9,7 +9,7 @@ namespace chasqui {
 
 namespace {
 
-// The rest of a text may be written by more tokens than this; then its first ones count.
+// Only the first tokens of a longer rest count.
 constexpr size_t kMaxTail = 20;
 
 void check(const std::vector<std::string>& texts) {
@@ -38,11 +38,11 @@ std::shared_ptr<const Breakers> BreakerFinder::find(const std::vector<std::strin
 }
 
 void BreakerFinder::add(const std::string& text, Breakers& to) const {
-    // A control token writes nothing into the text, but may be named.
+    // A control token adds nothing to the text, but may be named.
     const std::vector<TokenId> named = tokenizer_.tokenize(text, false, true);
     if (named.size() == 1) to.complete[static_cast<size_t>(named[0])] = true;
 
-    // By how much of the text has been written.
+    // By the number of bytes that are already written.
     std::vector<std::vector<TokenId>> rests(text.size());
     for (TokenId token = 0; token < tokenizer_.vocabulary_size(); ++token) {
         const std::string_view piece = tokenizer_.piece(token);

@@ -12,18 +12,18 @@
 
 namespace chasqui {
 
-// Finds the tokens that write the texts at which repetitions end (`DrySettings`). That takes a pass over the vocabulary
-// for each text, so the last result is kept: nearly all requests name the same texts.
+// Finds the tokens of sequence breakers (`DrySettings`). This scans the vocabulary for each breaker, so the last result
+// is cached: nearly all requests use the same breakers.
 class BreakerFinder {
 public:
-    // More and longer texts are refused with `invalid_job`.
+    // Limits; exceeding them throws `invalid_job`.
     static constexpr size_t kMaxTexts = 16;
     static constexpr size_t kMaxBytes = 160;
 
     // `tokenizer` must outlive this object.
     explicit BreakerFinder(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
 
-    // nullptr when there are no texts.
+    // nullptr without texts.
     std::shared_ptr<const Breakers> find(const std::vector<std::string>& texts) const;
 
 private:

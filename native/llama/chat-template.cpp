@@ -20,7 +20,7 @@ namespace chasqui {
 
 namespace {
 
-// A prompt becomes a JavaScript string, which is limited to half a gigabyte; no context is nearly as long as this.
+// A JavaScript string is limited to half a gigabyte; no context is nearly as long as this.
 constexpr size_t kMaxPromptBytes = size_t{64} << 20;
 
 [[noreturn]] void refuse_template(const std::exception& error) {
@@ -33,11 +33,11 @@ common_chat_templates_inputs inputs_of(const common_json& request, const Templat
     inputs.messages            = common_chat_msgs_parse_oaicompat(request.at("messages"));
     inputs.tools               = common_chat_tools_parse_oaicompat(request.value("tools", common_json()));
     inputs.reasoning_format    = COMMON_REASONING_FORMAT_DEEPSEEK;
-    // Naming a function in `tool_choice` asks for exactly one call.
+    // A function name in `tool_choice` requires exactly one call.
     const bool may_repeat      = capabilities.parallel_tool_calls && !request.value("tool_choice", common_json()).is_object();
     inputs.parallel_tool_calls = request.value("parallel_tool_calls", may_repeat);
     if (request.contains("json_schema")) inputs.json_schema = request.at("json_schema").dump();
-    // A named variable, because the loop would not keep a temporary alive that items() refers to.
+    // Must be a variable: items() refers to it, and the loop would not keep a temporary alive.
     const common_json kwargs = request.value("chat_template_kwargs", common_json::object());
     for (const auto& [name, value] : kwargs.items()) {
         inputs.chat_template_kwargs[name] = value.dump();
@@ -51,7 +51,7 @@ common_chat_templates_inputs inputs_of(const common_json& request, const Templat
     return inputs;
 }
 
-// The name of the one tool that must be called; empty: none in particular.
+// The name of the tool that must be called; empty: any.
 std::string read_tool_choice(const common_json& request, common_chat_templates_inputs& inputs) {
     const common_json choice = request.value("tool_choice", common_json::make("auto"));
     if (choice.is_object()) {
@@ -62,8 +62,8 @@ std::string read_tool_choice(const common_json& request, common_chat_templates_i
     return {};
 }
 
-// Whether tool calls have a form that a grammar can enforce; some templates have one without mentioning tools. `apply`
-// is called with a conversation that demands a call.
+// Whether a grammar can enforce the format of tool calls. Some templates have a format without mentioning tools.
+// `apply` is called with a conversation that requires a call.
 template <typename Apply>
 bool can_call_tools(const Apply& apply) {
     common_chat_templates_inputs inputs;
@@ -80,8 +80,7 @@ bool can_call_tools(const Apply& apply) {
     }
 }
 
-// Checks schemas here, because llama.cpp's handlers of templates would end the process for some of them, and report
-// others without saying which it was.
+// llama.cpp's template handlers would abort for some schemas, and report errors in others without naming the schema.
 void check_schemas(const common_chat_templates_inputs& inputs) {
     if (!inputs.json_schema.empty()) grammar_of_schema(inputs.json_schema, "response_format");
     if (inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_NONE) return;
@@ -97,7 +96,7 @@ void check_schemas(const common_chat_templates_inputs& inputs) {
     }
 }
 
-// Checks JSON before it is parsed: schemas, variables of the template, arguments of past calls.
+// Checks the size of JSON before it is parsed: schemas, template variables, arguments of past calls.
 void check_shape(const std::string& json) {
     if (shape_of(json).max_members <= kMaxMembers) return;
     throw Error(ErrorCode::template_failed, "An object in the conversation or its tools has more than 5,000 members.");
@@ -134,7 +133,7 @@ GrammarSettings grammar_of(const common_chat_params& params) {
     return grammar;
 }
 
-// Some of llama.cpp's handlers ignore the schema. For those the completion is only the JSON, without reasoning.
+// Some of llama.cpp's handlers ignore the schema. Then the completion is only the JSON, without reasoning.
 GrammarSettings schema_grammar_of(const common_chat_params& params, const std::string& json_schema) {
     GrammarSettings grammar = grammar_of(params);
     if (!params.grammar.empty()) {
@@ -177,8 +176,8 @@ ChatTemplate::ChatTemplate(const std::string& source) {
     }
 }
 
-// llama.cpp analyses a template by rendering sample conversations, which takes milliseconds, again for each request.
-// Whether a plain completion needs that analysis depends on the template only, so it is found out once.
+// llama.cpp analyses a template by rendering sample conversations, which takes milliseconds per request. Whether a
+// plain completion needs that analysis depends only on the template, so it is determined once.
 void ChatTemplate::analyse() {
     const auto caps = common_chat_templates_get_caps(templates_.get());
     const auto has  = [&](const char* name) {
@@ -264,8 +263,7 @@ RenderedPrompt ChatTemplate::render_plain(common_chat_templates_inputs inputs) c
     return rendered;
 }
 
-// The grammar of a completion that either calls a tool or obeys a schema, which neither of llama.cpp's grammars covers
-// alone.
+// A grammar for a completion that either calls a tool or matches a schema, which none of llama.cpp's grammars covers.
 GrammarSettings ChatTemplate::call_or_schema(common_chat_templates_inputs inputs) const {
     common_chat_templates_inputs calling = inputs;
     calling.json_schema.clear();

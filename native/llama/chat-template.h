@@ -15,15 +15,15 @@ struct common_chat_templates_inputs;
 
 namespace chasqui {
 
-// How a completion is parsed that is more than its text (chat-parser.h).
+// How to parse a completion into its parts (chat-parser.h).
 struct ChatFormat {
     int         kind = 0;           // llama.cpp's common_chat_format
     std::string parser;             // llama.cpp's parser, as JSON
-    std::string generation_prompt;  // the end of the prompt, with which the parser begins
-    bool        continues = false;  // the generation prompt has the beginning of the completion, which is not reported
+    std::string generation_prompt;  // the end of the prompt, where the parser begins
+    bool        continues = false;  // the generation prompt contains the start of the completion, which is not reported
 };
 
-// The tags between which a template has reasoning, and the end of the prompt, which may hold some of it.
+// The reasoning tags of a template, and the end of the prompt, which may contain some of them.
 struct ReasoningTags {
     std::string              start;
     std::vector<std::string> ends;
@@ -33,40 +33,39 @@ struct ReasoningTags {
 struct RenderedPrompt {
     std::string                    text;
     std::vector<std::string>       additional_stops;
-    std::vector<std::string>       preserved_tokens;  // control tokens that the format needs in the text
+    std::vector<std::string>       preserved_tokens;  // control tokens that the format needs as text
     std::optional<GrammarSettings> grammar;
-    std::optional<ChatFormat>      format;  // none: the completion is its text
-    std::optional<ReasoningTags>   reasoning;  // none: the template has no reasoning, or no tags around it
+    std::optional<ChatFormat>      format;     // nullopt: the completion is plain text
+    std::optional<ReasoningTags>   reasoning;  // nullopt: no reasoning, or no tags around it
 };
 
-// What a template supports.
 struct TemplateCapabilities {
     bool tools = false, parallel_tool_calls = false, reasoning = false;
-    bool generic_tools = false;  // it has no form for tools of its own, so they get a general one (generic-tools.h)
+    bool generic_tools = false;  // the template has no format for tools, so a generic one is used (generic-tools.h)
 };
 
 class GenericTools;
 
-// The model's chat template, run by llama.cpp's Jinja engine.
+// The model's chat template, rendered by llama.cpp's Jinja engine.
 class ChatTemplate {
 public:
-    // `override` replaces the template in the model's file unless it is empty; it may be a name (named-templates.h).
-    // Throws `model_load_failed` when the template does not parse, and `invalid_options` for an unknown name.
+    // `override` replaces the model's template unless empty; it may be a name (named-templates.h). Throws
+    // `model_load_failed` if the template does not parse, and `invalid_options` for an unknown name.
     explicit ChatTemplate(const Model& model, const std::string& override = {});
     // A template without a model; its special tokens are empty.
     explicit ChatTemplate(const std::string& source);
     ~ChatTemplate();
 
-    // `request_json`: an object with
+    // `request_json`: an object with (default in parentheses)
     //   messages              in OpenAI's format; a trailing assistant message is continued. Arguments of past calls
-    //                         that are no JSON object are made one (past-arguments.h)
+    //                         are converted to JSON objects (past-arguments.h)
     //   tools                 in OpenAI's format (none)
     //   tool_choice           "auto", "none", "required", or the name of the function to call as {"name": ...} ("auto")
     //   parallel_tool_calls   (if the template supports them)
-    //   json_schema           what the completion must be, unless it calls a tool (anything)
+    //   json_schema           of the completion, unless it calls a tool (none)
     //   chat_template_kwargs  variables of the template (none)
-    // Throws `template_failed` with the template's own message if it refuses them, `invalid_grammar` if a schema cannot
-    // be converted, and `unsupported_parameter` if a tool call is required and no form for it could be made.
+    // Throws `template_failed` with the template's own message, `invalid_grammar` if a schema cannot be converted, and
+    // `unsupported_parameter` if a required tool call has no format.
     RenderedPrompt render(const std::string& request_json) const;
 
     const TemplateCapabilities& capabilities() const { return capabilities_; }
@@ -84,11 +83,11 @@ private:
         void operator()(common_chat_templates* templates) const;
     };
     std::unique_ptr<common_chat_templates, Free> templates_;
-    std::unique_ptr<GenericTools>                generic_tools_;  // none: the template has a form of its own
+    std::unique_ptr<GenericTools>                generic_tools_;  // nullptr: the template has its own format
 
     TemplateCapabilities     capabilities_;
-    bool                     is_plain_ = false;  // a completion without tool calls is its text
-    std::vector<std::string> plain_stops_;       // of such completions
+    bool                     is_plain_ = false;  // a completion without tool calls is plain text
+    std::vector<std::string> plain_stops_;       // of plain completions
 };
 
 }  // namespace chasqui

@@ -43,14 +43,13 @@ llama_context_params decoder_context_params(uint32_t trained_length, const Decod
     check(options);
     const int32_t        threads = options.threads > 0 ? options.threads : common_cpu_get_num_math();
     llama_context_params params  = llama_context_default_params();
-    // One KV stream per sequence, so that attention reads the sequence's own cells only.
+    // One KV stream per sequence: attention reads only the sequence's own cells.
     params.n_ctx           = padded_context_length(trained_length, options) * options.n_slots;
     params.n_seq_max       = options.n_slots;
     params.kv_unified      = false;
-    // Sliding-window layers keep all cells; if they kept the window alone, no slot could be truncated.
+    // Sliding-window layers keep all cells; otherwise no slot could be truncated.
     params.swa_full        = true;
-    // A sequence's last tokens are computed in one piece where they can be taken back, and llama.cpp ends the process if
-    // they do not fit.
+    // Tokens that may be rolled back must be in one micro-batch; llama.cpp aborts if they do not fit.
     const uint32_t n_last  = options.n_rollback == 0 ? 0 : options.n_rollback + 2;
     params.n_batch         = std::max({options.n_batch, options.n_slots + options.n_draft_outputs, n_last});
     params.n_ubatch        = std::max({options.n_ubatch, options.n_slots, n_last});

@@ -14,15 +14,14 @@
 
 namespace chasqui {
 
-// `trained_length`: the context length that the model was trained with. Throws `invalid_options`.
+// `trained_length`: the model's trained context length. Throws `invalid_options`.
 llama_context_params decoder_context_params(uint32_t trained_length, const DecoderOptions& options);
-// `n_slots`: sequences that are drafted for at a time, each of at most `context_length` tokens. Throws
-// `invalid_options`.
+// `n_slots`: concurrent drafts, each of a sequence of at most `context_length` tokens. Throws `invalid_options`.
 llama_context_params draft_context_params(size_t n_slots, uint32_t context_length, const ContextSettings& settings);
-// `n_slots`: as many as the decoder has. `n_max`: tokens to draft at a time. Throws `invalid_options`.
+// `n_slots`: as many as the decoder has. `n_max`: maximum length of a draft. Throws `invalid_options`.
 llama_context_params mtp_context_params(uint32_t n_slots, uint32_t context_length, size_t n_max,
                                         const ContextSettings& settings);
-// `device`: to encode images on; nullptr: the CPU.
+// `device`: for the encoder; nullptr: the CPU.
 mtmd_context_params  vision_context_params(const VisionOptions& options, ggml_backend_dev_t device);
 
 }  // namespace chasqui

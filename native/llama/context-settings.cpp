@@ -65,7 +65,7 @@ void ContextSettings::apply(llama_context_params& params) const {
     apply_rope(rope, params);
 }
 
-// llama.cpp returns no context and logs why.
+// llama.cpp returns no context and logs the reason.
 void refuse_settings(const ContextSettings& settings, const std::string& said) {
     for (const char* phrase : {"cache type", "flash_attn", "flash attention"}) {
         if (said.find(phrase) == std::string::npos) continue;

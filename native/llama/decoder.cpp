@@ -25,8 +25,8 @@ namespace {
 constexpr double kSmallStepMs   = 5.0;
 constexpr double kClearlyFaster = 0.9;
 
-// How long ggml's threads poll for the next step before they sleep, from 0 to 100: some milliseconds, enough for the
-// work between two steps. With the default of 50 they would take a core from the image encoder for all of its time.
+// How long ggml's threads poll for the next step before they sleep, from 0 to 100. This is some milliseconds, enough
+// for the work between two steps. The default of 50 would permanently take a core from the image encoder.
 constexpr uint32_t kPoll = 1;
 
 // The CPU module is chosen at run time, so its functions are looked up rather than linked.
@@ -44,7 +44,7 @@ TokenId first_token(const llama_vocab* vocab) {
 
 Truncation truncation_of(const llama_model* model) {
     if (llama_model_is_recurrent(model) || llama_model_is_hybrid(model)) return Truncation::never;
-    // llama_kv_cache::state_write leaves out the cells that the window has passed.
+    // llama_kv_cache::state_write omits cells outside the window.
     return llama_model_n_swa(model) > 0 ? Truncation::in_place : Truncation::anywhere;
 }
 
@@ -89,7 +89,7 @@ Decoder::~Decoder() {
     if (batch_) llama_batch_free(*batch_);
 }
 
-// Without a threadpool of our own ggml would start and join threads for every decode.
+// Otherwise ggml would start and join threads for every decode.
 void Decoder::create_threadpool(int32_t threads) {
     ggml_threadpool_params params = ggml_threadpool_params_default(threads);
     params.poll                   = kPoll;
@@ -98,9 +98,8 @@ void Decoder::create_threadpool(int32_t threads) {
     llama_attach_threadpool(context_.get(), threadpool_.get(), nullptr);
 }
 
-// Computes a token that is thrown away, so that the first request does not wait for the weights to come into memory.
-// For a very small model, threads wait for each other longer than they compute; then fewer threads are faster, and
-// chosen.
+// Computes and discards a token, which loads the weights into memory before the first request. In very small models,
+// threads spend more time on synchronisation than on computing; then fewer threads are chosen.
 void Decoder::warm_up(TokenId token, bool choose_threads) {
     const auto fastest_of = [&](int n_times) {
         double fastest = std::numeric_limits<double>::infinity();
@@ -129,7 +128,7 @@ void Decoder::warm_up(TokenId token, bool choose_threads) {
     llama_set_n_threads(context_.get(), chosen, batch);
 }
 
-// Every token adds as much to a snapshot as the second one does; what remains does not depend on the number of tokens.
+// The second token shows the bytes per token; the rest of the first snapshot does not depend on the number of tokens.
 void Decoder::measure_snapshots(TokenId token) {
     size_t sizes[2] = {};
     for (int32_t position = 0; position < 2; ++position) {
@@ -215,7 +214,7 @@ void Decoder::compute(const std::vector<PlanRow>& rows) {
     run(*batch_);
 }
 
-// Computes a slice of an image: its rows take the place of the tokens' embeddings.
+// Computes a slice of an image: its rows replace token embeddings.
 void Decoder::compute_image(const PlanRow& row, const ImageChunk& chunk) {
     const Sequence& sequence = *row.sequence;
     const size_t    from = sequence.n_computed - chunk.begin, n_tokens = row.n_tokens;
@@ -245,7 +244,7 @@ void Decoder::run(const llama_batch& batch) {
                 "llama_decode failed with " + std::to_string(result) + ": " + take_last_errors());
 }
 
-// The first llama_get_logits_ith after a decode may swap whole rows, so all pointers are looked up here, on one thread.
+// The first llama_get_logits_ith after a decode may swap whole rows, so all pointers are taken here, on one thread.
 void Decoder::look_up_logits(const std::vector<PlanRow>& rows) {
     for (size_t i = 0; i < rows.size(); ++i) {
         std::vector<float*>& found     = logits_.emplace_back();
@@ -276,7 +275,8 @@ bool Decoder::place(const Placement& placement) {
         case Placement::Source::snapshot: loaded = load_snapshot(placement.slot, placement.source_id); break;
     }
     const auto last_position = [&] { return llama_memory_seq_pos_max(llama_get_memory(context_.get()), placement.slot); };
-    // A state that was loaded comes without the earlier ones, and llama.cpp would take it back to them all the same.
+    // A restored recurrent state has no rollback snapshots, but llama.cpp would still accept the rollback. Require an
+    // exact match.
     const bool is_whole = truncation_ != Truncation::never || placement.next_position == 0 ||
                           last_position() == placement.last_kept_position;
     if (loaded && is_whole && last_position() >= placement.last_kept_position &&
@@ -292,7 +292,7 @@ void Decoder::save(const Snapshot& snapshot) {
     save_as(snapshot.id, snapshot.slot);
 }
 
-// Without memory for a snapshot there is none: the sequence that wants it computes its tokens instead.
+// Without memory the snapshot is skipped: the sequence that wants it computes its tokens.
 void Decoder::save_as(int32_t id, int32_t slot) {
     try {
         snapshots_[id] = std::make_shared<const SnapshotBuffer>(save(slot));
@@ -323,7 +323,7 @@ SnapshotBuffer Decoder::save(int32_t slot) {
     return state;
 }
 
-// Loading a state without cells would leave the slot's old cells where they are, so they are removed first.
+// Loading a state without cells would leave the slot's old cells in place, so they are removed first.
 bool Decoder::load(int32_t slot, const SnapshotBuffer& state) {
     trim(slot, 0);
     return state.size() > 0 && llama_state_seq_set_data(context_.get(), state.data(), state.size(), slot) != 0;
@@ -334,8 +334,7 @@ bool Decoder::load_snapshot(int32_t slot, int32_t id) {
     return found != snapshots_.end() && load(slot, *found->second);
 }
 
-// Copies by way of main memory, because llama_memory_seq_cp would copy all cells of the context, however few are in
-// use.
+// Copies through main memory, because llama_memory_seq_cp would copy all cells of the context, however few are in use.
 bool Decoder::load_copy(int32_t slot, int32_t source) {
     try {
         if (last_copied_.slot != source) last_copied_ = {source, save(source)};
@@ -348,7 +347,7 @@ bool Decoder::load_copy(int32_t slot, int32_t source) {
 bool Decoder::trim(int32_t slot, int32_t position) {
     llama_memory_t memory = llama_get_memory(context_.get());
     if (llama_memory_seq_pos_max(memory, slot) < position) return true;
-    // Removing everything never fails; part of a recurrent state cannot be removed.
+    // Removing everything never fails; a part of a recurrent state cannot be removed.
     return llama_memory_seq_rm(memory, slot, position == 0 ? -1 : position, -1);
 }
 

@@ -1,7 +1,6 @@
-// Thread: engine, except abort(), logits() and the constructor. llama.cpp's rule is stricter than its header says:
-// functions that read outputs (llama_get_logits_ith and its like) first sort the rows, without a lock. So every
-// function of llama.cpp that takes the context is called on the engine thread, and logits() returns pointers that
-// decode() looked up.
+// Thread: engine, except abort(), logits() and the constructor. llama.cpp is stricter than its header says: functions
+// that read outputs (llama_get_logits_ith and others) first sort the rows without a lock. So only the engine thread
+// calls llama.cpp with the context, and logits() returns pointers that decode() has taken.
 #pragma once
 
 #include "../core/scheduler.h"
@@ -25,71 +24,71 @@ namespace chasqui {
 
 struct DecoderOptions {
     uint32_t context_length  = 0;  // of one sequence, in tokens; 0: the trained length, at most 4096
-    uint32_t n_slots         = 4;  // sequences that have KV cells at a time
+    uint32_t n_slots         = 4;  // concurrent KV sequences
     uint32_t n_batch         = 2048;
     uint32_t n_ubatch        = 512;
-    int32_t  threads         = 0;  // 0: one per physical core, or fewer if the model is so small that they are slower
+    int32_t  threads         = 0;  // 0: one per physical core, or fewer for models so small that fewer are faster
     int32_t  threads_batch   = 0;  // for steps of many tokens; 0: as many as `threads`
     uint32_t n_draft_outputs = 0;  // rows of logits in addition to one per sequence
-    // The tokens of a draft, which a recurrent state can be taken back by where llama.cpp keeps its earlier ones.
+    // Length of drafts that must be removable from a recurrent state, where llama.cpp keeps earlier states.
     uint32_t n_rollback       = 0;
     bool     has_hidden_rows  = false;  // see hidden_rows()
     ContextSettings context;
 };
 
-// Computes plans and moves KV cells; the only caller of llama_decode, for this context, and of the KV memory functions.
-// llama.cpp ends the process when these are misused, so every condition is checked here before the call.
+// Computes plans and moves KV cells. Nothing else calls llama_decode or the KV memory functions with this context.
+// llama.cpp aborts on misuse, so every condition is checked here before the call.
 class Decoder {
 public:
-    // Throws `invalid_options` or `out_of_memory`. `adapters` are those that jobs name; they stay where they are.
+    // Throws `invalid_options` or `out_of_memory`. `adapters` must outlive the decoder.
     Decoder(const Model& model, const Adapters& adapters, const DecoderOptions& options);
     ~Decoder();
 
-    // Computes the plan. Throws `decode_failed`, or `engine_closed` after abort(); the KV cells of the planned
-    // sequences are undefined then.
+    // Computes the plan. Throws `decode_failed`, or `engine_closed` after abort(); then the KV cells of the planned
+    // sequences are undefined.
     void decode(const std::vector<PlanRow>& rows);
-    // The same in two parts. Where the device is asynchronous, submit() returns while it computes; nothing else here may
-    // be called before finish().
+    // The same in two parts. On an asynchronous device, submit() returns while it computes; no other function may be
+    // called before finish().
     void submit(const std::vector<PlanRow>& rows);
     void finish(const std::vector<PlanRow>& rows);
     bool is_asynchronous() const { return asynchronous_; }
-    // The logits after the last token of the plan's row, or after the first `n_drafted` tokens of its draft; nullptr
-    // when its sequence has more tokens to compute. Valid until the next decode(). Any thread, between two calls of
+    // The logits after the last token of the plan's row, or after the first `n_drafted` tokens of its draft; nullptr if
+    // its sequence has more tokens to compute. Valid until the next decode(). Any thread, between two calls of
     // decode().
     float* logits(size_t plan_row, size_t n_drafted = 0) const;
-    // What the last layer computed in the last step, for MTP heads; nullptr unless the options ask for it.
+    // The hidden rows of the last step, for MTP heads; nullptr unless enabled by the options.
     const HiddenRows* hidden_rows() const { return hidden_rows_.get(); }
-    // Removes the cells of a slot from that position on. False when a part of a state cannot be removed.
+    // Removes the cells of a slot from `position` on. False if a part of a state cannot be removed.
     bool trim(int32_t slot, int32_t position);
-    // Rows of logits that one decode() can yield, those of drafts included.
+    // Maximum rows of logits per decode(), drafts included.
     size_t n_outputs_max() const { return n_outputs_max_; }
-    // Moves cells as the placement says. False when the cells could not be loaded; the slot is empty then.
+    // Executes a placement. False if the cells could not be loaded; then the slot is empty.
     bool place(const Placement& placement);
-    // Saves what the slot holds now. If there is no memory for it, place() will not find the snapshot.
+    // Saves the slot's content. Without memory, place() will not find the snapshot.
     void save(const Snapshot& snapshot);
-    // Takes over the state of a snapshot that comes from elsewhere.
+    // Registers a restored state as a snapshot.
     void adopt(const Snapshot& snapshot, std::shared_ptr<const SnapshotBuffer> state);
-    // What a slot holds now, or what a snapshot has; nullptr without memory for it.
+    // The content of a slot or snapshot; nullptr without memory for it.
     std::shared_ptr<const SnapshotBuffer> state_of(int32_t id);
-    // Any thread: makes a running decode() return early where the backend can (the CPU does).
+    // Any thread: makes a running decode() return early if the backend supports it (the CPU does).
     void abort() { aborted_.store(true, std::memory_order_relaxed); }
 
-    // The size of a snapshot: for each token, and in addition to that (a recurrent state).
+    // The size of a snapshot: per token, and in addition (a recurrent state).
     size_t bytes_per_token() const { return bytes_per_token_; }
     size_t bytes_per_snapshot() const { return bytes_per_snapshot_; }
     Truncation truncation() const { return truncation_; }
-    // The most tokens of a draft that can be removed again; 0: none, because the state is recurrent.
+    // Maximum length of a draft that can be removed again; 0: none, because the state is recurrent.
     size_t n_rollback() const;
     // False for models that only encode: they have no KV cells, or their attention is not causal.
     bool     generates() const { return generates_; }
-    // Whether logits are known to have the same bits whatever is computed beside them (rounding.h).
+    // Whether the logits of a token are bitwise independent of the rest of the batch (batch-invariance.h).
     bool     rounds_alike() const { return rounds_alike_; }
     bool     has_memory() const;
     uint32_t context_length() const;
     uint32_t n_slots() const;
     int32_t  threads() const;
-    int32_t  decode_threads() const;  // for a step of few tokens
-    // Lives as long as the decoder; for other contexts that compute on the engine's thread.
+    int32_t  decode_threads() const;  // for steps of few tokens
+    // Also for other contexts that compute on the engine's thread. Lives as long as the decoder.
     ggml_threadpool* threadpool() const { return threadpool_.get(); }
     uint32_t n_batch() const;
     uint32_t n_ubatch() const;
@@ -125,13 +124,13 @@ private:
 
     const Adapters&                                  adapters_;
     std::atomic<bool>                                aborted_{false};
-    std::unique_ptr<ggml_threadpool, FreeThreadpool> threadpool_;  // must outlive the context, which uses it
+    std::unique_ptr<ggml_threadpool, FreeThreadpool>         threadpool_;  // must outlive the context
     std::unique_ptr<llama_context, FreeContext>      context_;
     std::unique_ptr<HiddenRows>                      hidden_rows_;
     std::unique_ptr<llama_batch>                     batch_;
     std::map<int32_t, std::shared_ptr<const SnapshotBuffer>> snapshots_;
-    SlotState                                        last_copied_;  // for more copies of it before the next decode()
-    size_t                                           n_embd_             = 0;  // of an image's row
+    SlotState                                        last_copied_;  // reused for further copies until the next decode()
+    size_t                                           n_embd_             = 0;  // of image rows
     size_t                                           bytes_per_token_    = 0;
     size_t                                           bytes_per_snapshot_ = 0;
     size_t                                           n_outputs_max_      = 0;

@@ -13,10 +13,9 @@ namespace chasqui {
 
 namespace {
 
-// More tokens of an input in one step would delay every sequence of that step.
+// More tokens of an input per step would delay every sequence of that step.
 constexpr size_t kMaxCatchUpTokens = 256;
-// As in llama.cpp's common_speculative: vocabularies of one family differ in padding, and in the names of the first few
-// tokens.
+// As in llama.cpp's common_speculative: vocabularies of one family differ in padding and in the first few tokens.
 constexpr int32_t kMaxPadding         = 128;
 constexpr int32_t kFirstComparedToken = 5;
 
@@ -26,7 +25,7 @@ std::string architecture_of(const llama_model* model) {
     return name;
 }
 
-// Why the draft model's tokens are not those of the target; empty if they are.
+// Why the vocabularies differ; empty if they are the same.
 std::string difference(const llama_vocab* target, const llama_vocab* draft) {
     const int32_t n_target = llama_vocab_n_tokens(target), n_draft = llama_vocab_n_tokens(draft);
     if (llama_vocab_type(target) != llama_vocab_type(draft)) return "they are of different kinds";
@@ -99,7 +98,7 @@ DraftModel::DraftModel(const DraftOptions& options, size_t n_slots, const Model&
     context_ = create_context(model_.handle(), draft_context_params(n_slots, decoder.context_length(), options_.context),
                               decoder, "the draft model");
     batch_ = std::make_unique<llama_batch>(llama_batch_init(static_cast<int32_t>(kMaxCatchUpTokens * n_slots), 0, 1));
-    // This loads the weights into memory now rather than with the first request.
+    // Loads the weights into memory now rather than with the first request.
     add_token(0, 0, true);
     if (!compute()) throw Error(ErrorCode::out_of_memory, "The draft model could not compute a token.");
     clear();
@@ -129,8 +128,8 @@ std::vector<std::vector<TokenId>> DraftModel::draft(const std::vector<Input>& in
     return result;
 }
 
-// An input keeps the slot that its job had in the last call. The others then choose among the slots that are left: each
-// takes the one that shares the longest prefix with it.
+// An input keeps the slot that its job had in the last call. Each of the others takes the remaining slot with the
+// longest common prefix.
 void DraftModel::choose_slots(const std::vector<Input>& inputs, std::vector<Draft>& drafts) {
     for (Slot& slot : slots_) slot.taken = false;
     std::vector<size_t> order(inputs.size());
@@ -162,11 +161,11 @@ size_t DraftModel::choose_slot(const Input& input) {
     return best;
 }
 
-// Adds the tokens that have no cells in the draft's slot yet to the batch, at most kMaxCatchUpTokens of them. Returns
-// whether those were all.
+// Adds the tokens without cells in the draft's slot to the batch, up to kMaxCatchUpTokens. Returns whether these were
+// all.
 bool DraftModel::catch_up(const std::vector<TokenId>& tokens, Draft& draft) {
     Slot& slot = slots_[draft.slot];
-    // The last token is always computed again, because the draft begins with its logits.
+    // The last token is always recomputed: the draft starts from its logits.
     const size_t n_kept = std::min(common_length(slot.tokens, tokens), tokens.size() - 1);
     llama_memory_seq_rm(llama_get_memory(context_.get()), static_cast<llama_seq_id>(draft.slot),
                         n_kept == 0 ? -1 : static_cast<llama_pos>(n_kept), -1);
@@ -176,7 +175,7 @@ bool DraftModel::catch_up(const std::vector<TokenId>& tokens, Draft& draft) {
     return end == tokens.size();
 }
 
-// Appends the most probable next token. False when the draft ends there.
+// Appends the most probable next token. False if the draft ends there.
 bool DraftModel::take_next(Draft& draft) const {
     const std::optional<TokenId> next = next_token(llama_get_logits_ith(context_.get(), draft.row), n_vocab_);
     if (!next) return false;
@@ -196,7 +195,7 @@ int32_t DraftModel::add_token(size_t slot, TokenId token, bool output) {
     return static_cast<int32_t>(at);
 }
 
-// Computes the batch and empties it. When that fails there are no drafts, and generation goes on without them.
+// Computes and clears the batch. If that fails, generation continues without drafts.
 bool DraftModel::compute() {
     if (batch_->n_tokens == 0) return true;
     const bool succeeded = llama_decode(context_.get(), *batch_) == 0;

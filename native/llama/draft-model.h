@@ -12,23 +12,22 @@ struct llama_batch;
 
 namespace chasqui {
 
-// A small model with the vocabulary of a large one; it drafts how sequences go on. It has KV cells of its own. They are
-// computed when a sequence needs a draft, so that a sequence without drafts costs nothing, and reused as far as what
-// the slot holds agrees with the sequence.
+// A small model with the vocabulary of a large one. It has its own KV cells. They are computed when a sequence needs a
+// draft, so sequences without drafts cost nothing, and reused while the slot's tokens match the sequence.
 class DraftModel : public DraftSource {
 public:
-    // `n_slots`: the most inputs that one call of draft() may have. Shares the compute threads of `decoder`, which must
-    // outlive it. Throws as Model and Decoder do, and `invalid_options` when the model cannot draft for `target`.
+    // `n_slots`: maximum of inputs per call of draft(). Uses the threads of `decoder`, which must outlive it. Throws
+    // the errors of Model and Decoder, and `invalid_options` if the model cannot draft for `target`.
     DraftModel(const DraftOptions& options, size_t n_slots, const Model& target, const Decoder& decoder,
                const Model::Progress& progress);
     ~DraftModel() override;
 
-    // A draft is empty while so much of its input is left to compute that it takes more than this step.
+    // A draft is empty until all tokens of its input are computed, which may take several steps.
     std::vector<std::vector<TokenId>> draft(const std::vector<Input>& inputs) override;
     void computed(const std::vector<PlanRow>&) override {}
 
 private:
-    // A KV sequence, and the tokens that have cells in it.
+    // A KV sequence, and the tokens that have cells.
     struct Slot {
         uint32_t             job_id = 0;
         std::vector<TokenId> tokens;
@@ -38,7 +37,7 @@ private:
         size_t               slot  = 0;
         size_t               n_max = 0;
         std::vector<TokenId> tokens;
-        int32_t              row = -1;  // of the batch: has the logits for the next token
+        int32_t              row = -1;  // index in the batch of the logits for the next token
     };
 
     void    choose_slots(const std::vector<Input>& inputs, std::vector<Draft>& drafts);

@@ -12,7 +12,6 @@ namespace chasqui {
 
 namespace {
 
-// The probability of the token with the largest logit.
 double probability_of_largest(const float* logits, int32_t n_vocab, TokenId largest) {
     double sum = 0;
     for (TokenId token = 0; token < n_vocab; ++token) sum += std::exp(logits[token] - logits[largest]);

@@ -19,35 +19,34 @@ struct llama_context_params;
 namespace chasqui {
 
 struct DraftOptions {
-    std::string model_path;    // of a draft model; empty: none
-    bool        mtp   = false; // the model's own MTP layers draft
-    size_t      n_max = 0;     // tokens to draft at a time; 0: none
-    // Drafts of a draft model or of MTP layers that are shorter than this are dropped; from the text so many are drafted
-    // in any case.
+    std::string model_path;     // draft model; empty: none
+    bool        mtp   = false;  // draft with the model's own MTP layer
+    size_t      n_max = 0;      // maximum length of a draft; 0: no drafts
+    // Shorter drafts of a draft model or MTP layer are dropped. Prompt lookup always drafts this many tokens.
     size_t      n_min = 0;
-    float       p_min = 0.0f;  // they stop at a token that is less probable than this
-    bool        on_gpus = true;  // false: no drafts where a GPU is used
-    ContextSettings context;   // of the draft model or of the MTP layers
+    float           p_min   = 0.0f;  // a draft ends before a token with a lower probability
+    bool            on_gpus = true;  // false: no drafts if a GPU is used
+    ContextSettings context;         // of the draft model or MTP layer
 
-    // Whether something computes drafts. Without it they come from the text alone (prompt-lookup.h).
+    // Whether drafts are computed. Otherwise they come from the text only (prompt-lookup.h).
     bool computes() const { return mtp || !model_path.empty(); }
 };
 
-// What computes drafts of how sequences go on: a draft model, or the MTP layers of the model itself.
+// A draft model, or an MTP layer of the model itself.
 class DraftSource {
 public:
     struct Input {
         const Sequence* sequence;  // decodes in the next step
-        size_t          n_max;     // tokens to draft, at least 1
+        size_t          n_max;     // maximum length of the draft, at least 1
     };
 
     virtual ~DraftSource() = default;
 
-    // Returns the most probable continuation of each input, at most `n_max` tokens; empty where there is none yet.
+    // Returns the most probable continuation of each input, up to `n_max` tokens; empty if not ready.
     virtual std::vector<std::vector<TokenId>> draft(const std::vector<Input>& inputs) = 0;
     // The decoder has computed these rows of a plan; none of their tokens is sampled yet.
     virtual void computed(const std::vector<PlanRow>& rows) = 0;
-    // Any thread: makes a running draft() return early where the backend can.
+    // Any thread: makes a running draft() return early if the backend supports it.
     void abort() { aborted_.store(true, std::memory_order_relaxed); }
 
 protected:
@@ -56,12 +55,13 @@ protected:
     };
     using Context = std::unique_ptr<llama_context, FreeContext>;
 
-    // Throws `invalid_options`. `what`: drafts, in a message.
+    // Throws `invalid_options`. `what`: name of the source, for messages.
     DraftSource(const DraftOptions& options, const char* what);
 
-    // A context on the decoder's threads, which abort() ends early. Throws `invalid_options` or `out_of_memory`.
+    // Creates a context on the decoder's threads, which abort() interrupts. Throws `invalid_options` or
+    // `out_of_memory`.
     Context create_context(llama_model* model, llama_context_params params, const Decoder& decoder, const char* what);
-    // The most probable token, unless it is so improbable that the draft ends before it.
+    // The most probable token; nullopt if it is less probable than `p_min`.
     std::optional<TokenId> next_token(const float* logits, int32_t n_vocab) const;
 
     const DraftOptions options_;

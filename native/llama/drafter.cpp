@@ -9,12 +9,13 @@ namespace chasqui {
 
 namespace {
 
-// Where drafts are computed only a long match is looked up: that is a quotation, which the lookup predicts as well and for free.
+// With a draft model or MTP layer, lookup is used only for matches this long: these are quotations, which lookup
+// predicts as well and for free.
 constexpr size_t kQuotation = 8;
-// The weight of the newest outcome in the rates of all sequences together.
+// Weight of the newest outcome in the common rates of all sequences.
 constexpr double kNewestWeight = 0.02;
 
-// Of what is computed, so that it is known what it cost. nullopt: the drafts have different lengths.
+// The shape of the step, to learn its cost; nullopt: its drafts differ in length.
 std::optional<StepShape> shape_of(const Plan& plan) {
     StepShape shape{plan.rows.size(), 0, 0};
     for (const PlanRow& row : plan.rows) {
@@ -65,7 +66,7 @@ bool Drafter::may_draft(const Plan& plan) const {
            std::all_of(plan.rows.begin(), plan.rows.end(), decodes);
 }
 
-// How many drafted tokens the context has room for, and the completion: it has one more, which the step samples.
+// Maximum length of a draft: the context and the completion must also hold the token that the step samples.
 size_t Drafter::room_of(const PlanRow& row) const {
     const Sequence& sequence   = *row.sequence;
     const size_t    of_context = context_length_ - sequence.tokens.size();
@@ -96,7 +97,7 @@ void Drafter::add_computed_drafts(Plan& plan) {
     std::vector<DraftSource::Input> inputs;
     std::vector<PlanRow*>           input_rows;
     for (PlanRow& row : plan.rows) {
-        // Neither has a draft model a vision encoder, nor an MTP layer an image's rows.
+        // A draft model has no vision encoder, and an MTP layer no hidden rows of images.
         if (!row.draft.empty() || row.sequence->media() != nullptr) continue;
         row.draft_length    = &row.sequence->model_draft_length;
         const size_t wanted = row.draft_length->next();

@@ -11,22 +11,21 @@
 
 namespace chasqui {
 
-// Speculative decoding: adds drafted tokens to the rows of a step, which checks them together with the row's own token.
-// A draft comes from the text so far (prompt-lookup.h) or, if there is one, from a draft model or an MTP layer. A drafted
-// token is accepted only if it is the one that the model itself chooses, so that drafts change the speed and never the
-// text.
+// Speculative decoding: adds drafted tokens to the rows of a step, which verifies them together with the row's own
+// token. Drafts come from the text (prompt-lookup.h), a draft model or an MTP layer. A drafted token is accepted only
+// if the model itself chooses it, so drafts change the speed and never the text.
 class Drafter {
 public:
-    // Throws as DraftModel and MtpHead do.
+    // Throws the errors of DraftModel and MtpHead.
     Drafter(const DraftOptions& options, double target_step_ms, const Model& target, const Decoder& decoder,
             const Model::Progress& progress);
 
-    // Rows of logits that drafts need at most.
+    // Maximum rows of logits for drafts.
     static size_t max_outputs(const DraftOptions& options);
 
-    // Adds drafts to a plan in which every row decodes; leaves other plans as they are.
+    // Adds drafts to a plan in which every row decodes; ignores other plans.
     void add_drafts(Plan& plan);
-    // The plan of the last call has been computed; none of its tokens is sampled yet.
+    // The plan of the last add_drafts() has been computed; none of its tokens is sampled yet.
     void computed(const Plan& plan, double milliseconds);
     // Any thread.
     void abort();
@@ -42,8 +41,8 @@ private:
     size_t                       context_length_;
     DraftPolicy                  policy_;
     HitRates                     hit_rates_;  // of all sequences
-    std::optional<StepShape>     shape_;      // of the step that is computed; nullopt: there could be no drafts in it
-    std::unique_ptr<DraftSource> source_;     // nullptr: drafts come from the text alone
+    std::optional<StepShape>     shape_;      // of the current step; nullopt: it could not have drafts
+    std::unique_ptr<DraftSource> source_;     // nullptr: prompt lookup only
 };
 
 }  // namespace chasqui

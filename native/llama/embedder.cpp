@@ -18,7 +18,7 @@ namespace {
 constexpr uint32_t kDefaultContextLength = 4096;
 constexpr uint32_t kMaxSlots             = 64;
 constexpr uint32_t kCellPadding          = 256;
-// The slots of models with a recurrent state, which takes memory for each slot whether it is used or not.
+// A recurrent state takes memory for each slot, used or not.
 constexpr uint32_t kMaxRecurrentSlots = 4;
 
 constexpr std::pair<Pooling, const char*> kNames[] = {
@@ -39,7 +39,7 @@ Pooling choose_pooling(const Model& model, const EmbedderOptions& options) {
     return Pooling::mean;
 }
 
-// At most the trained length: models with learned positions have no more, and llama.cpp would end the process.
+// At most the trained length: models with learned positions have no more, and llama.cpp would abort.
 uint32_t choose_context_length(const Model& model, uint32_t wanted) {
     const auto trained = static_cast<uint32_t>(std::max(1, model.trained_context_length()));
     return std::min(wanted == 0 ? kDefaultContextLength : wanted, trained);
@@ -82,7 +82,7 @@ void Embedder::FreeBatch::operator()(llama_batch* batch) const {
     delete batch;
 }
 
-// An input can be computed in pieces if attention is causal and we do the pooling.
+// An input can be split if attention is causal and the pooling is done here.
 Embedder::Embedder(const Model& model, const EmbedderOptions& options)
     : model_(model),
       pooling_(choose_pooling(model, options)),
@@ -134,7 +134,7 @@ void Embedder::close() {
     thread_.join();
 }
 
-// The thread has a lower priority, because completions are read while they are computed, and embeddings are not.
+// Low priority: clients read completions while they are computed, but not embeddings.
 void Embedder::run() noexcept {
     Vision::lower_priority();
     while (receive()) {
@@ -147,7 +147,7 @@ void Embedder::run() noexcept {
     for (const auto& request : queue_.all()) fail(*request, ErrorCode::engine_closed, "The engine was closed.");
 }
 
-// Handles the commands that have arrived; blocks while there is nothing to compute. False after a close command.
+// Handles the queued commands; blocks while there is nothing to compute. False after a close command.
 bool Embedder::receive() {
     for (Command& command : mailbox_.take(queue_.empty())) handle(std::move(command));
     return !closing_;
@@ -166,7 +166,7 @@ void Embedder::handle(Command command) {
     }
 }
 
-// A step that fails ends the requests that have rows in it, and no others.
+// A failed step only fails the requests with rows in it.
 void Embedder::step() {
     const std::vector<EmbedRow> rows     = queue_.plan();
     const auto                  fail_all = [&](ErrorCode code, const std::string& message) {
@@ -248,11 +248,11 @@ void Embedder::compute() {
                     "llama_decode failed with " + std::to_string(result) + ": " + take_last_errors());
     }
     llama_synchronize(context_.get());
-    // Counted before the work is over, so that the number stands still from when pause() returns.
+    // Counted before work_done(), so the counter cannot change after pause() returns.
     n_tokens_.fetch_add(static_cast<uint64_t>(batch_->n_tokens), std::memory_order_relaxed);
 }
 
-// As Vision::on_operation().
+// See Vision::on_operation().
 bool Embedder::on_operation(ggml_tensor* operation, bool ask, void* embedder) {
     if (ask) return Vision::yields_after(*operation);
     return static_cast<Embedder*>(embedder)->gate_.yield_to_engine();
@@ -273,8 +273,7 @@ void Embedder::collect(const EmbedRow& row, int32_t batch_row) {
     std::exchange(request.on_done, nullptr)(request.embeddings, std::nullopt);
 }
 
-// Pools the outputs of the row's tokens. For the mean they are only added up: the division would change the length,
-// which finish_input() sets to one anyway.
+// Pools the outputs of the row's tokens. The mean is only summed: finish_input() normalises the length anyway.
 void Embedder::pool(const EmbedRow& row, int32_t batch_row) {
     std::vector<float>& embedding = row.request->embeddings[row.input];
     embedding.resize(embedding_length());
@@ -302,7 +301,7 @@ void Embedder::finish_input(EmbedRequest& request, size_t input) const {
     for (float& each : embedding) each *= scale;
 }
 
-// Fails a request once, however many of its inputs fail.
+// Fails a request once, even if several of its inputs fail.
 void Embedder::fail(EmbedRequest& request, ErrorCode code, const std::string& message) {
     for (const int32_t slot : queue_.drop(request)) clear(slot);
     if (request.on_done) std::exchange(request.on_done, nullptr)(request.embeddings, Failure{code, message});

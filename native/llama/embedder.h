@@ -1,5 +1,4 @@
-// Thread: pause() and resume_for() engine; the other public functions are for any thread, all below `private` for the
-// embedder's own.
+// Thread: pause() and resume_for() engine; other public functions any; private ones the embedder's own.
 #pragma once
 
 #include "../core/embed-queue.h"
@@ -24,51 +23,50 @@ struct ggml_tensor;
 
 namespace chasqui {
 
-// How the outputs of an input's tokens become one embedding: their mean, the first, the last; or a score by the model's
-// ranking head.
+// How the outputs of an input's tokens become one embedding: the mean, the first or the last; or a score of the ranking
+// head.
 enum class Pooling { mean, cls, last, rank };
 
 const char*            to_string(Pooling pooling);
 std::optional<Pooling> pooling_from_string(const std::string& name);
 
 struct EmbedderOptions {
-    std::optional<Pooling> pooling;             // empty: as the model's file says, or else the mean
+    std::optional<Pooling> pooling;             // nullopt: from the model's file, or else the mean
     uint32_t               context_length = 0;  // of one input; 0: the trained length, at most 4096
     uint32_t               n_batch        = 512;
     int32_t                threads        = 0;      // 0: one per physical core
-    bool                   has_memory     = false;  // the model keeps KV cells
+    bool                   has_memory     = false;  // the model has KV cells
     bool                   takes_turns    = false;  // the engine calls pause() and resume_for()
     ContextSettings        context;
 };
 
-// Computes embeddings of texts in a context and on a thread of its own, so that completions need not wait for texts that
-// came before them. Where both compute on the CPU they take turns at its cores (EncoderGate). Thread and context are
-// created with the first request, so that they cost nothing if there is none.
+// Computes embeddings with its own context and thread, so completions do not wait for earlier embeddings. If both
+// compute on the CPU, they take turns (EncoderGate). Thread and context are created with the first request.
 class Embedder {
 public:
-    // Throws `invalid_options` when `pooling` is `rank` and the model has no ranking head.
+    // Throws `invalid_options` if `pooling` is `rank` and the model has no ranking head.
     Embedder(const Model& model, const EmbedderOptions& options);
     ~Embedder();
 
-    // Throws `invalid_job` or `context_length_exceeded`; `on_done` gets later failures.
+    // Throws `invalid_job` or `context_length_exceeded`; later failures go to `on_done`.
     void submit(std::shared_ptr<EmbedRequest> request);
-    // Ends a request without calling `on_done`. Unknown ids are ignored.
+    // Ends a request without calling `on_done`. Ignores unknown ids.
     void cancel(uint32_t request_id);
     // Ends all requests with `engine_closed` and joins the thread.
     void close();
 
-    // Whether it takes turns, which it does on the CPU only, and therefore has to be paused while the engine computes.
+    // Whether it takes turns, which is only possible on the CPU. Then it must be paused while the engine computes.
     bool can_yield() const { return can_yield_; }
     // See EncoderGate.
     void pause() { gate_.pause_encoder(); }
     void resume_for(EncoderGate::Clock::duration time) { gate_.resume_encoder_for(time); }
 
-    // Tokens computed so far. Stands still between pause() and resume_for().
+    // Tokens computed so far. Cannot change between pause() and resume_for().
     uint64_t n_tokens() const { return n_tokens_.load(std::memory_order_relaxed); }
     Pooling  pooling() const { return pooling_; }
-    // The most tokens that an input may have.
+    // Maximum length of an input, in tokens.
     uint32_t context_length() const { return context_length_; }
-    // The length of an embedding; if the model ranks, the number of scores.
+    // Length of an embedding; for ranking models the number of scores.
     size_t embedding_length() const;
 
 private:

@@ -54,7 +54,7 @@ Bytes measure_projector(const FitRequest& request, const Offload& offload) {
     return bytes;
 }
 
-// What is measured beyond the devices is in main memory, which is none of them.
+// Memory that is not on a listed device is main memory.
 Bytes by_device(const common_device_memory_data_vec& measured, const std::vector<ggml_backend_dev_t>& devices,
                 bool with_weights) {
     Bytes bytes;
@@ -65,7 +65,7 @@ Bytes by_device(const common_device_memory_data_vec& measured, const std::vector
     return bytes;
 }
 
-// What an MTP layer computes with; its weights are the model's. A model without one is refused when it is loaded.
+// The context of an MTP layer; its weights are part of the model. A model without one is refused when loading.
 Bytes measure_mtp_head(const FitRequest& request, const Offload& offload, uint32_t context_length) {
     if (!why_no_mtp(read_metadata(request.path).get()).empty()) return {};
     llama_model_params model = llama_model_default_params();
@@ -181,12 +181,12 @@ std::vector<DeviceMemory> measure_memory(const FitRequest& request) {
         taken.weights = device.model;
         taken.cells   = device.context;
         taken.compute = device.compute;
-        // Main memory is taken as cells are used, and the budget says of how many. That of other devices is taken at once.
+        // Main memory is committed as cells are used, and the budget limits them. Other devices allocate all at once.
         const size_t budget = request.kv_budget_bytes;
         if (taken.name.empty() && budget > 0) taken.cells = std::min(taken.cells, budget);
         memory.push_back(std::move(taken));
     }
-    // What is on no device of the model is in main memory.
+    // What is on none of the model's devices is in main memory.
     for (const Bytes& bytes : {projector, draft}) {
         for (const auto& [device, size] : bytes) {
             const auto found = std::find(devices.begin(), devices.end(), device);

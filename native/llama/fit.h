@@ -1,5 +1,5 @@
-// Thread: any, one at a time, because it changes llama.cpp's log callback. Runs in a process of its own, because
-// llama.cpp or a driver may end it: `ts/native/fit-child.ts`.
+// Thread: any, one at a time, because it changes llama.cpp's log callback. Runs in its own process, because llama.cpp
+// or a driver may abort: `ts/native/fit-child.ts`.
 #pragma once
 
 #include "decoder.h"
@@ -21,25 +21,24 @@ struct FitRequest {
     VisionOptions  vision;
     DraftOptions   draft;
     size_t         n_draft_slots = 0;  // of a draft model
-    size_t         spare_bytes   = 0;  // to leave free on each device
-    size_t         kv_budget_bytes = 0;  // of main memory, for KV cells; 0: for all
+    size_t         spare_bytes     = 0;  // bytes to leave free on each device
+    size_t         kv_budget_bytes = 0;  // bytes of main memory for KV cells; 0: enough for all slots
 };
 
-// The same devices, with as many layers as fit into their free memory in addition to the KV cells, the projector and
-// the draft model, or what the MTP layer computes with. llama.cpp calculates that by setting everything up without
-// allocating it. Throws `Error` when that fails.
+// Returns the offload with as many layers as fit into the devices' free memory, in addition to the KV cells, the
+// projector, and the draft model or MTP layer. llama.cpp calculates this by a setup without allocation. Throws `Error`
+// on failure.
 OffloadOptions fit_to_memory(const FitRequest& request);
 
-// What a device has, and what the model would take of it, in bytes.
+// Memory of a device, and how much of it the model would use, in bytes.
 struct DeviceMemory {
-    std::string name;  // ggml's; empty: main memory
+    std::string name;  // name in ggml; empty: main memory
     size_t      total = 0, free = 0;
     size_t      weights = 0, cells = 0, compute = 0;
-    size_t      other = 0;  // projector, and draft model or the cells and buffers of the MTP layer
+    size_t      other = 0;  // projector, draft model, or cells and buffers of the MTP layer
 };
 
-// The devices of `request.offload`, whose number of layers counts, and main memory last. Nothing is allocated. Throws
-// `Error`.
+// The devices of `request.offload`, for its number of layers, then main memory. Allocates nothing. Throws `Error`.
 std::vector<DeviceMemory> measure_memory(const FitRequest& request);
 
 }  // namespace chasqui

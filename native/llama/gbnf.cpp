@@ -25,15 +25,14 @@ bool begins_with(const std::string& text, size_t at, std::string_view prefix) {
     return text.compare(at, prefix.size(), prefix) == 0;
 }
 
-// The text that replaces a part of the root rule, and where that part ends. An end at its beginning: nothing is
-// replaced.
+// The text that replaces a part of the root rule, and the end of that part. No replacement if the part is empty.
 struct Replacement {
     size_t      end;
     std::string text;
 };
 
-// Replaces parts of the root rule. Not by std::regex, which recurses for each character: the rule may contain the long
-// literals of a schema.
+// Replaces parts of the root rule. Not with std::regex, which recurses for each character: the rule may contain the
+// long literals of a schema.
 template <typename Find>
 std::string with_root(const std::string& gbnf, const Find& find) {
     const Span  root   = root_of(gbnf);
@@ -55,7 +54,7 @@ void replace_first(std::string& text, std::string_view from, std::string_view to
     if (at != std::string::npos) text.replace(at, from.size(), to);
 }
 
-// Where the literal, set of characters, repetition or token ends that begins at `at`; `at` itself if none does.
+// The end of the literal, character set, repetition or token that begins at `at`; `at` itself if there is none.
 size_t skip_enclosed(const std::string& gbnf, size_t at) {
     static constexpr std::string_view kOpening = "\"[{<", kClosing = "\"]}>";
     const size_t                      kind = kOpening.find(gbnf[at]);

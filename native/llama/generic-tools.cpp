@@ -34,8 +34,8 @@ std::string write_calls(const common_chat_msg& message) {
     return text;
 }
 
-// Many templates demand that user and assistant take turns, so that results become one message of the user together
-// with what the user says before or after them.
+// Many templates require alternating user and assistant messages, so results become one user message, together with
+// adjacent text of the user.
 std::vector<common_chat_msg> tell_messages(std::vector<common_chat_msg> messages) {
     std::vector<common_chat_msg> told;
     bool                         ends_with_result = false;
@@ -109,7 +109,7 @@ common_chat_params GenericTools::apply(const common_chat_templates*        templ
     common_chat_params params = common_chat_templates_apply(templates, without);
     if (inputs.tools.empty()) return params;
 
-    // The parser begins with the end of the prompt as it is where nothing is continued.
+    // The parser starts with the end of the prompt, as if nothing were continued.
     std::string prompt_end = params.generation_prompt;
     if (without.continue_final_message != COMMON_CHAT_CONTINUATION_NONE) {
         without.continue_final_message = COMMON_CHAT_CONTINUATION_NONE;

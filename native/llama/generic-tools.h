@@ -8,8 +8,8 @@
 
 namespace chasqui {
 
-// Tools for a template that has no form for them. They are described in the system message, and calls and results are
-// text, in the form that most models have seen in their training, which is that of Hermes and Qwen:
+// Tools for a template without a format for them. Tools are described in the system message. Calls and results are text
+// in the format of Hermes and Qwen, which most models have seen in training:
 //
 //   <tools>                              system
 //   {"type": "function", "function": {"name": "get_weather", ...}}
@@ -23,17 +23,16 @@ namespace chasqui {
 //   Overcast
 //   </tool_response>
 //
-// Completions are parsed and grammars made by llama.cpp, which is told that this is the template's form.
+// llama.cpp parses completions and generates grammars as if this were the template's format.
 class GenericTools {
 public:
-    // `source` is the template's. Throws whatever llama.cpp does when it cannot analyse the template.
+    // `source`: the template. Throws llama.cpp's exceptions if it cannot analyse the template.
     explicit GenericTools(const std::string& source);
 
-    // Tells tools, past calls and their results as text. The tools themselves stay.
+    // Converts tools, past calls and their results to text in the messages. `inputs.tools` is unchanged.
     static void tell(common_chat_templates_inputs& inputs);
 
-    // The same as common_chat_templates_apply(), for messages that tell() has been given and the tools of which may be
-    // called.
+    // Like common_chat_templates_apply(), for messages converted by tell().
     common_chat_params apply(const common_chat_templates* templates, const common_chat_templates_inputs& inputs) const;
 
 private:

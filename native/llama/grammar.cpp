@@ -19,8 +19,7 @@ namespace chasqui {
 namespace {
 
 constexpr size_t kMaxBytes = size_t{4} << 20;
-// How many candidates llama.cpp gets per call. It prepares all of them, which takes a millisecond, before it looks at
-// the deadline.
+// Candidates per call of llama.cpp. It prepares all of them, which takes a millisecond, before it checks the deadline.
 constexpr size_t kCandidatesPerCall = 8192;
 
 struct FreeSampler {
@@ -28,7 +27,7 @@ struct FreeSampler {
 };
 using SamplerHandle = std::unique_ptr<llama_sampler, FreeSampler>;
 
-// llama.cpp looks for patterns. If all triggers are words, we look for them here, at a cost that does not grow with the
+// llama.cpp searches for patterns. If all triggers are words, we search for them at a cost that does not grow with the
 // text.
 TriggerWords trigger_words(const GrammarSettings& settings) {
     std::vector<std::string> words;
@@ -45,12 +44,12 @@ TriggerWords reasoning_words(const GrammarSettings& settings, const std::vector<
     return TriggerWords(thinks ? words : std::vector<std::string>());
 }
 
-// llama.cpp keeps the text of a grammar, elements of eight bytes, and where the text may go on. Measured were 4 bytes a
-// character for an enumeration of 20,000 values, 7 for 3,000 rules and 30 for JSON's own rules. What repetitions such as
-// {0,400} add to the elements is not counted.
+// llama.cpp stores the text of a grammar, elements of eight bytes, and the current parse states. Measured: 4 bytes per
+// character for an enumeration of 20,000 values, 7 for 3,000 rules and 30 for the rules of JSON. Excludes the elements
+// that repetitions such as {0,400} add.
 constexpr size_t kBytesPerCharacter = 9;
 
-// A grammar that follows one text.
+// A grammar and its state for one text.
 class Grammar final : public TokenConstraint {
 public:
     Grammar(const llama_vocab* vocab, std::shared_ptr<const TokenTree> tree, SamplerHandle sampler,
@@ -72,7 +71,7 @@ public:
     Grammar(const Grammar&)            = delete;
     Grammar& operator=(const Grammar&) = delete;
 
-    // Only for a grammar that has not followed any text yet.
+    // Only before the first token.
     std::shared_ptr<TokenConstraint> copy() const {
         SamplerHandle sampler(llama_sampler_clone(sampler_.get()));
         if (!sampler) throw std::runtime_error("it cannot be copied");
@@ -109,7 +108,7 @@ public:
         follow_reasoning(token);
         if (!was_reasoning) feed(token);
         if (!was_reasoning || in_reasoning_) return;
-        // The tag that ends the reasoning may also begin a tool call.
+        // The closing tag of reasoning may also begin a tool call.
         for (const TokenId each : reasoning_end_.recent()) feed(each);
     }
 
@@ -117,7 +116,7 @@ public:
 
     size_t size_bytes() const override { return n_bytes_; }
 
-    // The tokens at the end of the prompt with which the grammar begins.
+    // `tokens`: the end of the prompt, where the grammar begins.
     void prefill(const std::vector<llama_token>& tokens) {
         for (const llama_token token : tokens) {
             follow_reasoning(token);
@@ -155,8 +154,8 @@ private:
         return candidate.logit != -INFINITY && continues_characters(candidate.id);
     }
 
-    // llama.cpp accepts some invalid UTF-8 as one character (a surrogate, a value beyond the last one); in the text it
-    // would become several replacement characters.
+    // llama.cpp accepts some invalid UTF-8 as one character (surrogates, values above U+10FFFF), which would become
+    // several replacement characters.
     bool continues_characters(TokenId token) const {
         if (tree_->holds_characters(token) && !text_.is_holding()) return true;
         return text_.fits(common_token_to_piece(vocab_, token, true));
@@ -164,7 +163,7 @@ private:
 
     bool applies() const { return !is_off_ && !awaits_trigger_ && !in_reasoning_; }
 
-    // Within a tool call, the tags of reasoning are text like any other.
+    // Within a tool call, reasoning tags are ordinary text.
     void follow_reasoning(TokenId token) {
         const bool is_triggered = !words_.empty() && !awaits_trigger_;
         if (reasoning_start_.empty() || is_triggered) return;
@@ -212,7 +211,7 @@ private:
             check_deadline();
             fail(error.what());  // a limit is exceeded
         } catch (const std::exception& error) {
-            // The text around the trigger is not what the grammar begins with, so it was no tool call.
+            // The text around the trigger does not match the grammar, so it is not a tool call.
             if (!lazy_) fail(error.what());
             is_off_ = true;
         }
@@ -223,10 +222,10 @@ private:
     std::shared_ptr<const TokenTree> tree_;
     SamplerHandle                    sampler_;
     std::vector<llama_token_data>    candidates_;
-    Utf8Buffer                       text_;  // holds the last character while it is incomplete
+    Utf8Buffer                       text_;  // holds an incomplete character
 
-    TriggerWords words_;                            // empty if llama.cpp looks for the triggers
-    TriggerWords reasoning_start_, reasoning_end_;  // empty if there is no reasoning
+    TriggerWords words_;                            // empty: llama.cpp searches for the triggers
+    TriggerWords reasoning_start_, reasoning_end_;  // empty: no reasoning
     bool         lazy_, names_tokens_;
     size_t       n_bytes_;
     bool         awaits_trigger_;
@@ -275,7 +274,7 @@ void check(const std::string& gbnf) {
     if (gbnf.find('\0') != std::string::npos) throw std::runtime_error("it holds a NUL character");
 }
 
-// Whether the grammar names tokens (`<think>`, `<[42]>`); those are not matched by their text.
+// Whether the grammar refers to tokens (`<think>`, `<[42]>`), which are not matched by their text.
 bool mentions_tokens(const std::string& gbnf) {
     for (size_t i = 0; i < gbnf.size(); ++i) {
         if (gbnf[i] == '<') return true;

@@ -10,23 +10,23 @@ struct llama_context;
 
 namespace chasqui {
 
-// What the last layer of a model computed for the tokens of a step, a row of numbers for each: what MTP heads go on from.
+// The outputs of a model's last layer for the tokens of a step, as input of an MTP head.
 //
-// llama.cpp puts out either the rows of all tokens, or those of the tokens that have logits, which cost next to nothing.
-// The rows of all are in the order in which it has computed them, which is that of the batch only while there is one
-// sequence in it. So a prompt that is computed alone has all of its rows, and other steps have those with logits.
+// llama.cpp returns either the rows of all tokens, or those of tokens with logits, which cost next to nothing. The rows
+// of all tokens are in order of computation, which is the order of the batch only for a single sequence. So all rows
+// are available for a prompt that is computed alone; other steps only have rows with logits.
 class HiddenRows {
 public:
-    // The context is that of a model with MTP layers. It must outlive this.
+    // `context`: of a model with MTP layers; must outlive this object.
     explicit HiddenRows(llama_context* context);
 
-    // These rows of a plan will be computed next.
+    // To be called before these rows of a plan are computed ...
     void before(const std::vector<PlanRow>& rows);
-    // They have been.
+    // ... and after.
     void look_up(const std::vector<PlanRow>& rows);
 
-    // The row of the plan row's token `index`, counted from its first one on, the tokens of its draft included; nullptr
-    // where there is none. Valid until the next call of before().
+    // The hidden row of token `index` of a plan row, including its draft; nullptr if there is none. Valid until the
+    // next before().
     const float* at(size_t plan_row, size_t index) const;
 
 private:

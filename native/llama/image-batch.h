@@ -11,16 +11,16 @@
 
 namespace chasqui {
 
-// A slice of an image as llama_decode takes it: rows of numbers in place of the tokens' embeddings.
+// A slice of an image as input of llama_decode: rows of numbers instead of tokens.
 class ImageBatch {
 public:
-    // Holds the `n_tokens` rows from `from` on, of a chunk with these embeddings. `output`: logits after the last.
+    // The `n_tokens` rows from `from` on of a chunk with these embeddings. `output`: compute logits after the last one.
     ImageBatch(const ImageChunk& chunk, const std::vector<float>& embeddings, size_t from, size_t n_tokens,
                int32_t slot, bool output);
     ImageBatch(const ImageBatch&)            = delete;
     ImageBatch& operator=(const ImageBatch&) = delete;
 
-    // Valid for as long as this object is.
+    // Valid as long as this object.
     llama_batch view();
 
 private:
@@ -32,7 +32,7 @@ private:
     std::vector<int8_t>        outputs_;
 };
 
-// While it lives, every token of a batch attends to every other.
+// While it exists, all tokens of a batch attend to each other.
 class NonCausal {
 public:
     NonCausal(llama_context* context, bool is_on) : context_(is_on ? context : nullptr) {

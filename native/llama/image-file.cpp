@@ -18,14 +18,14 @@ namespace chasqui {
 namespace {
 
 constexpr uint64_t kMaxPixels = uint64_t{64} << 20;
-// Preprocessing would round the shorter side of a narrower image to 0, and mtmd would end the process.
+// For narrower images, preprocessing would round the shorter side to 0, and mtmd would abort.
 constexpr uint64_t kMaxAspectRatio = 100;
-// Decoding a progressive JPEG visits all pixels once for each scan, and a tiny file can hold any number of scans.
+// Decoding a progressive JPEG visits all pixels once per scan, and a tiny file can have any number of scans.
 constexpr uint64_t kMaxScans      = 100;
 constexpr uint64_t kMaxScanPixels = uint64_t{1} << 30;
 // One byte of a deflate stream yields at most this many bytes.
 constexpr uint64_t kDeflateRatio = 1032;
-// A PNG that cannot inflate to more than this needs no check.
+// A PNG that cannot inflate to more than this is not checked.
 constexpr uint64_t kMaxUncheckedBytes = uint64_t{64} << 20;
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::invalid_image, message); }
@@ -62,7 +62,7 @@ bool is_known(const Bytes& file) {
            file.starts_with("GIF89a") || file.starts_with("BM");
 }
 
-// How often the decoder would visit all pixels.
+// How often the decoder visits all pixels.
 uint64_t count_scans(const Bytes& file) {
     constexpr uint8_t kStuffed = 0x00, kFirstRestart = 0xd0, kLastRestart = 0xd7, kEnd = 0xd9, kScan = 0xda;
     uint64_t          n_scans = 0;
@@ -83,10 +83,10 @@ uint64_t count_scans(const Bytes& file) {
     return n_scans;
 }
 
-// stb inflates a PNG's data whatever size its header claims, up to 4 GB. So data that could become large is inflated
-// here first, into no more memory than the image needs.
+// stb inflates a PNG's data regardless of the size in its header, up to 4 GB. So data that could become large is first
+// inflated here, into no more memory than the image needs.
 void check_inflated_size(const Bytes& file, uint64_t n_pixels) {
-    constexpr size_t  kBitDepth = 24, kColourType = 25;  // in the header, which comes first
+    constexpr size_t  kBitDepth = 24, kColourType = 25;  // in the header chunk, which comes first
     const uint64_t    n_channels = std::min<uint64_t>(file.at(kColourType), 3) + 1;
     const uint64_t    n_bytes    = (n_channels * file.at(kBitDepth) + 7) / 8;
     std::vector<char> deflated;
@@ -137,7 +137,7 @@ ImageSize inspect_image(const ImageSource& source) {
         return size;
     }
     const Bytes file(source.bytes);
-    // stb reports the largest sizes as damage, so a PNG's size is checked before.
+    // stb reports the largest sizes as corrupt, so a PNG's size is checked before.
     if (file.starts_with(kPng)) checked_size(file.big_endian(16, 4), file.big_endian(20, 4));
     int width = 0, height = 0, n_channels = 0;
     if (!is_known(file) || !stbi_info_from_memory(file.data(), int_size(source), &width, &height, &n_channels)) {

@@ -14,11 +14,11 @@ struct ImageSize {
 
 struct Pixels {
     ImageSize                                       size;
-    std::unique_ptr<unsigned char, void (*)(void*)> rgb;  // three bytes each, row by row
+    std::unique_ptr<unsigned char, void (*)(void*)> rgb;  // 3 bytes per pixel, row by row
 };
 
-// The size that the image's header claims. Throws `invalid_image` if it is no PNG, JPEG, GIF or BMP, or if decoding
-// would take too much memory or time.
+// The size in the image's header. Throws `invalid_image` unless it is a PNG, JPEG, GIF or BMP that can be decoded with
+// limited memory and time.
 ImageSize inspect_image(const ImageSource& source);
 
 // The image, or the first frame of a GIF. Throws `invalid_image`.

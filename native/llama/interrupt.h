@@ -3,7 +3,7 @@
 
 namespace chasqui {
 
-// From now on llama.cpp's work on the calling thread calls PreparePool::check() and ends when that throws.
+// Makes llama.cpp's work on the calling thread call PreparePool::check(), which may throw to end it.
 void make_interruptible();
 
 }  // namespace chasqui

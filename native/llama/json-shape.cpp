@@ -7,7 +7,7 @@ namespace chasqui {
 
 JsonShape shape_of(const std::string& json) {
     JsonShape           shape;
-    std::vector<size_t> members;  // of each open object: its commas so far and one; of each open array: 0
+    std::vector<size_t> members;  // of each open object: its commas plus one; of each open array: 0
     bool                in_string = false;
     for (size_t i = 0; i < json.size(); ++i) {
         const char c = json[i];

@@ -6,13 +6,13 @@
 
 namespace chasqui {
 
-// What makes a JSON text expensive to process, even if it is short.
+// Properties that make a short JSON text expensive to process.
 struct JsonShape {
-    size_t depth       = 0;  // of nested arrays and objects: copying and writing a value is recursive
-    size_t max_members = 0;  // of one object: llama.cpp's JSON finds a member by looking through all before it
+    size_t depth       = 0;  // of nested arrays and objects: values are copied and written recursively
+    size_t max_members = 0;  // of one object: llama.cpp's JSON searches members linearly
 };
 
-// Looks at brackets and commas only; the parser finds out whether the rest is JSON.
+// Only counts brackets and commas; does not validate the JSON.
 JsonShape shape_of(const std::string& json);
 
 }  // namespace chasqui

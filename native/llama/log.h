@@ -1,12 +1,12 @@
-// Thread: any. There is one log per process, because llama.cpp has one log callback per process.
+// Thread: any. One log per process, because llama.cpp has one log callback per process.
 #pragma once
 
 #include <string>
 
 namespace chasqui {
 
-// Redirects llama.cpp's log. With `verbose` every line is written to standard error, else none. Either way the latest
-// error lines are kept, because llama.cpp reports the reason of a failure only there.
+// Redirects llama.cpp's log. With `verbose` every line is written to stderr, else none. The latest error lines are
+// stored in either case: llama.cpp reports the reason of a failure only there.
 void capture_log(bool verbose);
 
 // The error lines of this thread since its last call, joined by "; ".

@@ -5,7 +5,7 @@
 
 namespace chasqui {
 
-// How much main memory this machine has, in bytes; 0: not known.
+// Size of main memory, in bytes; 0: unknown.
 size_t main_memory_bytes();
 
 }  // namespace chasqui

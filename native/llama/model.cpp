@@ -14,7 +14,7 @@
 
 namespace chasqui {
 
-// llama.cpp reports all of these errors alike, as a model that does not load.
+// llama.cpp reports all of these errors as a model that does not load.
 void check_gguf_file(const std::string& path) {
     struct stat info;
     if (stat(path.c_str(), &info) != 0) {
@@ -24,7 +24,7 @@ void check_gguf_file(const std::string& path) {
     if ((info.st_mode & S_IFMT) == S_IFDIR) {
         throw Error(ErrorCode::model_file_invalid, path + " is a folder. Name the .gguf file in it.");
     }
-    // To open a pipe waits for a writer, possibly for ever.
+    // Opening a pipe would block until there is a writer.
     if ((info.st_mode & S_IFMT) != S_IFREG) {
         throw Error(ErrorCode::model_file_invalid, path + " is a device, a pipe or a socket, and no file.");
     }
@@ -42,8 +42,8 @@ void check_gguf_file(const std::string& path) {
 
 namespace {
 
-// llama.cpp has no error code for a bad file. These phrases are in what gguf.cpp logs when it reads the header, and in
-// what the loader logs when a tensor reaches beyond the end of the file.
+// llama.cpp has no error code for an invalid file. gguf.cpp logs these phrases for invalid headers, and the loader for
+// a tensor beyond the end of the file.
 bool is_about_the_file(const std::string& reason) {
     for (const char* phrase : {"gguf_init", "file bounds", "corrupted"}) {
         if (reason.find(phrase) != std::string::npos) return true;

@@ -1,4 +1,4 @@
-// Thread: any; nothing changes once it is loaded.
+// Thread: any; immutable once loaded.
 #pragma once
 
 #include "../core/job.h"
@@ -14,7 +14,7 @@ struct llama_vocab;
 
 namespace chasqui {
 
-// Throws `model_file_missing` or `model_file_invalid` when there is no GGUF file at `path`.
+// Throws `model_file_missing` or `model_file_invalid` unless `path` is a GGUF file.
 void check_gguf_file(const std::string& path);
 
 // A loaded GGUF file: weights and vocabulary.
@@ -24,7 +24,7 @@ public:
     using Progress = std::function<bool(float)>;
 
     // Throws `model_file_missing`, `model_file_invalid`, `model_load_failed`, `invalid_options` for its offload, or
-    // `engine_closed` when aborted.
+    // `engine_closed` if aborted.
     Model(const std::string& path, const OffloadOptions& offload, const Progress& progress);
 
     llama_model*       handle() const { return model_.get(); }
@@ -38,24 +38,24 @@ public:
     int32_t            vocabulary_size() const;
     int32_t            trained_context_length() const;
     bool               has_chat_template() const;
-    // The value of the architecture's key with this suffix (`.pooling_type`), as text; empty when there is none.
+    // The value of the architecture's key with this suffix (`.pooling_type`), as text; empty if missing.
     std::string metadata(const std::string& suffix) const;
-    // Whether tokens attend only to those before them.
+    // Whether tokens attend only to earlier ones.
     bool is_causal() const { return metadata(".attention.causal") != "false"; }
-    // Whether layers are recurrent, with a state for each sequence instead of KV cells.
+    // Whether layers have a recurrent state per sequence instead of KV cells.
     bool has_recurrent_state() const;
     // Whether the file has weights that score a text.
     bool has_ranking_head() const;
-    // Such as `Q4_K - Medium`.
+    // For example `Q4_K - Medium`.
     std::string quantization() const;
-    // llama.cpp's enum value for the kind of tokenizer.
+    // llama.cpp's enum value of the tokenizer type.
     int32_t     vocabulary_type() const;
     int32_t     embedding_length() const;
     const Offload& offload() const { return offload_; }
-    // The output layer counts as one.
+    // Including the output layer.
     int32_t        layer_count() const;
     int32_t        offloaded_layers() const;
-    // Whether the output layer, which is computed last, is on a device that computes while its caller goes on.
+    // Whether the output layer, which is computed last, is on an asynchronous device.
     bool           computes_asynchronously() const;
 
 private:

@@ -20,12 +20,13 @@ namespace chasqui {
 
 namespace {
 
-// Wide enough for a block of any quantised type and for several tiles of a matrix unit. The other sizes may be small.
+// A multiple of the block size of every quantised type, and several tiles of a matrix unit. The other sizes may be
+// small.
 constexpr int64_t kInner = 512;
 constexpr int64_t kRows  = 64;
-// One column uses the kernels of decoding, many those of prefill.
+// One column uses the kernels for decoding, many those for prefill.
 constexpr int64_t kColumns[] = {1, 32};
-// The relative error that llama.cpp's own tests allow a product.
+// The relative error that llama.cpp's own tests allow for a product.
 constexpr double kTolerance = 5e-4;
 
 struct FreeContext {
@@ -41,7 +42,7 @@ using Context = std::unique_ptr<ggml_context, FreeContext>;
 using Backend = std::unique_ptr<ggml_backend, FreeBackend>;
 using Buffer  = std::unique_ptr<ggml_backend_buffer, FreeBuffer>;
 
-// Pseudorandom values that are the same on every machine.
+// Pseudorandom, equal on every machine.
 std::vector<float> make_values(int64_t count, uint32_t seed) {
     std::vector<float> values(static_cast<size_t>(count));
     for (float& value : values) {
@@ -54,7 +55,7 @@ std::vector<float> make_values(int64_t count, uint32_t seed) {
 struct Weights {
     ggml_type            type;
     std::vector<uint8_t> stored;
-    std::vector<float>   values;  // what `stored` decodes to
+    std::vector<float>   values;  // `stored`, dequantised
 };
 
 Weights make_weights(ggml_type type) {
@@ -96,7 +97,7 @@ std::vector<float> multiply(ggml_backend* backend, ggml_backend_buffer_type_t st
     const Buffer weight_buffer(ggml_backend_alloc_ctx_tensors_from_buft(stored.get(), storage));
     if (!weight_buffer) throw std::runtime_error("it could not allocate memory");
     ggml_backend_buffer_set_usage(weight_buffer.get(), GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
-    // A storage format supports some types only; llama.cpp asks before it uses one, and so do we.
+    // A device may not support all types; llama.cpp asks before it uses one as well.
     if (!ggml_backend_supports_op(backend, product)) return {};
     const Buffer buffer(ggml_backend_alloc_ctx_tensors(computed.get(), backend));
     if (!buffer) throw std::runtime_error("it could not allocate memory");

@@ -1,4 +1,4 @@
-// Thread: any. Runs in a process of its own, because a bad module may end it or hang: `ts/native/probe-child.ts`.
+// Thread: any. Runs in its own process, because a bad module may crash or hang it: `ts/native/probe-child.ts`.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace chasqui {
 
-// A device of a module, with its memory in bytes (0 if the driver does not report it).
+// A device of a module, with its memory in bytes (0: not reported by the driver).
 struct DeviceInfo {
     std::string name;
     std::string description;
@@ -17,13 +17,13 @@ struct DeviceInfo {
     uint64_t    memory_total = 0;
 };
 
-// How well a CPU module fits this CPU: higher is better, 0 means that it would not run. A module without a score gets
-// 1. Throws std::runtime_error with the loader's message when the file cannot be loaded.
+// How well a CPU module fits this CPU: higher is better, 0 means that it would not run. A module without a score
+// gets 1. Throws std::runtime_error with the loader's message if the file cannot be loaded.
 int score_module(const std::string& path);
 
-// Loads the module and lets each of its devices multiply small matrices, of floats and of quantised weights, in each of
-// its formats to store weights. Throws std::runtime_error when it does not load, finds no device, or computes wrongly.
-// `on_step` is called after each product, because a driver that compiles its kernels first may take seconds for one.
+// Loads the module and multiplies small matrices on each device, for floats and every weight format. Throws
+// std::runtime_error if it does not load, has no device, or computes wrongly. `on_step` is called after each product,
+// because a driver that first compiles its kernels may take seconds for one.
 std::vector<DeviceInfo> probe_module(const std::string& path, const std::function<void()>& on_step);
 
 }  // namespace chasqui

@@ -9,7 +9,7 @@ namespace chasqui {
 
 namespace {
 
-// What stands around a message of a role.
+// Text around a message of a role.
 struct Around {
     const char *before, *after;
 };
@@ -19,9 +19,9 @@ enum class Trims { nothing, assistant, all };
 struct Form {
     const char* name;
     Around      system, user, assistant;
-    const char* prompt;           // what the model goes on from
+    const char* prompt;  // starts the completion
     Trims       trims   = Trims::nothing;
-    const char* turn    = "";     // before the first message, and before each that follows the assistant's
+    const char* turn    = "";     // before the first message, and before each one after the assistant's
     const char* opening = "";     // before everything
 };
 
@@ -96,7 +96,7 @@ constexpr Form kForms[] = {
     {"glmedge", {"<|system|>\n", ""}, {"<|user|>\n", ""}, {"<|assistant|>\n", ""}, "<|assistant|>"},
 };
 
-// Gemma has no place for system messages: they stand before what the user says next.
+// Gemma has no system role: system messages are prepended to the next user message.
 constexpr const char* kGemma = R"({%- set state = namespace(system='') -%}
 {%- for message in messages -%}
 {%- if message.role == 'system' -%}
@@ -111,7 +111,7 @@ constexpr const char* kGemma = R"({%- set state = namespace(system='') -%}
 {%- endfor -%}
 {%- if add_generation_prompt -%}{{ '<start_of_turn>model\n' }}{%- endif -%})";
 
-// As Jinja writes a text.
+// As a Jinja string literal.
 std::string quoted(const std::string& text) {
     std::string quoted = "'";
     for (const char each : text) quoted += each == '\n' ? std::string("\\n") : std::string(1, each);

@@ -6,12 +6,12 @@
 
 namespace chasqui {
 
-// llama.cpp has names for common forms of conversations, without tools or reasoning, and code for each of them. Here
-// they are Jinja templates that say the same, so that everything else is as with any other template.
+// llama.cpp has names and code for common chat formats without tools or reasoning. Here they are equivalent Jinja
+// templates, so they are handled like any other template.
 
-// The names that are known here.
+// The supported names.
 std::vector<std::string> known_templates();
-// The Jinja template that `text` names, or `text` itself if it is one. Throws `invalid_options` if it is neither.
+// The Jinja template named `text`, or `text` itself if it is one. Throws `invalid_options` if it is neither.
 std::string template_source(const std::string& text);
 
 }  // namespace chasqui

@@ -27,7 +27,7 @@ Devices devices_of_type(enum ggml_backend_dev_type type) {
     return devices;
 }
 
-// All GPUs are of one module, because at most one GPU module is loaded.
+// All GPUs belong to one module, because at most one GPU module is loaded.
 Devices find_gpus() {
     Devices gpus       = devices_of_type(GGML_BACKEND_DEVICE_TYPE_GPU);
     Devices integrated = devices_of_type(GGML_BACKEND_DEVICE_TYPE_IGPU);
@@ -35,7 +35,7 @@ Devices find_gpus() {
     return gpus;
 }
 
-// As llama.cpp chooses: integrated GPUs only if there are no others.
+// Like llama.cpp: integrated GPUs only if there are no others.
 Devices choose_gpus() {
     const Devices gpus = devices_of_type(GGML_BACKEND_DEVICE_TYPE_GPU);
     return gpus.empty() ? devices_of_type(GGML_BACKEND_DEVICE_TYPE_IGPU) : gpus;
@@ -115,7 +115,7 @@ std::vector<llama_model_kv_override> read_metadata(const std::vector<std::string
     return metadata;
 }
 
-// llama.cpp would throw while it loads.
+// llama.cpp would throw while loading.
 void check_pattern(const std::string& pattern) {
     try {
         const std::regex parsed(pattern);
@@ -132,10 +132,10 @@ ggml_backend_buffer_type_t storage_of(const std::string& device) {
 }  // namespace
 
 struct Offload::Arrays {
-    Devices                                       devices;       // ends in nullptr
+    Devices                                       devices;       // ends with nullptr
     std::vector<float>                            tensor_split;  // as many as llama.cpp reads
-    std::vector<llama_model_tensor_buft_override> overrides;     // ends in nullptr
-    std::vector<llama_model_kv_override>          metadata;      // ends in an empty key
+    std::vector<llama_model_tensor_buft_override> overrides;     // ends with nullptr
+    std::vector<llama_model_kv_override>          metadata;      // ends with an empty key
 };
 
 Offload::Offload(const OffloadOptions& options) : options_(options), arrays_(std::make_unique<Arrays>()) {
@@ -164,8 +164,8 @@ void Offload::apply(llama_model_params& params) const {
     params.devices      = arrays_->devices.data();
     params.n_gpu_layers = options_.gpu_layers.value_or(-1);
     params.split_mode   = to_llama(options_.split);
-    params.main_gpu     = 0;  // with Split::none the device is the only one in the list
-    // A single device needs no split, and with one given fitting would not set any.
+    params.main_gpu     = 0;  // with Split::none the list has only this device
+    // A single device needs no split, and fitting would not change a given one.
     if (devices_.size() > 1 && !options_.tensor_split.empty()) params.tensor_split = arrays_->tensor_split.data();
     params.load_mode       = load_mode(options_.file);
     params.use_extra_bufts = options_.file.repack;

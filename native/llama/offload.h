@@ -12,18 +12,18 @@ struct llama_model_params;
 
 namespace chasqui {
 
-// How a model's file is read.
+// How a model's file is loaded.
 struct FileOptions {
-    bool mmap   = true;   // the file is mapped into memory where the devices allow that
-    bool mlock  = false;  // and may not be swapped out
-    bool repack = true;   // weights are stored anew as the CPU computes fastest with them
-    bool vocabulary_only = false;  // no weights are read
-    bool mtp             = false;  // the weights of MTP layers are read as well
-    // Values that go before those in the file, as llama.cpp writes them: key=type:value.
+    bool mmap            = true;   // memory-mapped if the devices support it
+    bool mlock           = false;  // locked in memory
+    bool repack          = true;   // weights are converted to the CPU's fastest layout
+    bool vocabulary_only = false;  // no weights
+    bool mtp             = false;  // includes the weights of MTP layers
+    // Overrides of the file's metadata, in llama.cpp's format: key=type:value.
     std::vector<std::string> metadata;
 };
 
-// Which devices a model's weights are on. By default all of them are on all GPUs.
+// Which devices have a model's weights. Default: all weights on all GPUs.
 struct OffloadOptions {
     enum class Split { none, layer, row };
     // Weights on another device than the rest of their layer.
@@ -32,19 +32,19 @@ struct OffloadOptions {
         std::string device;   // empty: main memory
     };
 
-    std::optional<std::vector<std::string>> devices;  // by ggml's names; absent: every GPU; empty: none
-    std::optional<int32_t>                  gpu_layers;  // the last ones, the output counted as one; absent: all
+    std::optional<std::vector<std::string>> devices;     // names in ggml; nullopt: every GPU; empty: none
+    std::optional<int32_t>                  gpu_layers;  // the last ones, including the output layer; nullopt: all
     Split                                   split = Split::layer;
-    std::optional<int32_t>                  main_gpu;  // index of the device that Split::none uses; absent: the first
-    std::vector<float>                      tensor_split;  // each device's share; empty: by its free memory
+    std::optional<int32_t>                  main_gpu;      // index of the device for Split::none; nullopt: the first
+    std::vector<float>                      tensor_split;  // each device's share; empty: by free memory
     std::vector<Override>                   overrides;
     FileOptions                             file;
 };
 
-// The devices that the options name, and the parameters with which llama.cpp uses them.
+// The devices of the options, and the resulting parameters for llama.cpp.
 class Offload {
 public:
-    // Only after load_backends(). Throws `invalid_options` for devices that do not exist and for what they cannot do.
+    // Only after load_backends(). Throws `invalid_options` for unknown devices and unsupported settings.
     explicit Offload(const OffloadOptions& options);
     ~Offload();
     Offload(const Offload&)            = delete;
@@ -66,7 +66,7 @@ private:
 
     OffloadOptions                    options_;
     std::vector<ggml_backend_device*> devices_;
-    std::unique_ptr<Arrays>           arrays_;  // what the parameters point to
+    std::unique_ptr<Arrays>           arrays_;  // the data that the parameters point to
 };
 
 }  // namespace chasqui

@@ -8,7 +8,7 @@ namespace chasqui {
 
 namespace {
 
-// Far deeper than arguments of practical use; the closing brackets are as many.
+// Far deeper than practical arguments; limits the number of closing brackets.
 constexpr size_t kMaxDepth = 512;
 
 bool is_object(const std::string& text) {
@@ -16,14 +16,14 @@ bool is_object(const std::string& text) {
     return !value.is_discarded() && value.is_object();
 }
 
-// Reads the beginning of a JSON text: what is open at its end, and where its last whole value ended.
+// Scans a truncated JSON text for its open brackets and the end of its last complete value.
 class CutText {
 public:
     explicit CutText(const std::string& text) : text_(text) {
         for (size_t at = 0; at < text_.size() && is_beginning_; ++at) read(at);
     }
 
-    // What the whole text may have been, the fullest first; it remains to be seen whether they are JSON.
+    // Candidates for the complete text, longest first. They may be invalid JSON.
     std::vector<std::string> completions() const {
         if (!is_beginning_ || open_.empty()) return {};
         const std::string closing(open_.rbegin(), open_.rend());
@@ -76,18 +76,18 @@ private:
 
     std::string with_closed_string() const {
         if (!in_string_) return text_;
-        // An escape that is not all there goes.
+        // Drops an incomplete escape sequence.
         const size_t escape = text_.rfind('\\');
         const bool   is_cut = escape_end_ > text_.size() && escape != std::string::npos;
         return text_.substr(0, is_cut ? escape : text_.size()) + '"';
     }
 
     const std::string& text_;
-    std::string        open_;            // the brackets that would close what is open, the innermost last
-    size_t             values_end_ = 0;  // where text may end without losing anything but what is incomplete
+    std::string        open_;            // closing brackets of the open ones, innermost last
+    size_t             values_end_ = 0;  // where the text may be cut so that only an incomplete part is lost
     size_t             escape_end_ = 0;
     bool               in_string_ = false, is_key_ = false, expects_key_ = false;
-    bool               is_beginning_ = true;  // of any JSON text
+    bool               is_beginning_ = true;  // still a prefix of some JSON text
 };
 
 }  // namespace

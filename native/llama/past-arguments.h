@@ -5,13 +5,13 @@
 
 namespace chasqui {
 
-// The arguments of a past tool call as a JSON object, whatever text the call came with. Templates read them as JSON, so
-// that one call whose arguments are none would have every later turn of its conversation refused.
+// The arguments of a past tool call as a JSON object, whatever text the client sent. Templates parse them as JSON, so a
+// single invalid call would fail every later turn of its conversation.
 //
-//   {"a": 1}             stays
+//   {"a": 1}             unchanged
 //   nothing, null        {}
-//   {"a": 1, "b": "tw    {"a": 1, "b": "tw"}, which is what is left where a limit of tokens ended the call
-//   anything else        {"arguments": "..."} with the text, so that the model sees what it wrote
+//   {"a": 1, "b": "tw    {"a": 1, "b": "tw"}: repairs a call that was cut by a limit of tokens
+//   anything else        {"arguments": "..."} with the text, so the model sees what it wrote
 std::string to_argument_object(const std::string& text);
 
 }  // namespace chasqui

@@ -8,7 +8,7 @@ namespace {
 
 OffloadOptions vocabulary_only(const std::vector<std::string>& metadata) {
     OffloadOptions options;
-    options.devices.emplace();  // none, so that no driver is asked for memory
+    options.devices.emplace();  // none, so no driver allocates memory
     options.file.metadata        = metadata;
     options.file.vocabulary_only = true;
     return options;

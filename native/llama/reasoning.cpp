@@ -8,7 +8,7 @@ namespace chasqui {
 
 namespace {
 
-// A token that no text is tokenized into.
+// Control tokens are never the result of tokenizing text.
 bool is_control(const Tokenizer& tokenizer, TokenId token) {
     return tokenizer.piece(token).empty() && !tokenizer.spelled(token).empty();
 }

@@ -8,7 +8,7 @@
 
 namespace chasqui {
 
-// A budget for one job. `tokenizer` must outlive it. nullptr: the vocabulary cannot write the closing tag.
+// A budget for one job. `tokenizer` must outlive it. nullptr: the vocabulary cannot express the closing tag.
 std::shared_ptr<ReasoningBudget> reasoning_budget(const ReasoningLimit& limit, const Tokenizer& tokenizer);
 
 }  // namespace chasqui

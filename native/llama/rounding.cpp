@@ -30,7 +30,7 @@ RoundsAlike* rounds_alike_of_cpu() {
         ggml_backend_reg_get_proc_address(ggml_backend_dev_backend_reg(device), "ggml_cpu_rounds_alike"));
 }
 
-// Of as many tokens as llama.cpp itself reserves last, so that it has nothing to lay out anew.
+// With as many tokens as llama.cpp itself reserves last, so it need not allocate the graph again.
 ggml_cgraph* largest_graph(llama_context* context, uint32_t n_outputs) {
     const uint32_t n_tokens = std::min(llama_n_ctx(context), llama_n_ubatch(context));
     return llama_graph_reserve(context, n_tokens, llama_n_seq_max(context), std::min(n_tokens, n_outputs));

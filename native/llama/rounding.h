@@ -1,4 +1,4 @@
-// Thread: engine, or the constructor of what owns the context.
+// Thread: engine, or the constructor of the context's owner.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@ namespace chasqui {
 
 class Model;
 
-// Whether the logits of a token are known to have the same bits whatever is computed beside it: other tokens of its
-// sequence, drafted ones, or those of other sequences. So says the CPU module of each node of the context's graph; of
-// GPUs and other accelerators nothing is known. With adapters there are other nodes, which are not asked about.
-// `n_outputs`: rows of logits that the context can yield at a time. A step must have been computed before.
+// Whether the logits of a token are known to be bitwise independent of the rest of the batch: other tokens of its
+// sequence, drafts, or other sequences. The CPU module answers this for each node of the context's graph; for GPUs and
+// other accelerators it is unknown. Adapters add nodes that are not checked. `n_outputs`: maximum rows of logits per
+// batch. Requires a computed step.
 bool rounds_alike(const Model& model, llama_context* context, uint32_t n_outputs);
 
 }  // namespace chasqui

@@ -20,7 +20,7 @@ void check_limits(const std::string& schema) {
     if (shape.max_members > kMaxMembers) throw std::runtime_error("an object in it has more than 5,000 members");
 }
 
-// The converter says twice that it failed, in two lines, before it says why.
+// The converter reports the failure in two lines before it says why.
 std::string reason_of(const std::exception& error) {
     std::string reason = error.what();
     for (const std::string before : {"JSON schema conversion failed:\n", "JSON schema error "}) {

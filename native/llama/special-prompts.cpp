@@ -14,7 +14,7 @@ void append(std::vector<TokenId>& to, const std::vector<TokenId>& tokens) {
     to.insert(to.end(), tokens.begin(), tokens.end());
 }
 
-// A ranking model's template with both texts in their places. What looks like a place within the texts is text.
+// Fills both texts into a ranking model's template. Placeholders within the texts are not replaced.
 std::string filled_in(const std::string& text, const std::string& query, const std::string& document) {
     const std::pair<std::string, const std::string&> places[] = {{"{query}", query}, {"{document}", document}};
     std::string                                      filled;

@@ -19,13 +19,13 @@ namespace chasqui {
 
 namespace {
 
-// Raised when what is stored changes its meaning without a change of llama.cpp or its patches.
+// Incremented when the meaning of a stored state changes without a change of llama.cpp or its patches.
 constexpr int kVersion = 1;
 
 constexpr uint64_t kSamples     = 64;
 constexpr uint64_t kSampleBytes = uint64_t{64} << 10;
 
-// All files of a model that is split.
+// All files of a split model.
 std::vector<std::string> files_of(const Model& model) {
     char text[32] = {};
     llama_model_meta_val_str(model.handle(), "split.count", text, sizeof text);
@@ -44,8 +44,8 @@ std::vector<std::string> files_of(const Model& model) {
     return files;
 }
 
-// Some models rotate positions by other factors in contexts that are longer than this (llama_model::get_rope_factors),
-// whatever the settings say.
+// Some models use other rotation factors in contexts longer than this (llama_model::get_rope_factors), regardless of
+// the settings.
 uint32_t original_context(const Model& model) {
     const std::string said = model.metadata(".rope.scaling.original_context_length");
     return said.empty() ? static_cast<uint32_t>(model.trained_context_length())
@@ -107,7 +107,7 @@ std::string state_key(const Model& model, const DecoderOptions& options, uint32_
     for (const std::string& entry : model.offload().options().file.metadata) key += "metadata " + entry + "\n";
     const bool is_long = context_length > original_context(model);
     key += "cells " + context.keys + " " + context.values + " " + context.flash_attention + "\n";
-    // llama.cpp writes into the state of one sequence how many there can be, and reads it where there are as many.
+    // llama.cpp stores the maximum number of sequences in a state, and requires the same number to read it.
     key += "sequences " + std::to_string(options.n_slots) + "\n";
     key += "rope " + rope_key(context.rope) + (is_long ? " long" : " short") + "\n";
     return key;

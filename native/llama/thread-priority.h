@@ -3,8 +3,8 @@
 
 namespace chasqui {
 
-// Gives the calling thread, and on Linux the threads that it starts, a lower priority than the threads that compute
-// steps. `niceness` is that of setpriority, 0 to 19; macOS has one level only.
+// Lowers the priority of the calling thread and, on Linux, of the threads that it starts. `niceness`: as for
+// setpriority, 0 to 19; macOS has a single level.
 void lower_thread_priority(int niceness);
 
 }  // namespace chasqui

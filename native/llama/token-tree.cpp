@@ -39,7 +39,7 @@ TokenTree::TokenTree(const llama_vocab* vocab) {
 
     ends_.assign(tokens_.size(), tokens_.size());
     places_.assign(static_cast<size_t>(n_vocab), 0);
-    std::vector<size_t> open;  // the tokens above the current one
+    std::vector<size_t> open;  // the ancestors of the current token
     for (size_t at = 0; at < tokens_.size(); ++at) {
         places_[static_cast<size_t>(tokens_[at])] = at;
         while (!open.empty() && !begins_with(piece_at(at), piece_at(open.back()))) {

@@ -59,11 +59,11 @@ std::vector<TokenId> Tokenizer::tokenize(std::string_view text, bool add_special
     if (text.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max()) / 2) {
         throw Error(ErrorCode::invalid_job, "The text is too long to tokenize (over 1 GiB).");
     }
-    // llama.cpp throws on some invalid UTF-8 and takes other for characters that do not exist. A template can make it: it
-    // may cut a string between the bytes of a character.
+    // llama.cpp throws on some invalid UTF-8 and maps other bytes to nonexistent characters. Templates can produce it
+    // by cutting a string within a character.
     if (!is_valid_utf8(text)) return tokenize(to_valid_utf8(text), add_special, parse_special);
     const auto           length = static_cast<int32_t>(text.size());
-    // Room for one token per byte and those that begin and end the text, so that the text is tokenized only once.
+    // Enough for one token per byte plus BOS and EOS, so the text is tokenized only once.
     std::vector<TokenId> tokens(text.size() + 16);
     const auto           fill = [&] {
         return llama_tokenize(vocab_, text.data(), length, tokens.data(), static_cast<int32_t>(tokens.size()),

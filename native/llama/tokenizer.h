@@ -12,15 +12,15 @@
 
 namespace chasqui {
 
-// The tokens of several texts, one after another.
+// The tokens of several texts, concatenated.
 struct TokenLists {
     std::vector<TokenId> tokens;
-    // Of each text. If the last text is too long, its tokens are left out; its length is then negative if only a lower
-    // bound of it is known.
+    // By text. If the last text is too long, its tokens are missing; its length is negative if only a lower bound is
+    // known.
     std::vector<int32_t> lengths;
 
-    // Adds a text of at least `min_tokens` tokens. False when it has more than `max_tokens`; if `min_tokens` shows that
-    // already, `tokenize` is not called.
+    // Adds a text of at least `min_tokens` tokens. False if it has more than `max_tokens`; if `min_tokens` already
+    // exceeds that, `tokenize` is not called.
     bool add(size_t min_tokens, size_t max_tokens, const std::function<std::vector<TokenId>()>& tokenize);
 };
 
@@ -31,20 +31,20 @@ public:
     // A vocabulary without a model.
     explicit Tokenizer(const llama_vocab* vocab);
 
-    // `add_special` adds the tokens that begin (or end) every text of this model; `parse_special` reads the names of
-    // special tokens in the text as those tokens.
+    // `add_special` adds the model's BOS and EOS tokens; `parse_special` parses the names of special tokens in the
+    // text.
     std::vector<TokenId> tokenize(std::string_view text, bool add_special, bool parse_special) const;
-    // The fewest tokens that a text of this many bytes can have, from the length of the longest token. 0 for
-    // vocabularies that make one token of unknown text, however long, or none of blanks.
+    // Lower bound for the tokens of a text with this many bytes, from the length of the longest token. 0 for
+    // vocabularies that merge unknown text of any length into one token, or drop whitespace.
     size_t min_tokens(size_t bytes) const { return drops_text_ ? 0 : bytes / max_piece_length_; }
 
-    // The token's bytes; of a control token its name.
+    // The token's bytes; for a control token, its name.
     std::string      spelled(TokenId token) const;
-    // The bytes that the token adds to a text, none for control tokens.
+    // The token's bytes; empty for control tokens.
     std::string_view piece(TokenId token) const;
     bool             is_end_of_generation(TokenId token) const;
     const std::vector<TokenId>& end_of_generation_tokens() const { return end_tokens_; }
-    // Positions of control tokens other than end-of-generation tokens. Templates begin messages with them.
+    // Positions of control tokens other than end-of-generation tokens, which begin messages in templates.
     std::vector<size_t> message_starts(const std::vector<TokenId>& prompt) const;
     bool             is_valid(TokenId token) const;
     int32_t          vocabulary_size() const { return static_cast<int32_t>(offsets_.size()) - 1; }
@@ -52,7 +52,7 @@ public:
 private:
     const llama_vocab*  vocab_;
     std::string         pieces_;   // of all tokens, concatenated
-    std::vector<size_t> offsets_;  // where each begins, and the end
+    std::vector<size_t>  offsets_;  // where each piece begins, and the end
     std::vector<bool>   ends_generation_;
     std::vector<bool>   starts_message_;
     std::vector<TokenId> end_tokens_;

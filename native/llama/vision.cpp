@@ -20,7 +20,7 @@ namespace chasqui {
 
 namespace {
 
-// The engine's steps come first while an image's file is decoded and scaled, and so does JavaScript's thread.
+// Decoding and scaling image files has a lower priority than the engine's steps and the JavaScript thread.
 constexpr int kNiceness = 5;
 
 std::string random_marker() {
@@ -48,7 +48,7 @@ ImageDigest digest_of(const ImageSource& source) {
     return hash_sha256_hex(with_size.data(), with_size.size());
 }
 
-// Tokenizes texts and images in turn, by mtmd: an image follows each text but the last.
+// Tokenizes alternating texts and images with mtmd: an image follows each text except the last.
 mtmd::input_chunks_ptr tokenize(const mtmd_context* context, const std::vector<std::string_view>& texts,
                                 const mtmd::bitmaps& images, bool add_special) {
     std::vector<mtmd_input_text> inputs;
@@ -183,7 +183,7 @@ bool Vision::yields_after(const ggml_tensor& operation) {
            operation.op == GGML_OP_FLASH_ATTN_EXT;
 }
 
-// Before an operation ggml asks whether it should report its end, and if so calls again afterwards.
+// ggml calls this before each operation, to ask whether to report its end, and then again afterwards.
 bool Vision::on_operation(ggml_tensor* operation, bool ask, void* vision) {
     auto* self = static_cast<Vision*>(vision);
     if (self->yield_ == nullptr) return !ask;

@@ -1,4 +1,4 @@
-// Thread: prepare() any; encode() one, the same each time.
+// Thread: prepare() any; encode() always the same one.
 #pragma once
 
 #include "../core/encode-queue.h"
@@ -17,41 +17,41 @@ struct mtmd_context;
 namespace chasqui {
 
 struct VisionOptions {
-    std::string path;                             // of the projector's GGUF file; empty: none
+    std::string path;                             // the projector's GGUF file; empty: none
     size_t      cache_bytes = size_t{256} << 20;  // for embeddings
     int32_t     threads     = 0;                  // 0: one per physical core
 };
 
-// A prompt's tokens, those of its images among them.
+// A prompt's tokens, including those of its images.
 struct PreparedPrompt {
     std::vector<TokenId>         tokens;
     std::shared_ptr<const Media> media;  // nullptr: no images
 };
 
-// A model's vision encoder and projector, by llama.cpp's mtmd. mtmd ends the process when it is misused, so every
-// condition is checked here before the call.
+// A model's vision encoder and projector, by llama.cpp's mtmd. mtmd aborts on misuse, so every condition is checked
+// here before the call.
 class Vision {
 public:
-    // Throws `model_file_missing`, `model_file_invalid`, `model_load_failed`, or `engine_closed` when aborted.
+    // Throws `model_file_missing`, `model_file_invalid`, `model_load_failed`, or `engine_closed` if aborted.
     Vision(const Model& model, const VisionOptions& options, const Model::Progress& progress);
 
-    // Tokenizes a rendered prompt that holds marker() once for each of `images`. Reads the images' sizes only. Throws
-    // `invalid_image`, or `template_failed` when markers and images do not match.
+    // Tokenizes a rendered prompt that contains marker() once per image. Reads only the sizes of `images`. Throws
+    // `invalid_image`, or `template_failed` if markers and images do not match.
     PreparedPrompt prepare(const std::string&                                     prompt,
                            const std::vector<std::shared_ptr<const ImageSource>>& images) const;
     // Decodes and encodes an image. Takes seconds on a CPU, where it calls `yield` between operations. Throws
-    // `invalid_image` or `decode_failed`, or `engine_closed` when `yield` returned false.
+    // `invalid_image`, `decode_failed`, or `engine_closed` if `yield` returned false.
     ImageEmbeddings encode(const ImageSource& source, const EncodeQueue::Yield& yield);
-    // Gives the calling thread, and those that it starts, less of the processor than the threads that compute steps.
+    // Lowers the priority of the calling thread and of those that it starts.
     static void lower_priority();
 
     // Whether an operation takes so long on a CPU that others should have their turn after it.
     static bool yields_after(const ggml_tensor& operation);
     // Whether encode() calls `yield`, which it does on the CPU only.
     bool can_yield() const { return can_yield_; }
-    // Stands for an image in a prompt. It is random, so that no message can contain it.
+    // The placeholder of an image in a prompt: random, so no message can contain it.
     const std::string& marker() const { return marker_; }
-    // Whether attention among an image's tokens is not causal, so that they have to be computed in one piece.
+    // Whether attention among an image's tokens is not causal, so they must be computed at once.
     bool is_indivisible() const;
 
 private:

@@ -14,7 +14,8 @@ constexpr auto kCloseTimeout = std::chrono::seconds(10);
 
 }  // namespace
 
-// Waits for the engines that close() is closing, which takes up to a step and the grace period of the preparation pool.
+// Waits for the engines that close() is closing, which takes up to a step plus the grace period of the preparation
+// pool.
 void AddonState::wait_for_closing() {
     const auto until = std::chrono::steady_clock::now() + kCloseTimeout;
     for (const auto& each : closing) {

@@ -15,7 +15,7 @@ class Engine;
 class EngineWrap;
 struct PendingLoad;
 
-// An engine whose close() is under way on Node's thread pool.
+// An engine that is being closed on Node's thread pool.
 struct Closing {
     explicit Closing(std::weak_ptr<Engine> which) : engine(std::move(which)) {}
 
@@ -25,15 +25,15 @@ struct Closing {
 
 // What one Node environment (the main thread, or a worker thread) owns.
 //
-// Node runs no cleanup hooks on process.exit() and on an uncaught exception, but it does run C++ static destructors,
-// ggml's among them, while an engine thread may be decoding. So `shutdown` must run before: TypeScript calls it from
-// process.on('exit'), and the cleanup hook calls it when a worker ends.
+// process.exit() and uncaught exceptions skip Node's cleanup hooks but run C++ static destructors, including ggml's,
+// while an engine thread may be decoding. So `shutdown` must run before: TypeScript calls it in process.on('exit'), and
+// the cleanup hook when a worker ends.
 struct AddonState {
     std::unordered_set<EngineWrap*>                  engines;
     std::unordered_set<std::shared_ptr<PendingLoad>> pending_loads;
     std::vector<std::shared_ptr<Closing>>            closing;
     Napi::FunctionReference                          engine_constructor, preparer_constructor;
-    // Threads that do not end go on until the process ends, so this is shared by all environments.
+    // Shared by all environments: threads that do not end run until the process ends.
     static inline std::atomic<bool> leaves_work_behind{false};
 
     static AddonState& of(Napi::Env env) { return *env.GetInstanceData<AddonState>(); }

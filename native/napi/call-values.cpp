@@ -37,8 +37,8 @@ Napi::Value tokens_to_js(Napi::Env env, const std::vector<TokenId>& tokens) {
     return result;
 }
 
-// V8 must know about what JavaScript holds in a constraint, which may be megabytes; otherwise it would free the values too
-// late. From the job that takes the constraint on, they are the engine's.
+// V8 must know the memory that JavaScript references through a constraint, which may be megabytes, to free values in
+// time. When a job takes the constraint, the memory is the engine's.
 class HeldConstraint {
 public:
     HeldConstraint(Napi::Env env, Constraint constraint)

@@ -7,9 +7,8 @@
 
 namespace chasqui {
 
-// embed(id, tokens, lengths): `tokens` holds the inputs one after another, `lengths` the length of each. Returns a
-// promise of the embeddings, one after another in a Float32Array. It stays pending for ever if the request is
-// cancelled.
+// embed(id, tokens, lengths): `tokens` has the concatenated inputs, `lengths` the length of each. Returns a promise of
+// the concatenated embeddings in a Float32Array. If the request is cancelled, the promise never settles.
 Napi::Promise embed_call(const Napi::CallbackInfo& call, Engine& engine);
 
 }  // namespace chasqui

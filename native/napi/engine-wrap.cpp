@@ -17,7 +17,7 @@ namespace chasqui {
 
 namespace {
 
-// Closes and releases an engine on Node's thread pool, because joining its thread takes as long as a step.
+// Closes and releases an engine on Node's thread pool: joining its thread takes as long as a step.
 class CloseWorker : public Napi::AsyncWorker {
 public:
     CloseWorker(Napi::Env env, std::shared_ptr<Engine> engine, std::shared_ptr<Preparation> preparation,
@@ -45,7 +45,7 @@ private:
     Napi::Promise::Deferred      deferred_;
 };
 
-// `media` is an opaque value, which JavaScript keeps and hands back.
+// `media` is an opaque value for JavaScript.
 Napi::Value prepared_to_js(Napi::Env env, const PreparedPrompt& prepared) {
     Napi::Object result = Napi::Object::New(env);
     result.Set("tokens", tokens_to_js(env, prepared.tokens));
@@ -80,7 +80,7 @@ Napi::Object EngineWrap::wrap(Napi::Env env, std::shared_ptr<Engine> engine, Nap
     Napi::Object object = state.engine_constructor.New({});
     EngineWrap*  self   = Unwrap(object);
     self->pump_         = std::make_unique<EventPump>(env, on_events, engine);
-    // It holds the engine for as long as something is being prepared.
+    // Keeps the engine alive while anything is being prepared.
     auto preparer       = std::shared_ptr<Preparer>(engine, &engine->preparer());
     self->preparation_  = std::make_shared<Preparation>(std::move(preparer), preparation);
     self->engine_       = std::move(engine);
@@ -96,7 +96,7 @@ EngineWrap::~EngineWrap() { shutdown(); }
 
 void EngineWrap::shutdown() {
     if (!engine_) return;
-    // Preparation releases the engine as it ends; work that does not end keeps it.
+    // Preparation releases the engine when it ends; work that does not end keeps it.
     if (!preparation_->pool.close()) AddonState::leaves_work_behind = true;
     if (!engine_->close()) AddonState::leaves_work_behind = true;
     pump_->stop();
@@ -106,7 +106,7 @@ void EngineWrap::shutdown() {
 void EngineWrap::release() {
     state_->engines.erase(this);
     pump_.reset();
-    // JavaScript may keep its object for preparing.
+    // JavaScript may keep its preparer object.
     preparation_->preparer.reset();
     preparation_.reset();
     engine_.reset();
@@ -219,7 +219,7 @@ Napi::Value EngineWrap::stats(const Napi::CallbackInfo& call) {
     return result;
 }
 
-// Resolves when the thread has ended and all memory is free.
+// Resolves when the thread has ended and all memory is freed.
 Napi::Value EngineWrap::close(const Napi::CallbackInfo& call) {
     if (!engine_) {
         const auto deferred = Napi::Promise::Deferred::New(call.Env());

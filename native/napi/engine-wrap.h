@@ -14,18 +14,18 @@ namespace chasqui {
 
 struct AddonState;
 
-// The JavaScript object of an engine; `ts/native/addon.ts` has its type. Created by open(), never by `new`.
+// The JavaScript object of an engine; its type is in `ts/native/addon.ts`. Created by open(), never by `new`.
 class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
 public:
     static Napi::Function define(Napi::Env env);
-    // Takes over an engine that has just been opened.
+    // Takes ownership of a new engine.
     static Napi::Object wrap(Napi::Env env, std::shared_ptr<Engine> engine, Napi::Function on_events,
                              const PreparePool::Options& preparation);
 
     explicit EngineWrap(const Napi::CallbackInfo& info);
     ~EngineWrap() override;
 
-    // Ends the engine thread and frees the model, now. Blocks.
+    // Ends the engine thread and frees the model. Blocks.
     void shutdown();
 
 private:

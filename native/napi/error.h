@@ -11,21 +11,21 @@
 
 namespace chasqui {
 
-// An error on another thread, kept until it is handed to JavaScript.
+// An error of another thread, to be passed to JavaScript.
 struct CaughtError {
     std::optional<ErrorCode> code;
     std::string              message;
-    std::optional<size_t>    image = std::nullopt;  // which of the job's images it is about
-    // Of a prompt that does not fit.
+    std::optional<size_t>    image = std::nullopt;  // index of the job's image that caused it
+    // For a prompt that does not fit.
     std::optional<size_t> n_prompt = std::nullopt, n_context = std::nullopt;
 
     static CaughtError current();
 };
 
-// A JavaScript Error whose `code` is the catalogue's.
+// A JavaScript Error whose `code` is from the catalogue.
 Napi::Error to_js_error(Napi::Env env, const CaughtError& error);
 
-// Runs `function`; whatever it throws becomes a JavaScript exception.
+// Runs `function` and converts its exceptions to JavaScript exceptions.
 template <typename Function>
 auto guarded(Napi::Env env, Function&& function) {
     try {

@@ -90,12 +90,12 @@ void EventPump::stop() {
     if (stopped_) return;
     stopped_ = true;
     engine_->set_on_events({});
-    // Drops the calls that are queued, because `this` may be gone when they would run.
+    // Drops the queued calls, because they might run after `this` is destroyed.
     function_.Abort();
 }
 
 void EventPump::call_js(Napi::Env env, Napi::Function on_events, EventPump* pump, std::nullptr_t*) {
-    // Without an environment the process is exiting; an aborted function still empties its queue.
+    // env is null while the process exits; an aborted function still drains its queue.
     if (env == nullptr || on_events.IsEmpty() || pump->stopped_) return;
     pump->drain(env, on_events);
 }

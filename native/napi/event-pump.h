@@ -10,14 +10,14 @@
 
 namespace chasqui {
 
-// Hands an engine's events to JavaScript, with one call of `on_events(records, count, text, extras)` for all events
+// Passes an engine's events to JavaScript, with one call of `on_events(records, count, text, extras)` for all events
 // since the last call.
 //
-//   records  Int32Array, `count` times four: job id, token id, length of its text in UTF-16 units, flags (event.h)
-//   text     all texts, concatenated
-//   extras   for each record in order: its log-probabilities, finish and failure, those that its flags announce
+//   records  Int32Array with 4 numbers per record: job id, token id, length of its text in UTF-16 units, flags
+//   (event.h) text     all texts, concatenated extras   for each record in order: log-probabilities, finish and
+//   failure, if its flags announce them
 //
-// Keeps the process alive while any job is running, and only then.
+// Keeps the process alive only while jobs are running.
 class EventPump {
 public:
     EventPump(Napi::Env env, Napi::Function on_events, std::shared_ptr<Engine> engine);

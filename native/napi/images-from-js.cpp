@@ -64,7 +64,7 @@ std::vector<std::shared_ptr<const ImageSource>> images_from_js(const Napi::Value
 
 Napi::Value media_to_js(Napi::Env env, const std::shared_ptr<const Media>& media) {
     if (!media) return env.Null();
-    // V8 must know about these megabytes; otherwise it would free the values too late.
+    // V8 must know about these megabytes to free values in time.
     const auto n_bytes = static_cast<int64_t>(bytes_of(*media));
     auto       external =
         Napi::External<Held>::New(env, new Held(media), [n_bytes](Napi::Env from, Held* held) {

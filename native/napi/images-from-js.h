@@ -10,11 +10,11 @@
 
 namespace chasqui {
 
-// Copies images from `{ bytes }` or `{ width, height, rgb }`. A value of the wrong type throws a TypeError that names
-// the field.
+// Copies images from `{ bytes }` or `{ width, height, rgb }`. A value of the wrong type throws a TypeError with the
+// field's name.
 std::vector<std::shared_ptr<const ImageSource>> images_from_js(const Napi::Value& value);
 
-// A prompt's images as an opaque value, which JavaScript can only keep and hand back; null for none.
+// A prompt's images as an opaque value for JavaScript; null for none.
 Napi::Value                  media_to_js(Napi::Env env, const std::shared_ptr<const Media>& media);
 std::shared_ptr<const Media> media_from_js(const Napi::Value& value);
 

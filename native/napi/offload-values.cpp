@@ -28,7 +28,7 @@ Napi::Array array_field(const Napi::Object& from, const char* name) {
     return value.As<Napi::Array>();
 }
 
-// `null` means that the user did not choose.
+// `null`: not chosen by the user.
 std::optional<int32_t> count_or_null(const Napi::Object& from, const char* name) {
     const Napi::Value value = from.Get(name);
     if (value.IsNull()) return std::nullopt;

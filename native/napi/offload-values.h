@@ -7,8 +7,8 @@
 
 namespace chasqui {
 
-// Conversions of OffloadOptions, and the report of where a model is; `ts/native/addon.ts` has the JavaScript types. A
-// value of the wrong type throws a TypeError that names the field.
+// Conversions of OffloadOptions, and the report of a model's devices; the JavaScript types are in `ts/native/addon.ts`.
+// A value of the wrong type throws a TypeError with the field's name.
 OffloadOptions offload_from_js(const Napi::Value& value);
 Napi::Value    offload_to_js(Napi::Env env, const OffloadOptions& offload);
 Napi::Value    offload_report_to_js(Napi::Env env, const Model& model);

@@ -16,7 +16,7 @@
 
 namespace chasqui {
 
-// A load in progress, which can be aborted.
+// A load in progress that can be aborted.
 struct PendingLoad {
     std::atomic<bool>       aborted{false};
     std::mutex              mutex;
@@ -29,7 +29,7 @@ struct PendingLoad {
 
 // The arguments of open().
 struct OpenRequest {
-    std::vector<std::string> modules;  // of ggml, absolute paths
+    std::vector<std::string> modules;  // absolute paths of ggml modules
     bool                     verbose = false;
     std::string              path;
     EngineOptions            options;
@@ -40,10 +40,10 @@ struct OpenRequest {
 class OpenWorker : public Napi::AsyncProgressWorker<float> {
 public:
     struct Started {
-        Napi::Promise                promise;  // of an Engine object
+        Napi::Promise                promise;  // resolves with an Engine object
         std::shared_ptr<PendingLoad> pending_load;
     };
-    // `on_progress(fraction)` may be empty; `on_events` is the engine's (event-pump.h).
+    // `on_progress(fraction)` may be empty; `on_events`: see event-pump.h.
     static Started start(Napi::Env env, OpenRequest request, Napi::Function on_progress, Napi::Function on_events);
 
 private:

@@ -12,7 +12,7 @@ namespace chasqui {
 
 void own_process([[maybe_unused]] bool core_dumps) noexcept {
 #ifdef __linux__
-    // The signal ends a stopped process as well. https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html
+    // SIGKILL also ends a stopped process. https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
 #if defined(__unix__) || defined(__APPLE__)

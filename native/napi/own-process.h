@@ -3,10 +3,9 @@
 
 namespace chasqui {
 
-// Prepares a process that runs nothing but an engine. On Linux the process is killed when the thread that started it ends,
-// however that ends and whatever this one is doing: it has to be started by a thread that lives as long as its process.
-// Without `core_dumps` it leaves no core file, which would contain the users' prompts and take as long to write as the
-// model is large.
+// Prepares a process that only runs an engine. On Linux the kernel kills the process when the thread that started it
+// ends, in whatever state both are. So that thread must live as long as its process. Without `core_dumps` no core file
+// is written: it would contain the users' prompts, and be as large as the model.
 void own_process(bool core_dumps) noexcept;
 
 }  // namespace chasqui

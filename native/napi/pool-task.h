@@ -14,17 +14,16 @@
 
 namespace chasqui {
 
-// What prepares requests for one model, on which threads, and its timeout as text for messages.
+// The preparer of one model, its threads, and its timeout as text for messages.
 struct Preparation {
     Preparation(std::shared_ptr<Preparer> preparer, const PreparePool::Options& options);
 
-    std::shared_ptr<Preparer> preparer;  // empty once its engine is closed
+    std::shared_ptr<Preparer> preparer;  // nullptr once its engine is closed
     const std::string         timeout;   // "10 s"
-    PreparePool               pool;      // last: while it closes, tasks may still read the timeout
+    PreparePool               pool;      // last: tasks may still read the timeout while it closes
 };
 
-// The owner of a task (see PreparePool), and what the task does, for the message of a timeout: "Rendering the
-// conversation".
+// The owner of a task (see PreparePool), and a description for timeout messages such as "Rendering the conversation".
 struct Purpose {
     uint32_t    owner;
     const char* name;
@@ -33,8 +32,9 @@ struct Purpose {
 // The error of a task that the pool ended.
 CaughtError to_error(PreparePool::Ending ending, const Purpose& purpose, const Preparation& preparation);
 
-// Runs `work(subject)` on a thread of the pool and resolves a promise with its result, converted by `to_js`. The subject
-// is released when the work ends, not when the promise settles, because shutdown() waits for that on the JS thread.
+// Runs `work(subject)` on a thread of the pool and resolves a promise with its result, converted by `to_js`. The
+// subject is released when the work ends, not when the promise settles, because shutdown() waits for that on the JS
+// thread.
 template <typename Result, typename Subject = Preparer>
 class PoolTask {
 public:
@@ -53,7 +53,8 @@ public:
         task.owner  = purpose.owner;
         task.work   = [outcome, subject = std::move(subject), work = std::move(work)] { outcome->run(work, *subject); };
         task.on_end = [outcome, function, purpose, &preparation](PreparePool::Ending ending) mutable {
-            // Work that goes on after its deadline writes to the outcome, so that is read only if the work is done.
+            // Work that continues after its deadline still writes to the outcome, so it is only read if the work is
+            // done.
             const bool  is_done = ending == PreparePool::Ending::done;
             auto* const error   = new CaughtError(is_done ? outcome->error : to_error(ending, purpose, preparation));
             if (function.NonBlockingCall(error) == napi_ok) {
@@ -72,7 +73,7 @@ public:
 private:
     struct Outcome {
         Result      result{};
-        CaughtError error;  // without a message: none
+        CaughtError error;  // without a message: no error
 
         void run(const Work& work, Subject& subject) {
             try {

@@ -13,7 +13,7 @@ namespace chasqui {
 
 namespace {
 
-// The bytes of all tokens, concatenated, and where each token's end.
+// The bytes of all tokens, concatenated, and the end of each token.
 struct Pieces {
     std::string          bytes;
     std::vector<int32_t> ends;

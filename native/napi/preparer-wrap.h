@@ -9,8 +9,8 @@
 
 namespace chasqui {
 
-// The JavaScript object that prepares requests; `ts/native/addon.ts` has its type. Every engine has one, and
-// openPreparer() makes one for a vocabulary without an engine. Never created by `new`.
+// The JavaScript object that prepares requests; its type is in `ts/native/addon.ts`. Every engine has one, and
+// openPreparer() creates one for a vocabulary without an engine. Never created by `new`.
 class PreparerWrap : public Napi::ObjectWrap<PreparerWrap> {
 public:
     static Napi::Function define(Napi::Env env);

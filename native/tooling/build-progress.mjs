@@ -1,9 +1,8 @@
-// How much of a build is done, and how long the rest takes. Its steps differ a hundredfold, so their number says little:
-// what they are known to take is added up.
+// Progress and remaining time of a build. Steps differ a hundredfold in duration, so known durations are added up.
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 
-// Seconds that a step takes on one core; only their proportions matter. The first pattern that fits counts.
+// Seconds per step on one core; only the proportions matter. The first matching pattern counts.
 const costs = [
   [/llama\.dir\/Unity\//, 20],
   [/llama-common\.dir\/Unity\//, 20],
@@ -15,7 +14,7 @@ const costs = [
 ];
 const otherCost = 0.3;
 
-/** A time that rests on less of the build than this is no estimate. */
+/** No estimate before this share of the build is done. */
 const minShare = 0.03;
 
 export class BuildProgress {
@@ -25,7 +24,7 @@ export class BuildProgress {
   #started;
   #now;
 
-  /** @param steps the outputs that will be made, if they are known, see `stepsOf` */
+  /** @param steps outputs to be built, if known, see `stepsOf` */
   constructor(steps = [], now = Date.now) {
     this.#names = new Set(steps);
     this.#total = sum(steps);
@@ -34,8 +33,8 @@ export class BuildProgress {
   }
 
   /**
-   * Takes a line that the build tool has written.
-   * @returns {string | undefined} such as `38 %, about 3 min left (llama-vocab.cpp)`
+   * Processes a line of the build tool's output.
+   * @returns {string | undefined} for example `38 %, about 3 min left (llama-vocab.cpp)`
    */
   add(line) {
     const ninja = /^\[(\d+)\/(\d+)\] (?!Re-checking).*?(\S+)$/.exec(line);
@@ -46,7 +45,7 @@ export class BuildProgress {
 
   #afterStep(number, count, name) {
     this.#done += costOf(name);
-    // Where the steps are not known, those to come are taken to be like those that were.
+    // If the steps are unknown, the remaining ones are assumed to be like the finished ones.
     const share = this.#names.has(name) ? this.#done / this.#total : number / count;
     return `${this.#say(Math.min(share, number === count ? 1 : 0.99))} (${shortName(name)})`;
   }
@@ -59,7 +58,7 @@ export class BuildProgress {
   }
 }
 
-/** What ninja would make in a build directory; nothing where another tool builds. */
+/** The outputs that ninja would build in a directory; undefined with other build tools. */
 export function stepsOf(directory, targets = []) {
   const result = spawnSync('ninja', ['-C', directory, '-n', ...targets], { encoding: 'utf8', maxBuffer: 64 << 20 });
   if (result.status !== 0) return [];

@@ -1,4 +1,4 @@
-// Builds the addon: node native/tooling/build.mjs [options]. Does nothing when nothing has changed.
+// Builds the addon: node native/tooling/build.mjs [options]. Does nothing if it is up to date.
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -105,7 +105,7 @@ function packageVersion() {
 }
 
 function isUpToDate(stamp) {
-  // Someone else's checkout may have changed in ways that no stamp of ours sees; the build tool sees them.
+  // An external checkout has no stamp: only the build tool detects its changes.
   if (process.env.CHASQUI_LLAMA_DIR) return false;
   return fs.existsSync(addon) && readText(stampFile) === stamp;
 }
@@ -119,8 +119,8 @@ async function compile({ definitions, options, stamp, llamaStamp }) {
   const first = !fs.existsSync(addon);
   const configuration = JSON.stringify([root, packageVersion(), llamaStamp, definitions]);
   if (readText(configuredFile) !== configuration) {
-    // A definition that is no longer given would live on in CMake's cache, and a CPU module that is no longer built
-    // beside the addon, where ggml would load it whatever its version. Objects stay, so this costs seconds.
+    // Remove definitions that are no longer set from CMake's cache, and CPU modules that are no longer built, which ggml
+    // would load whatever their version. Objects stay, so this costs seconds.
     fs.rmSync(path.join(buildDir, 'CMakeCache.txt'), { force: true });
     fs.rmSync(path.dirname(addon), { recursive: true, force: true });
     await cmake(['configure', ...definitions.map((definition) => `--CD${definition}`)], options, 'Configuring');

@@ -1,6 +1,5 @@
-// Bundles the pages of the desktop app, ts/desktop/ui, into <dist>/desktop/ui. Scripts and styles get a hash of their
-// content in their names, so that a browser may keep them for ever; beside each text lies its compressed form, which the
-// server sends as it is.
+// Bundles the pages of the desktop app, ts/desktop/ui, into <dist>/desktop/ui. Names of scripts and styles contain a
+// content hash, so browsers can cache them for ever. Texts are also stored compressed, as the server sends them.
 //
 //   node native/tooling/bundle-ui.mjs [<dist>]
 import fs from 'node:fs';
@@ -26,7 +25,7 @@ export async function bundleUi(dist) {
   checkSize(out);
 }
 
-/** Returns the names that the entry points have got, relative to `out`. */
+/** Returns the file names of the entry points, relative to `out`. */
 async function bundle(out) {
   const esbuild = await import('esbuild');
   const result = await esbuild
@@ -63,12 +62,12 @@ async function bundle(out) {
   return { script: named['main.tsx'], style: named['style.css'], theme: named['theme.ts'] };
 }
 
-/** What a script imports at once, and not only when a view is opened. */
+/** The static imports of a script, without those of lazily loaded views. */
 function neededBy(imports) {
   return imports.filter(({ kind }) => kind === 'import-statement').map((each) => each.path);
 }
 
-/** What the first script imports is asked for beside it, not after it has been read. */
+/** Preloads the imports of the first script, so the browser requests them in parallel. */
 function writePage(out, { script, style, theme }) {
   const page = fs.readFileSync(path.join(source, 'index.html'), 'utf8');
   const preloads = script.needs.map((file) => `<link rel="modulepreload" href="/${file}" />\n    `).join('');

@@ -1,4 +1,4 @@
-// Drives CMake through cmake-js, which knows Node's headers.
+// Runs CMake through cmake-js, which provides Node's headers.
 import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
@@ -10,7 +10,7 @@ import { BuildProgress, stepsOf } from './build-progress.mjs';
 
 const root = path.resolve(fileURLToPath(import.meta.url), '..', '..', '..');
 
-/** Runs a command of cmake-js in a build directory, and shows how far it is. Its output is added to build.log there. */
+/** Runs a cmake-js command in a build directory and shows its progress. Appends the output to build.log there. */
 export async function runCmakeJs(args, { directory, jobs, title }) {
   const script = createRequire(import.meta.url).resolve('cmake-js/bin/cmake-js');
   const logFile = path.join(directory, 'build.log');
@@ -48,16 +48,16 @@ function forEachLine(stream, visit) {
   stream.on('end', () => rest && visit(rest));
 }
 
-/** The last lines, but from the first failed command on: others may still print theirs after it. */
+/** The last lines, starting with the first failed command: parallel commands may print more lines after it. */
 function keepTail(tail, line) {
-  // The compiler's command line and cmake-js's own last word say nothing that the error does not.
+  // Omits the compiler's command line and cmake-js's summary, which repeat the error.
   if (line.startsWith('ERROR OMG') || /^\S*(cmake|ccache|c\+\+|g\+\+|clang\+\+)\S* .* -c /.test(line)) return tail;
   const failed = tail.findIndex((kept) => kept.startsWith('FAILED:'));
   if (failed >= 0 && tail.length - failed > 60) return tail;
   return [...tail, line].slice(failed >= 0 ? failed : -40);
 }
 
-/** @throws {SetupError} that says what is to be installed. */
+/** @throws {SetupError} with the packages to install. */
 export function checkPrerequisites() {
   const missing = [];
   const cmake = /cmake version (\d+)\.(\d+)/.exec(spawnSync('cmake', ['--version'], { encoding: 'utf8' }).stdout ?? '');

@@ -1,10 +1,10 @@
-// Chooses the ggml CPU modules worth building for this machine. ggml picks among the modules it finds by a score; the
-// lists of modules come from its own CMakeLists.txt, so that an update of llama.cpp brings its new ones along.
+// Chooses the ggml CPU modules to build for this machine. At run time ggml selects a module by its score. The lists of
+// modules are read from ggml's CMakeLists.txt, so an update of llama.cpp includes its new modules.
 import fs from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 
-// ggml's name of a feature -> the kernel's names for what it needs, and ggml's score for it
+// ggml's name of a CPU feature -> the kernel's names of the flags, and ggml's score
 // (ggml/src/ggml-cpu/arch/x86/cpu-feats.cpp and arch/arm/cpu-feats.cpp).
 const features = {
   x64: {
@@ -32,7 +32,7 @@ const features = {
   },
 };
 
-// Where ggml's list for an architecture begins and ends.
+// Delimiters of ggml's list for an architecture.
 const sections = {
   x64: [
     /GGML_SYSTEM_ARCH STREQUAL "x86"\)\s+ggml_add_cpu_backend_variant/,
@@ -44,7 +44,7 @@ const sections = {
   ],
 };
 
-/** The best module for this machine and the baseline that runs anywhere; 'all' where the CPU cannot be asked. */
+/** The best module for this machine and the portable baseline; 'all' if the CPU's features are unknown. */
 export function chooseVariants(llamaDir) {
   const flags = cpuFlags();
   if (!flags || !features[process.arch]) return 'all';

@@ -1,4 +1,4 @@
-// Tells whether dist/ was compiled from the sources as they are now. Uses nothing but Node itself.
+// Checks whether dist/ is up to date. Uses no packages.
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';

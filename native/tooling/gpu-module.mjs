@@ -1,4 +1,4 @@
-// Builds one GPU module of ggml's alone, in a build directory of its own, so that the addon's build is left as it is.
+// Builds one GPU module of ggml in its own build directory, independent of the addon's build.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -14,8 +14,8 @@ const backends = { vulkan: describeVulkan, cuda: describeCuda };
 export const gpuBackends = Object.keys(backends);
 
 /**
- * @returns {Promise<{ suffix: string, directory: string, file: string }>} what the package's name ends in, the build
- * directory, and the module's name in its folder Release
+ * @returns {Promise<{ suffix: string, directory: string, file: string }>} suffix of the package's name, build directory,
+ * and file name of the module in its folder Release
  */
 export async function buildGpuModule(backend, { jobs, define = [] } = {}) {
   const { suffix, definitions } = backends[backend]();
@@ -36,7 +36,7 @@ function describeVulkan() {
   return { suffix: 'vulkan', definitions: ['GGML_VULKAN=ON'] };
 }
 
-/** A module works with the CUDA libraries of one major version only, which its package is named for. */
+/** A module works with one major version of the CUDA libraries, which is part of the package name. */
 function describeCuda() {
   const { status, stdout } = spawnSync(process.env.CUDACXX ?? 'nvcc', ['--version'], { encoding: 'utf8' });
   const [, major, minor] = /release (\d+)\.(\d+)/.exec(stdout ?? '') ?? [];
@@ -49,7 +49,7 @@ function describeCuda() {
   };
 }
 
-/** Code for every generation from Ampere on, and for those to come what the driver compiles at the first start. */
+/** Binary code for every generation since Ampere, and PTX for later ones. */
 export function cudaTargets(major, minor) {
   const known = major * 100 + minor >= 1208 ? [80, 86, 89, 90, 120] : [80, 86, 89, 90];
   return [...known.map((each) => `${each}-real`), `${known.at(-1)}-virtual`].join(';');

@@ -1,12 +1,12 @@
-// The licences of everything that a build's binaries were made from, told by the build itself: what Ninja linked, and
-// the headers that these objects included.
+// The licences of all sources of a build's binaries. The sources are read from the build: the objects that Ninja linked,
+// and the headers that they include.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { SetupError } from '../../vendor/progress.mjs';
 
-// Folder or file -> whose it is and where its licence stands: a file, or the comment of a source that has this text.
-// The longest that fits a source counts. `null`: free of any condition, or the same as the folder around it.
+// Folder or file -> owner and location of the licence: a file, or a source comment with this text. The longest matching
+// entry counts. `null`: no conditions, or the same licence as the parent folder.
 const hash = 'vendor/llama.cpp/vendor/hash';
 const components = {
   native: null,
@@ -48,7 +48,7 @@ const components = {
   'node_modules/node-api-headers': { name: 'node-api-headers', file: 'node_modules/node-api-headers/LICENSE' },
 };
 
-// Headers of a GPU's toolkit become part of a module. They say themselves whose they are, in their first comments.
+// Headers of a GPU's toolkit become part of a module. Their first comments contain the licence.
 const toolkits = [
   { name: 'Vulkan-Headers', files: /\/vulkan\/\w+\.h(pp)?$/, choice: 'MIT' },
   { name: 'SPIRV-Headers', files: /\/spirv\/unified1\/\w+\.hpp$/ },
@@ -59,7 +59,7 @@ const choices = {
   'Apache-2.0': ['node_modules/typescript/LICENSE', 'Apache License'],
 };
 
-/** The text for the package that carries `binaries`, files in Release of the build directory `build`. */
+/** The notices for a package with `binaries`, files in Release of the build directory `build`. */
 export function writeNotices(root, build, binaries) {
   const texts = new Map();
   const files = listFiles(build, binaries);
@@ -78,7 +78,7 @@ export function writeNotices(root, build, binaries) {
   return `The binaries of this package contain the following, beside chasqui itself.\n\n${written.join('\n')}`;
 }
 
-/** Every file that the binaries were made from, absolute. */
+/** Absolute paths of all sources of the binaries. */
 function listFiles(build, binaries) {
   const outputs = binaries.map((name) => path.join('Release', name));
   const inputs = ninja(build, ['inputs', ...outputs]).split('\n');
@@ -91,7 +91,7 @@ function listFiles(build, binaries) {
   return [...new Set(names)].sort();
 }
 
-/** What the headers say, each text once, and the licence that they leave the choice of. */
+/** The distinct licence comments of the headers, and the licence that they offer as a choice. */
 function toolkitLicence(root, { choice }, files) {
   const said = files.flatMap((file) => {
     const [comment] = comments(fs.readFileSync(file, 'utf8')).filter((text) => /copyright/i.test(text));

@@ -2,9 +2,8 @@
 //
 //   node native/tooling/pack.mjs [--release] [--prebuilds <folder>] [--out <folder>]
 //
-// --release refuses prebuilds that lack CPU modules or need a newer system than Node itself does. chasqui names the
-// platform packages and those for Vulkan that were packed with it as optional dependencies, so what is published together
-// must be packed together.
+// --release refuses prebuilds that lack CPU modules or need a newer system than Node itself. The platform packages and
+// Vulkan packages that are packed together become optional dependencies of chasqui, so publish them together.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -28,16 +27,16 @@ const output = path.resolve(options.out);
 const manifest = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8'));
 
 const MB = 1e6;
-/** What somebody downloads for chasqui without a GPU: the main package and one platform's. */
+/** Limit for a download without a GPU: the main package and one platform package. */
 const mainAndPlatformLimit = 30 * MB;
-/** For the registry takes no more than 200 MB or so, and everybody on Linux and Windows downloads Vulkan's. */
+/** The registry accepts about 200 MB, and all users of Linux and Windows download the Vulkan package. */
 const gpuLimits = { vulkan: 20 * MB, cuda12: 190 * MB, cuda13: 190 * MB };
-/** What Node's own binaries for Linux need, of glibc and of libstdc++. */
+/** The versions of glibc and libstdc++ that Node's binaries for Linux need. */
 const floor = { GLIBC: '2.28', GLIBCXX: '3.4.25' };
-/** Needed for `chasqui build` only, which says so. */
+/** Only needed for `chasqui build`, which reports it as missing. */
 const buildTools = ['cmake-js', 'node-addon-api'];
 
-/** README.md leads to these. */
+/** Linked from README.md. */
 const pages = [
   '.github/CONTRIBUTING.md',
   '.github/images',
@@ -82,7 +81,7 @@ function listPrebuilds() {
   return names;
 }
 
-/** A platform's package, or that of a GPU's module. */
+/** Packs a platform's or a GPU module's package. */
 function packNative(name) {
   const source = path.join(options.prebuilds, name);
   const { target, backend, complete, files } = JSON.parse(fs.readFileSync(path.join(source, 'manifest.json'), 'utf8'));
@@ -105,7 +104,7 @@ function packNative(name) {
     os: [os],
     cpu: [cpu],
     ...(os === 'linux' && { libc: ['glibc'] }),
-    // Yarn would otherwise leave it in an archive, where no system's loader can reach it.
+    // Otherwise Yarn keeps it in an archive, which the system's loader cannot read.
     preferUnplugged: true,
   });
   return { name: `@chasqui/${name}`, backend, ...pack(folder) };
@@ -138,7 +137,7 @@ async function packMain(packages) {
   copyDashboard(path.join(folder, 'dist'));
   await bundleUi(path.join(folder, 'dist'));
   const { scripts, devDependencies, files, ...kept } = manifest;
-  // CUDA's modules are large, and npm cannot see who has a use for them.
+  // CUDA modules are large, and npm cannot detect whether they are useful.
   const comeAlong = packages.filter(({ backend = '' }) => !backend.startsWith('cuda'));
   writeManifest(folder, {
     ...kept,

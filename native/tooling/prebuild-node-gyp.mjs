@@ -1,7 +1,6 @@
 #!/usr/bin/env node
-// What prebuildify calls in place of node-gyp, which cannot drive CMake: build.mjs does, through cmake-js. Prebuildify
-// then looks in build/Release of the folder that it runs in, so the binaries are copied there. The options of the build
-// come from prebuild.mjs.
+// Prebuildify calls this instead of node-gyp, which does not support CMake: build.mjs runs cmake-js. The binaries are
+// copied to build/Release of the current folder, where prebuildify expects them. prebuild.mjs sets the build options.
 import fs from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';

@@ -1,4 +1,4 @@
-// Makes what npm packages hold: prebuilds/<platform>-<arch>/, or prebuilds/<platform>-<arch>-<backend>/ for a GPU's module.
+// Builds the contents of npm packages: prebuilds/<platform>-<arch>/, or prebuilds/<platform>-<arch>-<backend>/ for a GPU.
 import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
@@ -38,7 +38,7 @@ const argumentTypes = {
   help: { type: 'boolean', default: false },
 };
 
-// npm takes the script of this name for one to run before `build`, and then gives it no arguments.
+// npm also runs a script of this name before `build`, and then passes no arguments.
 if (process.argv.length > 2) await runScript(main);
 
 async function main() {
@@ -63,7 +63,7 @@ function readOptions() {
   return values;
 }
 
-/** The licences are told by ninja when all is compiled, which is late to learn that there is none. */
+/** Checks for ninja early: it is only needed after compiling, to list the licences. */
 function checkNinja() {
   const { stdout, error } = spawnSync('ninja', ['--version'], { encoding: 'utf8' });
   const [major = 0, minor = 0] = (stdout ?? '').split('.').map(Number);
@@ -110,7 +110,7 @@ function strip(file) {
   if (status !== 0) throw new SetupError(`strip, of binutils, failed: ${error?.message ?? stderr}`);
 }
 
-/** Adds the notices and a list of what is there, for native/tooling/pack.mjs. */
+/** Adds the notices and a list of the files, for native/tooling/pack.mjs. */
 function describe(output, about, build) {
   const binaries = fs.readdirSync(output);
   fs.writeFileSync(path.join(output, 'NOTICES'), writeNotices(root, build, binaries));
@@ -119,7 +119,7 @@ function describe(output, about, build) {
   say(`${output}: ${manifest.files.length} files${manifest.complete ? '' : ', for tests only: it is not all there'}`);
 }
 
-/** Strips a copy of what the shim built: whoever runs from the build itself would crash if it changed under him. */
+/** Strips a copy: processes that run from the build itself would crash if their files changed. */
 async function runPrebuildify(out, buildOptions) {
   fs.rmSync(staging, { recursive: true, force: true });
   fs.mkdirSync(staging, { recursive: true });
@@ -131,7 +131,7 @@ async function runPrebuildify(out, buildOptions) {
       stdio: 'inherit',
       env: {
         ...process.env,
-        // On Windows prebuildify starts it through a shell, which does not read the first line of a script.
+        // On Windows prebuildify starts it through a shell, which ignores the shebang.
         PREBUILD_NODE_GYP: process.platform === 'win32' ? `"${process.execPath}" "${shim}"` : shim,
         CHASQUI_PREBUILD_OPTIONS: JSON.stringify(buildOptions),
       },

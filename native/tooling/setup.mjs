@@ -1,6 +1,5 @@
-// Everything that a fresh clone needs before it can run: npm's packages, llama.cpp's source, the native addon, the
-// compiled TypeScript. Each step is skipped when it is up to date. npm start and npm test begin with this, so it uses
-// nothing but Node itself.
+// Sets up a fresh clone: npm packages, llama.cpp's source, the native addon, the compiled TypeScript. Skips steps that are
+// up to date. npm start and npm test run this first, so it uses no packages.
 //
 //   node native/tooling/setup.mjs [build options] [--then <script> [arguments]]
 import { spawnSync } from 'node:child_process';
@@ -36,7 +35,7 @@ if (script && !process.exitCode) {
   await import(pathToFileURL(process.argv[1]).href);
 }
 
-/** npm passes a signal on to the shell that it starts us in. The shell ends of it, alone, so we watch for that. */
+/** npm forwards signals only to the shell that runs this script, so exit when that shell ends. */
 function endWithShell() {
   if (!process.env.npm_lifecycle_event) return;
   const shell = process.ppid;
@@ -48,7 +47,7 @@ function endWithShell() {
   watch.unref();
 }
 
-/** Imported late, so that a Node too old for it still says so. */
+/** Imported late, so an outdated Node still reports its version. */
 function importBuild() {
   return import('./build.mjs');
 }
@@ -76,13 +75,13 @@ function installPackages() {
   }
 }
 
-/** npm's own words, without its page of help. */
+/** npm's error message, without its help text. */
 function explain(stderr) {
   const lines = stderr.split('\n').map((line) => line.replace(/^npm error ?/, ''));
   return lines.slice(0, 15).join('\n').trim();
 }
 
-/** npm leaves a list of what it installed, as its last act. */
+/** npm writes the list of installed packages last. */
 function packagesAreUpToDate() {
   const wanted = readPackages('package-lock.json');
   const installed = readPackages(path.join('node_modules', '.package-lock.json'));
@@ -99,13 +98,13 @@ function readPackages(name) {
 async function compileTypeScript() {
   if (isDistCurrent()) return;
   say('Compiling TypeScript ...');
-  // What a removed source left behind would still be importable.
+  // Compiled files of deleted sources could still be imported.
   fs.rmSync(path.join(root, 'dist'), { recursive: true, force: true });
   const tsc = path.join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   const result = spawnSync(process.execPath, [tsc, '-p', path.join(root, 'ts')], { cwd: root, encoding: 'utf8' });
   if (result.status !== 0) throw new SetupError(`TypeScript does not compile:\n${result.stdout}${result.stderr}`);
   copyDashboard(path.join(root, 'dist'));
-  // Imported late: the bundler is one of npm's packages.
+  // Imported late: the bundler is an npm package.
   const { bundleUi } = await import('./bundle-ui.mjs');
   await bundleUi(path.join(root, 'dist'));
   writeDistStamp();

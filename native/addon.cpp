@@ -131,7 +131,7 @@ Napi::Value measure(const Napi::CallbackInfo& call) {
 // the process must end with quit().
 Napi::Value shutdown(const Napi::CallbackInfo& call) {
     AddonState::of(call.Env()).shutdown();
-    return Napi::Boolean::New(call.Env(), !AddonState::leaves_work_behind);
+    return Napi::Boolean::New(call.Env(), !AddonState::has_stuck_work);
 }
 
 // ownProcess(coreDumps)

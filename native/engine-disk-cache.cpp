@@ -21,7 +21,7 @@ constexpr int kNiceness = 10;
 // A state is read if it has at least this many tokens more than the cache.
 constexpr size_t kMinGain = 256;
 // Time limit for writing at the end of the engine. The server kills the process after a few seconds.
-constexpr std::chrono::milliseconds kTimeToKeep{2500};
+constexpr std::chrono::milliseconds kMaxSaveTime{2500};
 
 }  // namespace
 
@@ -47,7 +47,8 @@ void Engine::open_disk_cache(const EngineOptions& options) {
         disk.truncation      = decoder_.truncation();
         disk.prepare_thread  = [] { lower_thread_priority(kNiceness); };
         // The loaded files may differ from the ones that were fingerprinted.
-        if (identity_of_files(model_.path(), options) != opened_files_) throw std::runtime_error("a file has changed");
+        if (identity_of_files(model_.path(), options) != files_identity_)
+            throw std::runtime_error("a file has changed");
         const auto on_fetched = [this](FetchedState fetched) { mailbox_.put(std::move(fetched)); };
         disk_ = DiskCache::open(std::move(disk), on_fetched);
     } catch (const std::exception& error) {
@@ -67,7 +68,7 @@ std::string Engine::adapters_key(const AdapterSet& adapters) const {
 
 // A sequence waits for the state of a prefix if that is on disk and no similar prefix is in memory.
 void Engine::fetch_state(Sequence& sequence) noexcept {
-    if (!disk_ || !state_waits_.may_ask() || !scheduler_.may_reuse(sequence)) return;
+    if (!disk_ || !state_waits_.may_request() || !scheduler_.may_reuse(sequence)) return;
     try {
         const std::string adapters = adapters_key(sequence.job().adapters);
         const size_t      n_saved  = disk_->n_saved(sequence.tokens, adapters);
@@ -82,7 +83,7 @@ void Engine::fetch_state(Sequence& sequence) noexcept {
 
 void Engine::handle(FetchedState fetched) {
     disk_->taken();
-    state_waits_.answered(fetched.job_ids, Clock::now());
+    state_waits_.responded(fetched.job_ids, Clock::now());
     const Sequence* waiting = nullptr;
     for (const uint32_t id : fetched.job_ids) {
         Sequence* sequence = scheduler_.find(id);
@@ -97,20 +98,20 @@ void Engine::handle(FetchedState fetched) {
 }
 
 // Computes the sequences that have waited too long for the disk.
-void Engine::give_up_waiting() {
+void Engine::resume_overdue() {
     for (const uint32_t id : state_waits_.take_overdue(Clock::now())) {
         if (Sequence* sequence = scheduler_.find(id)) sequence->awaits_state = false;
     }
 }
 
 // Writes the content of a slot that another sequence has taken over or that was evicted.
-void Engine::keep_snapshot(int32_t id) noexcept {
+void Engine::save_to_disk(int32_t id) noexcept {
     if (!disk_ || id < 0) return;
     try {
         for (const PrefixCache::CachedPrefix& held : scheduler_.cache().idle_prefixes()) {
             if (held.id != id) continue;
             const std::string adapters = adapters_key(*held.adapters);
-            if (disk_->lacks(*held.tokens, adapters)) disk_->keep(*held.tokens, adapters, decoder_.state_of(id));
+            if (disk_->lacks(*held.tokens, adapters)) disk_->save(*held.tokens, adapters, decoder_.state_of(id));
             return;
         }
     } catch (const std::exception&) {
@@ -119,7 +120,7 @@ void Engine::keep_snapshot(int32_t id) noexcept {
 }
 
 // The restored state could not be loaded. It is not tried again.
-void Engine::forget_state(const Placement& placement) {
+void Engine::discard_state(const Placement& placement) {
     if (!disk_ || placement.source != Placement::Source::snapshot) return;
     for (const Sequence* sequence : scheduler_.all()) {
         if (sequence->slot == placement.slot) disk_->forget(sequence->tokens, adapters_key(sequence->job().adapters));
@@ -127,16 +128,16 @@ void Engine::forget_state(const Placement& placement) {
 }
 
 // At the end of the engine: writes all cached prefixes that are not on disk yet, in LRU order, within the time limit.
-void Engine::keep_all() {
+void Engine::save_all_to_disk() {
     if (!disk_) return;
-    const auto until = Clock::now() + kTimeToKeep;
+    const auto until = Clock::now() + kMaxSaveTime;
     disk_->end_by(until);
     try {
         for (const PrefixCache::CachedPrefix& held : scheduler_.cache().idle_prefixes()) {
             const std::string adapters = adapters_key(*held.adapters);
             if (Clock::now() >= until) break;
             if (disk_->lacks(*held.tokens, adapters)) {
-                disk_->keep_now(*held.tokens, adapters, decoder_.state_of(held.id));
+                disk_->save_now(*held.tokens, adapters, decoder_.state_of(held.id));
             }
         }
     } catch (const std::exception&) {

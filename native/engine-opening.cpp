@@ -68,7 +68,7 @@ EmbedderOptions for_embedding(const EngineOptions& options, const Decoder& decod
 }
 
 // Main memory is committed lazily, so the system would grant more cells than it can ever provide.
-void refuse_excess(const Model& model, const Decoder& decoder) {
+void check_main_memory(const Model& model, const Decoder& decoder) {
     const size_t available = main_memory_bytes();
     const double wanted    = static_cast<double>(decoder.bytes_per_token()) * decoder.context_length() * decoder.n_slots();
     if (!model.offload().devices().empty() || available == 0 || wanted <= static_cast<double>(available)) return;
@@ -85,7 +85,7 @@ void refuse_excess(const Model& model, const Decoder& decoder) {
 // Cells within the budget; 0: enough for all slots.
 size_t affordable_cells(const EngineOptions& options, const Model& model, const Decoder& decoder) {
     const size_t bytes = decoder.bytes_per_token();
-    if (options.kv_budget_bytes == 0) refuse_excess(model, decoder);
+    if (options.kv_budget_bytes == 0) check_main_memory(model, decoder);
     if (options.kv_budget_bytes == 0 || bytes == 0) return 0;
     const size_t n_cells = options.kv_budget_bytes / bytes;
     if (n_cells >= size_t{decoder.context_length()} * decoder.n_slots()) return 0;
@@ -121,7 +121,7 @@ std::vector<DeviceMemory> measure_memory(const std::string& path, const EngineOp
 }
 
 Engine::Engine(const std::string& path, const EngineOptions& options, const Model::Progress& progress)
-    : opened_files_(identity_of_files(path, options)),
+    : files_identity_(identity_of_files(path, options)),
       model_(path, options.offload, progress),
       adapters_(model_, options.adapters),
       preparer_(model_, options.chat_template),

@@ -82,7 +82,7 @@ bool Engine::sample_within_share(Sequence& sequence, float* logits, RowOutcome& 
         if (n_top >= 0) logprobs = sampler.logprobs_of(logits, n_vocab, token, n_top);
         // accept() has no deadline, because an interrupted one would leave the constraint unusable. If it is slow, the
         // next tokens go to the slow sampler.
-        sampler.deadline().lift();
+        sampler.deadline().clear();
         sampler.accept(token);
         const double took = Milliseconds(Clock::now() - started).count();
         if (sampler.may_be_slow()) sequence.sampling_pace.observe(took, sampling_share_ms_);

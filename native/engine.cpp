@@ -148,7 +148,7 @@ void Engine::run() noexcept {
         if (!decoder_.is_asynchronous() || !has_work_ || closing_) publish();
         step_began_.store(0, std::memory_order_relaxed);
     }
-    keep_all();
+    save_all_to_disk();
 }
 
 void Engine::step() {
@@ -211,7 +211,7 @@ void Engine::receive() {
         if (!was_idle || closing_) break;
         commands = mailbox_.take_for(scheduler_.batching_delay() - (Clock::now() - started));
     }
-    give_up_waiting();
+    resume_overdue();
     if (closing_) fail_all(ErrorCode::engine_closed, "The engine was closed.", false);
     if (failure) std::rethrow_exception(failure);
 }
@@ -262,10 +262,10 @@ void Engine::handle(const EncodeResult& result) {
 void Engine::place(Plan& plan) {
     for (const Placement& placement : plan.placements) {
         if (!decoder_.place(placement)) {
-            forget_state(placement);
+            discard_state(placement);
             scheduler_.placement_failed(placement.slot, plan);
         }
-        keep_snapshot(placement.save_as);
+        save_to_disk(placement.save_as);
     }
 }
 
@@ -286,7 +286,7 @@ bool Engine::finish(const Plan& plan) {
         for (const Snapshot& snapshot : scheduler_.computed(plan, took.count())) decoder_.save(snapshot);
         ++counts_.decode_steps;
         counts_.step_ms += took.count();
-        tell_progress(plan);
+        report_progress(plan);
     });
 }
 
@@ -306,7 +306,7 @@ bool Engine::attempt(const Plan& plan, const Part& part) {
 
 // Reports the cached tokens with the first step of a prompt, then the computed ones. The end of a prompt is reported by
 // its first sampled token.
-void Engine::tell_progress(const Plan& plan) {
+void Engine::report_progress(const Plan& plan) {
     for (const PlanRow& row : plan.rows) {
         const Sequence& sequence = *row.sequence;
         if (sequence.n_sampled() > 0) continue;

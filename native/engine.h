@@ -127,7 +127,7 @@ public:
     // False for models that only encode.
     bool                generates() const { return decoder_.generates(); }
     // Whether the logits are bitwise independent of what else is computed. Assumes no adapters.
-    bool                rounds_alike() const { return decoder_.rounds_alike(); }
+    bool                batch_invariant() const { return decoder_.batch_invariant(); }
     uint32_t            context_length() const { return context_length_; }
     uint32_t            n_slots() const { return n_slots_; }
     // KV cells of all sequences together.
@@ -172,7 +172,7 @@ private:
     bool         finish(const Plan& plan);
     template <typename Part>
     bool         attempt(const Plan& plan, const Part& part);
-    void         tell_progress(const Plan& plan);
+    void         report_progress(const Plan& plan);
     void         set_sampling_share(double milliseconds);
     void         sample(const Plan& plan);
     void         sample_row(const PlanRow& row, size_t plan_row, RowOutcome& outcome);
@@ -202,12 +202,12 @@ private:
     void        open_disk_cache(const EngineOptions& options);
     std::string adapters_key(const AdapterSet& adapters) const;
     void        fetch_state(Sequence& sequence) noexcept;
-    void        give_up_waiting();
-    void        keep_snapshot(int32_t id) noexcept;
-    void        forget_state(const Placement& placement);
-    void        keep_all();
+    void               resume_overdue();
+    void               save_to_disk(int32_t id) noexcept;
+    void               discard_state(const Placement& placement);
+    void               save_all_to_disk();
 
-    const std::string       opened_files_;  // identity before loading; empty: not needed
+    const std::string       files_identity_;  // identity before loading; empty: not needed
     Model                   model_;
     Adapters                adapters_;
     Preparer                preparer_;

@@ -12,8 +12,8 @@ public:
     using Clock = std::chrono::steady_clock;
 
     void set(Clock::time_point at) { at_.store(at.time_since_epoch().count(), std::memory_order_relaxed); }
-    void lift() { set(Clock::time_point::max()); }
-    void bring_to_now() { set(Clock::time_point::min()); }
+    void clear() { set(Clock::time_point::max()); }
+    void expire() { set(Clock::time_point::min()); }
     bool is_over() const { return Clock::now().time_since_epoch().count() >= at_.load(std::memory_order_relaxed); }
 
 private:

@@ -18,13 +18,13 @@ namespace {
 using Clock = TaskThread::Clock;
 
 // A state is read and loaded as a whole. Reading this many tokens takes less time than computing one.
-constexpr size_t kReadForOneComputed = 32;
+constexpr size_t kReadsPerComputedToken = 32;
 // Startup scan: maximum of files, most recently used first ...
 constexpr size_t kMaxFiles = 10'000;
 // ... and of its duration, which delays loading the model.
-constexpr std::chrono::seconds kTimeToScan{2};
+constexpr std::chrono::seconds kMaxScanTime{2};
 // Additional wait beyond a time limit: a disk that responds is not much later.
-constexpr std::chrono::seconds kPatience{1};
+constexpr std::chrono::seconds kGracePeriod{1};
 // Pause after a failed write: a full disk does not become empty at once.
 constexpr std::chrono::minutes kPauseAfterFailure{1};
 
@@ -48,11 +48,11 @@ DiskCache::DiskCache(DiskCacheOptions options, OnFetched on_fetched)
 
 std::shared_ptr<DiskCache> DiskCache::open(DiskCacheOptions options, OnFetched on_fetched) {
     const std::shared_ptr<DiskCache> cache(new DiskCache(std::move(options), std::move(on_fetched)));
-    cache->do_on(cache->reader_, Clock::now() + kTimeToScan + kPatience, [&cache = *cache] { cache.scan(); });
+    cache->run_on(cache->reader_, Clock::now() + kMaxScanTime + kGracePeriod, [&cache = *cache] { cache.scan(); });
     return cache;
 }
 
-void DiskCache::do_on(TaskThread& thread, Clock::time_point until, std::function<void()> task) {
+void DiskCache::run_on(TaskThread& thread, Clock::time_point until, std::function<void()> task) {
     // A dropped task breaks its promise, which also ends the wait.
     auto              done  = std::make_shared<std::promise<void>>();
     std::future<void> ended = done->get_future();
@@ -66,9 +66,9 @@ void DiskCache::do_on(TaskThread& thread, Clock::time_point until, std::function
 
 // Thread: reader.
 void DiskCache::scan() {
-    folder_.make_room(0);
+    folder_.free_space(0);
     if (!folder_.is_trusted()) return;
-    const auto              until = Clock::now() + kTimeToScan;
+    const auto              until = Clock::now() + kMaxScanTime;
     const std::vector<Path> paths = folder_.whole_files();
     for (size_t i = 0; i < std::min(paths.size(), kMaxFiles) && Clock::now() < until; ++i) {
         const Path&                path   = paths[paths.size() - 1 - i];
@@ -89,7 +89,7 @@ DiskCache::Hit DiskCache::best(const std::vector<TokenId>& tokens, const std::st
         const size_t n_common = std::min(length, tokens.size() - 1);
         const size_t n_held   = entries_.at(id).tokens.size();
         if (n_common != n_held && options_.truncation != Truncation::anywhere) continue;
-        const size_t n_saved = n_common - std::min(n_common, n_held / kReadForOneComputed);
+        const size_t n_saved = n_common - std::min(n_common, n_held / kReadsPerComputedToken);
         if (n_saved > hit.n_saved) hit = {id, n_common, n_saved};
     }
     return hit;
@@ -189,7 +189,7 @@ bool DiskCache::is_readable(const std::shared_ptr<const SnapshotBuffer>& state) 
     return state != nullptr && state->size() > 0 && state->size() <= options_.max_state_bytes;
 }
 
-void DiskCache::keep(const std::vector<TokenId>& tokens, const std::string& adapters,
+void DiskCache::save(const std::vector<TokenId>& tokens, const std::string& adapters,
                      std::shared_ptr<const SnapshotBuffer> state) {
     if (!is_readable(state) || !lacks(tokens, adapters)) return;
     {
@@ -206,11 +206,11 @@ void DiskCache::keep(const std::vector<TokenId>& tokens, const std::string& adap
     });
 }
 
-void DiskCache::keep_now(const std::vector<TokenId>& tokens, const std::string& adapters,
+void DiskCache::save_now(const std::vector<TokenId>& tokens, const std::string& adapters,
                          const std::shared_ptr<const SnapshotBuffer>& state) {
     if (!is_readable(state)) return;
     const StateOrigin origin{options_.model, adapters, tokens};
-    do_on(writer_, give_up_, [this, origin, state] { write(origin, *state); });
+    run_on(writer_, give_up_, [this, origin, state] { write(origin, *state); });
 }
 
 // Thread: writer.
@@ -221,7 +221,7 @@ void DiskCache::write(const StateOrigin& origin, const SnapshotBuffer& state) {
         failed_ = false;
     } catch (const std::exception& error) {
         retry_at_ = Clock::now() + kPauseAfterFailure;
-        tell_failure(error.what());
+        log_failure(error.what());
     }
 }
 
@@ -232,12 +232,12 @@ void DiskCache::write_to_folder(const StateOrigin& origin, const SnapshotBuffer&
                              origin.adapters.size() + kStateFileOverhead;
     const std::vector<Path> prefixes = prefixes_of(origin);
     folder_.prepare();
-    const bool has_room = folder_.make_room(n_bytes, prefixes);
+    const bool fits = folder_.free_space(n_bytes, prefixes);
     remove_missing();
-    if (!has_room) return;
+    if (!fits) return;
     if (!folder_.has_space(n_bytes)) throw std::runtime_error("the disk is full");
     const Path path = folder_.path_of(checksum_of(origin));
-    const GoOn in_time = [this] { return Clock::now() < write_until_.load(); };
+    const ShouldContinue in_time = [this] { return Clock::now() < write_until_.load(); };
     if (!write_state_file(path, origin, state, in_time)) return;
     std::error_code ignored;
     for (const Path& each : prefixes) {
@@ -250,7 +250,7 @@ void DiskCache::write_to_folder(const StateOrigin& origin, const SnapshotBuffer&
         add({path, origin.adapters, origin.tokens});
     }
     // Another process may have written at the same time.
-    folder_.make_room(0);
+    folder_.free_space(0);
 }
 
 // The files that a state of this origin makes redundant.
@@ -298,7 +298,7 @@ void DiskCache::remove(const Path& path) {
 }
 
 // Logs only the first of consecutive failures, because no request fails with it.
-void DiskCache::tell_failure(const std::string& why) {
+void DiskCache::log_failure(const std::string& why) {
     if (!failed_) std::fprintf(stderr, "chasqui: conversations cannot be kept on disk: %s\n", why.c_str());
     failed_ = true;
 }
@@ -309,7 +309,7 @@ void DiskCache::end_by(Clock::time_point until) {
         reads_ = false;
     }
     write_until_ = until;
-    give_up_     = until == Clock::time_point::max() ? until : std::max(until, Clock::now()) + kPatience;
+    give_up_     = until == Clock::time_point::max() ? until : std::max(until, Clock::now()) + kGracePeriod;
     was_taken_.notify_one();
 }
 

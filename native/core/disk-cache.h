@@ -71,13 +71,13 @@ public:
     void forget(const std::vector<TokenId>& tokens, const std::string& adapters);
 
     // Writes a state in the background, unless it is short, already on disk, or too much data is queued.
-    void keep(const std::vector<TokenId>& tokens, const std::string& adapters,
+    void save(const std::vector<TokenId>& tokens, const std::string& adapters,
               std::shared_ptr<const SnapshotBuffer> state);
     // Writes synchronously, until one second after the time of end_by(). For the end of an engine, when there is no
     // memory for copies of all slots.
-    void keep_now(const std::vector<TokenId>& tokens, const std::string& adapters,
+    void save_now(const std::vector<TokenId>& tokens, const std::string& adapters,
                   const std::shared_ptr<const SnapshotBuffer>& state);
-    // Whether keep() would write a state of these tokens.
+    // Whether save() would write a state of these tokens.
     bool lacks(const std::vector<TokenId>& tokens, const std::string& adapters) const;
     // Sets the end of all writing, even of a partly written file, and stops all reading.
     void end_by(TaskThread::Clock::time_point until);
@@ -103,7 +103,7 @@ private:
     DiskCache(DiskCacheOptions options, OnFetched on_fetched);
 
     // Runs a task on a thread and waits for its end, at most until `until`.
-    void do_on(TaskThread& thread, TaskThread::Clock::time_point until, std::function<void()> task);
+    void              run_on(TaskThread& thread, TaskThread::Clock::time_point until, std::function<void()> task);
     void scan();
     Hit  best(const std::vector<TokenId>& tokens, const std::string& adapters) const;
     bool is_readable(const std::shared_ptr<const SnapshotBuffer>& state) const;
@@ -117,7 +117,7 @@ private:
     void write(const StateOrigin& origin, const SnapshotBuffer& state);
     void write_to_folder(const StateOrigin& origin, const SnapshotBuffer& state);
     std::vector<Path> prefixes_of(const StateOrigin& origin) const;
-    void              tell_failure(const std::string& why);
+    void              log_failure(const std::string& why);
 
     DiskCacheOptions options_;
     OnFetched        on_fetched_;

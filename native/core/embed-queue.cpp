@@ -9,16 +9,16 @@ void EmbedQueue::add(std::shared_ptr<EmbedRequest> request) { waiting_.push_back
 
 std::vector<EmbedRow> EmbedQueue::plan() {
     std::vector<EmbedRow> rows;
-    size_t                room = limits_.n_batch;
+    size_t                capacity = limits_.n_batch;
     // Inputs in progress come first, then waiting ones while the step has capacity.
-    for (size_t at = 0; at < active_.size() || start_next(room, rows.empty()); ++at) {
+    for (size_t at = 0; at < active_.size() || start_next(capacity, rows.empty()); ++at) {
         Active&      active   = active_[at];
         const size_t n_left   = active.length() - active.n_computed;
-        const size_t n_tokens = limits_.is_indivisible ? n_left : std::min(n_left, room);
+        const size_t n_tokens = limits_.is_indivisible ? n_left : std::min(n_left, capacity);
         if (n_tokens == 0) break;
         rows.push_back({active.request, active.input, active.slot, active.n_computed, n_tokens, n_tokens == n_left});
         active.n_computed += n_tokens;
-        room -= std::min(room, n_tokens);
+        capacity -= std::min(capacity, n_tokens);
     }
     for (const EmbedRow& row : rows) {
         if (row.is_last) slot_in_use_[static_cast<size_t>(row.slot)] = false;
@@ -28,12 +28,12 @@ std::vector<EmbedRow> EmbedQueue::plan() {
     return rows;
 }
 
-// Activates the next input if it fits into a step with capacity for `n_left` more tokens.
-bool EmbedQueue::start_next(size_t room, bool is_first) {
-    if (waiting_.empty() || room == 0) return false;
+// Activates the next input if it fits into a step with capacity for that many more tokens.
+bool EmbedQueue::start_next(size_t capacity, bool is_first) {
+    if (waiting_.empty() || capacity == 0) return false;
     Waiting&     next   = waiting_.front();
     const size_t length = next.request->inputs[next.next_input].size();
-    if (limits_.is_indivisible && length > room && !is_first) return false;
+    if (limits_.is_indivisible && length > capacity && !is_first) return false;
     if (n_cells_in_use() + length > limits_.n_cells && !active_.empty()) return false;
     const int32_t slot = take_slot();
     if (slot < 0) return false;

@@ -73,7 +73,7 @@ private:
         size_t length() const { return request->inputs[input].size(); }
     };
 
-    bool    start_next(size_t room, bool is_first);
+    bool    start_next(size_t capacity, bool is_first);
     int32_t take_slot();
     size_t  n_cells_in_use() const;
 

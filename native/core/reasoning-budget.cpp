@@ -97,7 +97,7 @@ void ReasoningBudget::leave() {
 
 void ReasoningBudget::close_if_spent() {
     if (n_tokens_ < max_tokens_) return;
-    const bool is_within = text_.is_holding() || end_.has_begun();
+    const bool is_within = text_.is_holding() || end_.ends_within_word();
     if (is_within && n_tokens_ - max_tokens_ < max_wait_) return;
     state_    = State::closing;
     n_tokens_ = 0;

@@ -204,7 +204,7 @@ void Sampler::select_largest(const float* logits, int32_t n_vocab, size_t k) {
     };
     const size_t limit = 2 * k + 64;
     find_block_maxima(logits, n_vocab);
-    float least = below_largest(k);
+    float least = lower_bound_of_largest(k);
     candidates_.clear();
     candidates_.reserve(limit);
     for (size_t block = 0; block < block_maxima_.size(); ++block) {
@@ -236,7 +236,7 @@ void Sampler::find_block_maxima(const float* logits, int32_t n_vocab) {
 
 // A lower bound below the k largest logits: the k largest block maxima are logits themselves, so the k-th largest logit
 // is at least the smallest of them. Minus infinity if there are fewer than k blocks.
-float Sampler::below_largest(size_t k) {
+float Sampler::lower_bound_of_largest(size_t k) {
     constexpr float kLowest = -std::numeric_limits<float>::infinity();
     if (block_maxima_.size() < k) return kLowest;
     sorted_maxima_ = block_maxima_;

@@ -74,7 +74,7 @@ private:
     void    collect_nucleus(const float* logits, int32_t n_vocab);
     void    select_largest(const float* logits, int32_t n_vocab, size_t k);
     void    find_block_maxima(const float* logits, int32_t n_vocab);
-    float   below_largest(size_t k);
+    float   lower_bound_of_largest(size_t k);
     void    keep_top_p();
     void    keep_min_p();
 

@@ -11,7 +11,7 @@ namespace {
 
 // A sequence is admitted beside others only if 1/16 of all cells stays free for their completions. Otherwise one of
 // them would be preempted after a few steps and lose its computed tokens.
-constexpr size_t kShareToGrow = 16;
+constexpr size_t kReservedShare = 16;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ size_t Scheduler::n_claimed_cells() const {
 bool Scheduler::has_cells(const Sequence& sequence, size_t n_freed) const {
     const size_t n_cells = options_.cache.max_cells, n_claimed = n_claimed_cells() - n_freed;
     if (n_cells == 0 || n_claimed == 0) return true;
-    return n_claimed + sequence.tokens.size() + n_cells / kShareToGrow <= n_cells;
+    return n_claimed + sequence.tokens.size() + n_cells / kReservedShare <= n_cells;
 }
 
 // The running sequences to preempt so that there are cells for `sequence`, often none; nullopt: it does not fit.

@@ -62,7 +62,7 @@ void Scheduler::submit(std::unique_ptr<Sequence> sequence) {
 
 void Scheduler::note_waiting(const Sequence& sequence) {
     highest_waiting_ = std::max<int64_t>(highest_waiting_, sequence.job().priority);
-    images_wait_     = images_wait_ || sequence.media() != nullptr;
+    has_waiting_images_ = has_waiting_images_ || sequence.media() != nullptr;
 }
 
 // Fast path: true if no slot is free and none can be preempted. Does not read the waiting sequences: hundreds of them
@@ -88,7 +88,7 @@ std::chrono::duration<double, std::milli> Scheduler::batching_delay() const {
 // The waiting sequences that can compute, in order of admission.
 std::vector<Sequence*> Scheduler::admission_order(Clock::time_point now) {
     highest_waiting_ = std::numeric_limits<int64_t>::min();
-    images_wait_     = false;
+    has_waiting_images_ = false;
     std::vector<Sequence*> in_order;
     for (const auto& sequence : waiting_) {
         note_waiting(*sequence);
@@ -101,7 +101,7 @@ std::vector<Sequence*> Scheduler::admission_order(Clock::time_point now) {
 }
 
 void Scheduler::admit(Clock::time_point now, Plan& plan) {
-    if (cannot_admit() && !images_wait_) return;
+    if (cannot_admit() && !has_waiting_images_) return;
     size_t n_with_images = 0;
     for (Sequence* sequence : admission_order(now)) {
         const size_t n_before = n_with_images;
@@ -315,7 +315,7 @@ void Scheduler::placement_failed(int32_t slot, Plan& plan) {
     const auto found =
         std::find_if(running_.begin(), running_.end(), [=](const auto& each) { return each->slot == slot; });
     Sequence& sequence = **found;
-    sequence.lose_prefix();
+    sequence.drop_prefix();
     cache_.progress(slot, 0);
     if (sequence.media() == nullptr) return;
     const auto is_its = [&](const PlanRow& row) { return row.sequence == &sequence; };

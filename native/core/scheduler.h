@@ -144,7 +144,7 @@ private:
     Owned            running_;  // in order of admission
     // Upper bounds: of the priorities of the waiting sequences, and whether any of them has images.
     int64_t          highest_waiting_ = std::numeric_limits<int64_t>::min();
-    bool             images_wait_     = false;
+    bool              has_waiting_images_  = false;
     double            ms_per_prompt_token_ = 0;  // 0: not measured yet
     double           ms_per_decode_step_  = 0;
     double           ms_per_image_token_  = 0;

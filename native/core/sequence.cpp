@@ -61,7 +61,7 @@ void Sequence::preempt() {
     status     = SequenceStatus::queued;
 }
 
-void Sequence::lose_prefix() {
+void Sequence::drop_prefix() {
     n_computed = 0;
     n_cached_  = 0;
 }

@@ -46,7 +46,7 @@ public:
     // The sequence loses its slot. Its tokens may still be cached when it is admitted again.
     void preempt();
     // The cached prefix could not be loaded.
-    void lose_prefix();
+    void drop_prefix();
     // Whether a step may compute it: the client keeps up, the last token has been sampled, and no state is being
     // fetched.
     bool can_compute() const { return !paused && !awaits_state && sampler != nullptr; }

@@ -73,7 +73,7 @@ void SlowSampler::submit(std::unique_ptr<SlowSample> sample) {
 
 void SlowSampler::cancel(uint32_t job_id) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (current_ != nullptr && current_->job_id == job_id) current_->sampler->deadline().bring_to_now();
+    if (current_ != nullptr && current_->job_id == job_id) current_->sampler->deadline().expire();
     const auto is_its = [=](const auto& sample) { return sample->job_id == job_id; };
     queue_.erase(std::remove_if(queue_.begin(), queue_.end(), is_its), queue_.end());
 }
@@ -82,7 +82,7 @@ void SlowSampler::close() {
     {
         const std::lock_guard<std::mutex> lock(mutex_);
         closing_ = true;
-        if (current_ != nullptr) current_->sampler->deadline().bring_to_now();
+        if (current_ != nullptr) current_->sampler->deadline().expire();
     }
     changed_.notify_one();
     if (thread_.joinable()) thread_.join();
@@ -103,7 +103,7 @@ void SlowSampler::run() noexcept {
         sample(*next);
         lock.lock();
         current_ = nullptr;
-        next->sampler->deadline().lift();
+        next->sampler->deadline().clear();
         next->milliseconds = std::chrono::duration<double, std::milli>(Deadline::Clock::now() - started).count();
         lock.unlock();
         on_done_(std::move(next));

@@ -105,23 +105,24 @@ OpenFile open_to_read(const std::filesystem::path& path) {
     throw std::system_error(error, std::generic_category(), path.string());
 }
 
-bool read_bytes(std::FILE* file, void* into, uint64_t n_bytes, const GoOn& go_on) {
+bool read_bytes(std::FILE* file, void* into, uint64_t n_bytes, const ShouldContinue& should_continue) {
     auto* at = static_cast<char*>(into);
     for (uint64_t left = n_bytes; left > 0;) {
         const size_t n_piece = std::min(left, kPieceBytes);
-        if (!go_on() || std::fread(at, 1, n_piece, file) != n_piece) return false;
+        if (!should_continue() || std::fread(at, 1, n_piece, file) != n_piece) return false;
         at += n_piece;
         left -= n_piece;
     }
     return true;
 }
 
-// False if `go_on` returned false.
-bool write_bytes(std::FILE* file, const std::filesystem::path& path, const void* data, uint64_t n_bytes, const GoOn& go_on) {
+// False if `should_continue` returned false.
+bool write_bytes(std::FILE* file, const std::filesystem::path& path, const void* data, uint64_t n_bytes,
+                 const ShouldContinue& should_continue) {
     const auto* at = static_cast<const char*>(data);
     for (uint64_t left = n_bytes; left > 0;) {
         const size_t n_piece = std::min(left, kPieceBytes);
-        if (!go_on()) return false;
+        if (!should_continue()) return false;
         if (std::fwrite(at, 1, n_piece, file) != n_piece) fail(path, errno);
         at += n_piece;
         left -= n_piece;
@@ -131,7 +132,7 @@ bool write_bytes(std::FILE* file, const std::filesystem::path& path, const void*
 
 // Reads everything before the state.
 bool read_front(std::FILE* file, uint64_t file_bytes, Head& head, StateOrigin& origin) {
-    const GoOn always = [] { return true; };
+    const ShouldContinue always = [] { return true; };
     if (!read_bytes(file, &head, sizeof head, always)) return false;
     if (head.magic != kMagic || head.own_checksum != head.computed()) return false;
     if (head.origin_bytes > kMaxOriginBytes || head.origin_bytes > file_bytes) return false;
@@ -141,7 +142,8 @@ bool read_front(std::FILE* file, uint64_t file_bytes, Head& head, StateOrigin& o
     return checksum(bytes.data(), bytes.size()) == head.origin_checksum && from_bytes(bytes, origin);
 }
 
-bool write_all(const std::filesystem::path& path, const StateOrigin& origin, const SnapshotBuffer& state, const GoOn& go_on) {
+bool write_all(const std::filesystem::path& path, const StateOrigin& origin, const SnapshotBuffer& state,
+               const ShouldContinue& should_continue) {
     const std::string bytes = to_bytes(origin);
     Head              head;
     head.origin_bytes    = bytes.size();
@@ -153,9 +155,9 @@ bool write_all(const std::filesystem::path& path, const StateOrigin& origin, con
     if (!file) fail(path, errno);
     using std::filesystem::perms;
     std::filesystem::permissions(path, perms::owner_read | perms::owner_write, std::filesystem::perm_options::replace);
-    const bool is_whole = write_bytes(file.get(), path, &head, sizeof head, go_on) &&
-                          write_bytes(file.get(), path, bytes.data(), bytes.size(), go_on) &&
-                          write_bytes(file.get(), path, state.data(), state.size(), go_on);
+    const bool is_whole = write_bytes(file.get(), path, &head, sizeof head, should_continue) &&
+                          write_bytes(file.get(), path, bytes.data(), bytes.size(), should_continue) &&
+                          write_bytes(file.get(), path, state.data(), state.size(), should_continue);
     if (std::fclose(file.release()) != 0) fail(path, errno);
     return is_whole;
 }
@@ -169,11 +171,11 @@ std::filesystem::path unfinished_name(const std::filesystem::path& path) {
 }  // namespace
 
 bool write_state_file(const std::filesystem::path& path, const StateOrigin& origin, const SnapshotBuffer& state,
-                      const GoOn& go_on) {
+                      const ShouldContinue& should_continue) {
     const std::filesystem::path unfinished = unfinished_name(path);
     std::error_code             ignored;
     try {
-        if (write_all(unfinished, origin, state, go_on)) {
+        if (write_all(unfinished, origin, state, should_continue)) {
             std::filesystem::rename(unfinished, path);
             return true;
         }
@@ -197,7 +199,8 @@ std::optional<StateOrigin> read_state_origin(const std::filesystem::path& path) 
     }
 }
 
-std::optional<StateFile> read_state_file(const std::filesystem::path& path, uint64_t max_bytes, const GoOn& go_on) {
+std::optional<StateFile> read_state_file(const std::filesystem::path& path, uint64_t max_bytes,
+                                         const ShouldContinue& should_continue) {
     try {
         const OpenFile file = open_to_read(path);
         Head           head;
@@ -205,7 +208,7 @@ std::optional<StateFile> read_state_file(const std::filesystem::path& path, uint
         if (!file || !read_front(file.get(), std::filesystem::file_size(path), head, read.origin)) return std::nullopt;
         if (head.state_bytes > max_bytes || head.state_bytes == 0) return std::nullopt;
         read.state = SnapshotBuffer(head.state_bytes);
-        if (!read_bytes(file.get(), read.state.data(), head.state_bytes, go_on)) return std::nullopt;
+        if (!read_bytes(file.get(), read.state.data(), head.state_bytes, should_continue)) return std::nullopt;
         if (checksum(read.state.data(), read.state.size()) != head.state_checksum) return std::nullopt;
         return read;
     } catch (const std::exception&) {

@@ -40,16 +40,17 @@ struct StateFile {
 constexpr uint64_t kStateFileOverhead = 72;
 
 // Called every few megabytes; false cancels the operation.
-using GoOn = std::function<bool()>;
+using ShouldContinue = std::function<bool()>;
 
 // Writes a temporary file and renames it; only its owner may read it. Throws std::exception if writing fails. Returns
 // false if cancelled. In both cases no file remains.
-bool write_state_file(const std::filesystem::path& path, const StateOrigin& origin, const SnapshotBuffer& state,
-                      const GoOn& go_on = [] { return true; });
+bool write_state_file(
+    const std::filesystem::path& path, const StateOrigin& origin, const SnapshotBuffer& state,
+    const ShouldContinue& should_continue = [] { return true; });
 // Does not read the state.
 std::optional<StateOrigin> read_state_origin(const std::filesystem::path& path);
 // nullopt also if the state exceeds `max_bytes` or there is no memory for it.
-std::optional<StateFile> read_state_file(const std::filesystem::path& path, uint64_t max_bytes,
-                                         const GoOn& go_on = [] { return true; });
+std::optional<StateFile> read_state_file(
+    const std::filesystem::path& path, uint64_t max_bytes, const ShouldContinue& should_continue = [] { return true; });
 
 }  // namespace chasqui

@@ -106,7 +106,7 @@ std::vector<fs::path> StateFolder::whole_files() const {
     return paths;
 }
 
-bool StateFolder::make_room(uint64_t n_bytes, const std::vector<fs::path>& first) const {
+bool StateFolder::free_space(uint64_t n_bytes, const std::vector<fs::path>& first) const {
     if (n_bytes > max_bytes_) return false;
     std::vector<File> files;
     visit_all(folder_, [&](const fs::directory_entry& each) {

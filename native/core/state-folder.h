@@ -25,7 +25,7 @@ public:
     std::vector<std::filesystem::path> whole_files() const;
     // Deletes abandoned files, then files of any model until `n_bytes` more fit: first those in `first`, then in LRU
     // order. False if they cannot fit.
-    bool make_room(uint64_t n_bytes, const std::vector<std::filesystem::path>& first = {}) const;
+    bool free_space(uint64_t n_bytes, const std::vector<std::filesystem::path>& first = {}) const;
     // Whether the device has this much free space; true if unknown.
     bool has_space(uint64_t n_bytes) const;
 

@@ -10,7 +10,7 @@ void StateWaits::add(uint32_t job_id, Clock::time_point now) {
     job_ids_.push_back(job_id);
 }
 
-void StateWaits::answered(const std::vector<uint32_t>& job_ids, Clock::time_point now) {
+void StateWaits::responded(const std::vector<uint32_t>& job_ids, Clock::time_point now) {
     const auto is_answered = [&](uint32_t id) {
         return std::find(job_ids.begin(), job_ids.end(), id) != job_ids.end();
     };

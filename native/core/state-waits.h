@@ -19,10 +19,10 @@ public:
     static constexpr std::chrono::seconds kMaxSilence{30};
 
     // False while the disk does not respond.
-    bool may_ask() const { return !is_stalled_; }
+    bool may_request() const { return !is_stalled_; }
     void add(uint32_t job_id, Clock::time_point now);
     // A state was read, or could not be read: these jobs no longer wait.
-    void answered(const std::vector<uint32_t>& job_ids, Clock::time_point now);
+    void responded(const std::vector<uint32_t>& job_ids, Clock::time_point now);
     // When the remaining jobs time out; nullopt: none waits.
     std::optional<Clock::time_point> until() const;
     // Returns and removes all waiting jobs once they have timed out.

@@ -39,7 +39,7 @@ public:
     }
 
     // Whether the text ends with a part of a word.
-    bool has_begun() const {
+    bool ends_within_word() const {
         return std::any_of(words_.begin(), words_.end(), [this](const std::string& word) {
             for (size_t n = std::min(text_.size(), word.size() - 1); n > 0; --n) {
                 if (text_.compare(text_.size() - n, n, word, 0, n) == 0) return true;

@@ -51,9 +51,9 @@ private:
     }
 
     [[noreturn]] void refuse_for_model(const std::string& why) const {
-        throw Error(ErrorCode::model_load_failed,
-                    path_ + " is not an adapter of " + model_.path() + ": " + in_short(why) +
-                        " Use it with the model that it was trained on.");
+        throw Error(ErrorCode::model_load_failed, path_ + " is not an adapter of " + model_.path() + ": " +
+                                                      shortened(why) +
+                                                      " Use it with the model that it was trained on.");
     }
 
     std::string text(const gguf_context* file, const char* key) const {
@@ -69,7 +69,7 @@ private:
         }
         const std::string architecture = text(file, "general.architecture"), wanted = model_.architecture();
         if (architecture != wanted) {
-            refuse_for_model("it is for a model of the architecture `" + in_short(architecture) + "`, not `" + wanted +
+            refuse_for_model("it is for a model of the architecture `" + shortened(architecture) + "`, not `" + wanted +
                              "`.");
         }
         const int64_t alpha = gguf_find_key(file, "adapter.lora.alpha");
@@ -93,7 +93,8 @@ private:
         for (const auto& [name, tensor] : llama_internal_get_tensor_map(model_.handle())) weights[name] = tensor;
         for (const auto& [name, pair] : pairs) {
             const auto weight = weights.find(name);
-            if (weight == weights.end()) refuse_for_model("it changes `" + in_short(name) + "`, which the model has not.");
+            if (weight == weights.end())
+                refuse_for_model("it changes `" + shortened(name) + "`, which the model has not.");
             check_pair(name, pair, *weight->second, weights.count("output.weight") > 0);
         }
     }
@@ -106,14 +107,15 @@ private:
         const size_t      dot    = name.rfind(".lora_");
         const std::string suffix = dot == std::string::npos ? "" : name.substr(dot);
         if ((suffix != ".lora_a" && suffix != ".lora_b") || name.find(".lora_") != dot) {
-            refuse("is damaged: it has a tensor with the name `" + in_short(name) + "`.");
+            refuse("is damaged: it has a tensor with the name `" + shortened(name) + "`.");
         }
         Pair& pair = pairs[name.substr(0, dot)];
         (suffix == ".lora_a" ? pair.a : pair.b) = tensor;
     }
 
     void check_pair(const std::string& name, const Pair& pair, const ggml_tensor& weight, bool has_output) const {
-        if (pair.a == nullptr || pair.b == nullptr) refuse("is damaged: one half of `" + in_short(name) + "` is missing.");
+        if (pair.a == nullptr || pair.b == nullptr)
+            refuse("is damaged: one half of `" + shortened(name) + "` is missing.");
         for (const ggml_tensor* half : {pair.a, pair.b}) {
             const bool known = half->type == GGML_TYPE_F32 || half->type == GGML_TYPE_F16 ||
                                half->type == GGML_TYPE_BF16 || half->type == GGML_TYPE_Q8_0;
@@ -132,7 +134,7 @@ private:
                                        : a[0] == weight.ne[0] && b[1] == weight.ne[1] && a[1] == b[0];
         const bool is_deep_alike = a[2] == weight.ne[2] && b[2] == weight.ne[2] && a[3] == 1 && b[3] == 1;
         if (!fits || !is_deep_alike || b[0] < 1) {
-            refuse_for_model("`" + in_short(name) + "` has another size than the model's.");
+            refuse_for_model("`" + shortened(name) + "` has another size than the model's.");
         }
     }
 

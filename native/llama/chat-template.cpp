@@ -212,7 +212,7 @@ void ChatTemplate::use_generic_tools() {
         return;  // rendering a request will report the error
     }
     const bool can_call = can_call_tools([&](common_chat_templates_inputs inputs) {
-        GenericTools::tell(inputs);
+        GenericTools::describe_as_text(inputs);
         return apply(inputs);
     });
     if (!can_call) generic_tools_.reset();
@@ -235,7 +235,7 @@ RenderedPrompt ChatTemplate::render(const std::string& request_json) const {
         if (inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_REQUIRED) inputs.json_schema.clear();
         check_schemas(inputs);
         if (generic_tools_) {
-            GenericTools::tell(inputs);
+            GenericTools::describe_as_text(inputs);
             if (inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_NONE) inputs.tools.clear();
         }
         const bool calls_tools = !inputs.tools.empty() && inputs.tool_choice != COMMON_CHAT_TOOL_CHOICE_NONE;

@@ -1,10 +1,10 @@
 #include "decoder.h"
 
 #include "../core/error-code.h"
+#include "batch-invariance.h"
 #include "context-params.h"
 #include "image-batch.h"
 #include "log.h"
-#include "rounding.h"
 
 #include <common.h>
 #include <ggml-backend.h>
@@ -82,7 +82,7 @@ Decoder::Decoder(const Model& model, const Adapters& adapters, const DecoderOpti
     warm_up(first_token(model.vocab()), options.threads == 0);
     if (!generates_) return;
     measure_snapshots(first_token(model.vocab()));
-    rounds_alike_ = chasqui::rounds_alike(model, context_.get(), params.n_outputs_max);
+    batch_invariant_ = chasqui::batch_invariant(model, context_.get(), params.n_outputs_max);
 }
 
 Decoder::~Decoder() {

@@ -82,7 +82,7 @@ public:
     // False for models that only encode: they have no KV cells, or their attention is not causal.
     bool     generates() const { return generates_; }
     // Whether the logits of a token are bitwise independent of the rest of the batch (batch-invariance.h).
-    bool     rounds_alike() const { return rounds_alike_; }
+    bool     batch_invariant() const { return batch_invariant_; }
     bool     has_memory() const;
     uint32_t context_length() const;
     uint32_t n_slots() const;
@@ -136,7 +136,7 @@ private:
     size_t                                           n_outputs_max_      = 0;
     Truncation                                       truncation_         = Truncation::anywhere;
     bool                                             generates_          = false;
-    bool                                             rounds_alike_       = false;
+    bool                                             batch_invariant_    = false;
     bool                                             asynchronous_       = false;
     std::vector<int32_t>                             output_rows_;  // by plan row: first index in the batch, or -1
     std::vector<std::vector<float*>>                 logits_;       // by plan row: of its last token, then of its draft

@@ -67,7 +67,7 @@ bool Drafter::may_draft(const Plan& plan) const {
 }
 
 // Maximum length of a draft: the context and the completion must also hold the token that the step samples.
-size_t Drafter::room_of(const PlanRow& row) const {
+size_t Drafter::max_draft_length(const PlanRow& row) const {
     const Sequence& sequence   = *row.sequence;
     const size_t    of_context = context_length_ - sequence.tokens.size();
     if (sequence.job().max_tokens < 0) return of_context;
@@ -90,7 +90,7 @@ void Drafter::look_up(PlanRow& row) {
     Sequence& sequence = *row.sequence;
     sequence.lookup.catch_up(sequence.tokens, sequence.n_prompt(), hit_rates_);
     if (source_ && sequence.lookup.match_length() < kQuotation) return;
-    row.draft = sequence.lookup.propose(sequence.tokens, std::min(policy_.n_max(), room_of(row)));
+    row.draft = sequence.lookup.propose(sequence.tokens, std::min(policy_.n_max(), max_draft_length(row)));
 }
 
 void Drafter::add_computed_drafts(Plan& plan) {
@@ -101,7 +101,7 @@ void Drafter::add_computed_drafts(Plan& plan) {
         if (!row.draft.empty() || row.sequence->media() != nullptr) continue;
         row.draft_length    = &row.sequence->model_draft_length;
         const size_t wanted = row.draft_length->next();
-        const size_t n_max  = std::min(wanted == 0 ? 0 : std::max(wanted, n_min_), room_of(row));
+        const size_t n_max  = std::min(wanted == 0 ? 0 : std::max(wanted, n_min_), max_draft_length(row));
         if (n_max == 0) continue;
         inputs.push_back({row.sequence, n_max});
         input_rows.push_back(&row);

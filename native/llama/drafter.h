@@ -32,7 +32,7 @@ public:
 
 private:
     bool   may_draft(const Plan& plan) const;
-    size_t room_of(const PlanRow& row) const;
+    size_t max_draft_length(const PlanRow& row) const;
     void   add_lookups(Plan& plan);
     void   look_up(PlanRow& row);
     void   add_computed_drafts(Plan& plan);

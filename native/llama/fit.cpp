@@ -67,7 +67,7 @@ Bytes by_device(const common_device_memory_data_vec& measured, const std::vector
 
 // The context of an MTP layer; its weights are part of the model. A model without one is refused when loading.
 Bytes measure_mtp_head(const FitRequest& request, const Offload& offload, uint32_t context_length) {
-    if (!why_no_mtp(read_metadata(request.path).get()).empty()) return {};
+    if (!mtp_obstacle(read_metadata(request.path).get()).empty()) return {};
     llama_model_params model = llama_model_default_params();
     offload.apply(model);
     const llama_context_params context =

@@ -36,7 +36,7 @@ std::string write_calls(const common_chat_msg& message) {
 
 // Many templates require alternating user and assistant messages, so results become one user message, together with
 // adjacent text of the user.
-std::vector<common_chat_msg> tell_messages(std::vector<common_chat_msg> messages) {
+std::vector<common_chat_msg> as_plain_messages(std::vector<common_chat_msg> messages) {
     std::vector<common_chat_msg> told;
     bool                         ends_with_result = false;
     for (common_chat_msg& message : messages) {
@@ -97,8 +97,8 @@ GenericTools::GenericTools(const std::string& source) : template_(source, "", ""
     analysis_.tools.format = std::move(format);
 }
 
-void GenericTools::tell(common_chat_templates_inputs& inputs) {
-    inputs.messages = tell_messages(std::move(inputs.messages));
+void GenericTools::describe_as_text(common_chat_templates_inputs& inputs) {
+    inputs.messages = as_plain_messages(std::move(inputs.messages));
     if (!inputs.tools.empty()) add_instructions(inputs.messages, describe(inputs.tools));
 }
 

@@ -30,9 +30,9 @@ public:
     explicit GenericTools(const std::string& source);
 
     // Converts tools, past calls and their results to text in the messages. `inputs.tools` is unchanged.
-    static void tell(common_chat_templates_inputs& inputs);
+    static void describe_as_text(common_chat_templates_inputs& inputs);
 
-    // Like common_chat_templates_apply(), for messages converted by tell().
+    // Like common_chat_templates_apply(), for messages converted by describe_as_text().
     common_chat_params apply(const common_chat_templates* templates, const common_chat_templates_inputs& inputs) const;
 
 private:

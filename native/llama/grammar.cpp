@@ -180,7 +180,7 @@ private:
     }
 
     [[noreturn]] static void fail(const std::string& what) {
-        throw Error(ErrorCode::invalid_grammar, "The grammar cannot be obeyed: " + in_short(what) + ".");
+        throw Error(ErrorCode::invalid_grammar, "The grammar cannot be obeyed: " + shortened(what) + ".");
     }
 
     void apply() {
@@ -315,7 +315,7 @@ std::vector<std::shared_ptr<TokenConstraint>> GrammarCompiler::compile(const Gra
         copies.push_back(std::move(grammar));
         return copies;
     } catch (const std::exception& error) {
-        throw Error(ErrorCode::invalid_grammar, "The grammar cannot be used: " + in_short(error.what()) + ".");
+        throw Error(ErrorCode::invalid_grammar, "The grammar cannot be used: " + shortened(error.what()) + ".");
     }
 }
 

@@ -99,9 +99,9 @@ void check_inflated_size(const Bytes& file, uint64_t n_pixels) {
     }
     if (deflated.size() * kDeflateRatio <= kMaxUncheckedBytes) return;
     // Interlacing and filter bytes never double the size.
-    const uint64_t room = 2 * n_pixels * n_bytes + 65536;
-    if (deflated.size() * kDeflateRatio <= room) return;
-    const uint64_t    max_bytes = std::min<uint64_t>(room, std::numeric_limits<int>::max());
+    const uint64_t max_inflated = 2 * n_pixels * n_bytes + 65536;
+    if (deflated.size() * kDeflateRatio <= max_inflated) return;
+    const uint64_t    max_bytes = std::min<uint64_t>(max_inflated, std::numeric_limits<int>::max());
     std::vector<char> inflated(static_cast<size_t>(max_bytes));
     const int length = stbi_zlib_decode_buffer(inflated.data(), static_cast<int>(inflated.size()), deflated.data(),
                                                static_cast<int>(deflated.size()));

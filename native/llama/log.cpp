@@ -41,7 +41,7 @@ void capture_log(bool verbose) {
 
 std::string take_last_errors() { return std::exchange(t_errors, {}); }
 
-std::string in_short(const std::string& message) {
+std::string shortened(const std::string& message) {
     constexpr size_t kMaxBytes = 300;
     if (message.size() <= kMaxBytes) return message;
     size_t end = kMaxBytes;

@@ -13,6 +13,6 @@ void capture_log(bool verbose);
 std::string take_last_errors();
 
 // The beginning of a message. llama.cpp quotes its input in messages, which may be megabytes.
-std::string in_short(const std::string& message);
+std::string shortened(const std::string& message);
 
 }  // namespace chasqui

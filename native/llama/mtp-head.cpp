@@ -42,7 +42,7 @@ bool has_tensors(const llama_model* model) {
 
 void check(const DraftOptions& options, const Model& model, const Decoder& decoder) {
     const auto refuse = [](const std::string& message) { throw Error(ErrorCode::invalid_options, message); };
-    const std::string why = why_no_mtp(model.handle());
+    const std::string why    = mtp_obstacle(model.handle());
     if (!why.empty()) refuse(model.path() + " cannot draft by MTP layers: " + why);
     if (!has_tensors(model.handle())) {
         refuse(model.path() +
@@ -60,7 +60,7 @@ void check(const DraftOptions& options, const Model& model, const Decoder& decod
 
 }  // namespace
 
-std::string why_no_mtp(const llama_model* model) {
+std::string mtp_obstacle(const llama_model* model) {
     const std::string architecture = metadata(model, "general.architecture");
     const std::string n_layers     = metadata(model, architecture + ".nextn_predict_layers");
     if (n_layers.empty() || n_layers == "0") return "its file has none.";

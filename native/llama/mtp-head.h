@@ -84,6 +84,6 @@ private:
 };
 
 // Why the model cannot draft with an MTP layer; empty if it can. Does not check that the file has the weights.
-std::string why_no_mtp(const llama_model* model);
+std::string mtp_obstacle(const llama_model* model);
 
 }  // namespace chasqui

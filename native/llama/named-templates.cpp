@@ -10,7 +10,7 @@ namespace chasqui {
 namespace {
 
 // Text around a message of a role.
-struct Around {
+struct RoleFormat {
     const char *before, *after;
 };
 
@@ -18,7 +18,7 @@ enum class Trims { nothing, assistant, all };
 
 struct Form {
     const char* name;
-    Around      system, user, assistant;
+    RoleFormat  system, user, assistant;
     const char* prompt;  // starts the completion
     Trims       trims   = Trims::nothing;
     const char* turn    = "";     // before the first message, and before each one after the assistant's
@@ -120,7 +120,7 @@ std::string quoted(const std::string& text) {
 
 std::string written(const std::string& text) { return text.empty() ? "" : "{{ " + quoted(text) + " }}"; }
 
-std::string written(const Around& around, bool trims) {
+std::string written(const RoleFormat& around, bool trims) {
     const std::string content = trims ? "(message.content | trim)" : "message.content";
     return "{{ " + quoted(around.before) + " + " + content + " + " + quoted(around.after) + " }}";
 }

@@ -17,9 +17,9 @@ bool is_object(const std::string& text) {
 }
 
 // Scans a truncated JSON text for its open brackets and the end of its last complete value.
-class CutText {
+class TruncatedJson {
 public:
-    explicit CutText(const std::string& text) : text_(text) {
+    explicit TruncatedJson(const std::string& text) : text_(text) {
         for (size_t at = 0; at < text_.size() && is_beginning_; ++at) read(at);
     }
 
@@ -96,7 +96,7 @@ std::string to_argument_object(const std::string& text) {
     if (is_object(text)) return text;
     const size_t begin = text.find_first_not_of(" \n\r\t");
     if (begin == std::string::npos || text.compare(begin, std::string::npos, "null") == 0) return "{}";
-    for (const std::string& whole : CutText(text).completions()) {
+    for (const std::string& whole : TruncatedJson(text).completions()) {
         if (is_object(whole)) return whole;
     }
     common_json object  = common_json::object();

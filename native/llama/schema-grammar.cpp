@@ -37,7 +37,7 @@ std::string grammar_of_schema(const std::string& schema, const std::string& wher
         return json_schema_to_grammar(common_json::parse(schema));
     } catch (const std::exception& error) {
         throw Error(ErrorCode::invalid_grammar,
-                    "The JSON schema in `" + where + "` cannot be enforced: " + in_short(reason_of(error)) + ".");
+                    "The JSON schema in `" + where + "` cannot be enforced: " + shortened(reason_of(error)) + ".");
     }
 }
 

@@ -19,10 +19,10 @@ constexpr auto kCloseTimeout = std::chrono::seconds(10);
 void AddonState::wait_for_closing() {
     const auto until = std::chrono::steady_clock::now() + kCloseTimeout;
     for (const auto& each : closing) {
-        while (!each->engine.expired() && !each->leaves_work_behind && std::chrono::steady_clock::now() < until) {
+        while (!each->engine.expired() && !each->has_stuck_work && std::chrono::steady_clock::now() < until) {
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
-        if (!each->engine.expired()) leaves_work_behind = true;
+        if (!each->engine.expired()) has_stuck_work = true;
     }
 }
 

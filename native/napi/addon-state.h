@@ -20,7 +20,7 @@ struct Closing {
     explicit Closing(std::weak_ptr<Engine> which) : engine(std::move(which)) {}
 
     const std::weak_ptr<Engine> engine;
-    std::atomic<bool>           leaves_work_behind{false};  // some work did not end and keeps the engine
+    std::atomic<bool>           has_stuck_work{false};  // some work did not end and keeps the engine
 };
 
 // What one Node environment (the main thread, or a worker thread) owns.
@@ -34,7 +34,7 @@ struct AddonState {
     std::vector<std::shared_ptr<Closing>>            closing;
     Napi::FunctionReference                          engine_constructor, preparer_constructor;
     // Shared by all environments: threads that do not end run until the process ends.
-    static inline std::atomic<bool> leaves_work_behind{false};
+    static inline std::atomic<bool> has_stuck_work{false};
 
     static AddonState& of(Napi::Env env) { return *env.GetInstanceData<AddonState>(); }
 

@@ -39,9 +39,9 @@ Napi::Value tokens_to_js(Napi::Env env, const std::vector<TokenId>& tokens) {
 
 // V8 must know the memory that JavaScript references through a constraint, which may be megabytes, to free values in
 // time. When a job takes the constraint, the memory is the engine's.
-class HeldConstraint {
+class ExternalConstraint {
 public:
-    HeldConstraint(Napi::Env env, Constraint constraint)
+    ExternalConstraint(Napi::Env env, Constraint constraint)
         : constraint_(std::move(constraint)), n_bytes_(static_cast<int64_t>(constraint_->size_bytes())) {
         Napi::MemoryManagement::AdjustExternalMemory(env, n_bytes_);
     }
@@ -59,11 +59,12 @@ private:
 Napi::Value constraints_to_js(Napi::Env env, const std::vector<Constraint>& constraints) {
     Napi::Array result = Napi::Array::New(env, constraints.size());
     for (uint32_t i = 0; i < constraints.size(); ++i) {
-        const auto collected = [](Napi::Env from, HeldConstraint* held) {
+        const auto collected = [](Napi::Env from, ExternalConstraint* held) {
             held->take(from);
             delete held;
         };
-        result.Set(i, Napi::External<HeldConstraint>::New(env, new HeldConstraint(env, constraints[i]), collected));
+        result.Set(
+            i, Napi::External<ExternalConstraint>::New(env, new ExternalConstraint(env, constraints[i]), collected));
     }
     return result;
 }
@@ -71,7 +72,7 @@ Napi::Value constraints_to_js(Napi::Env env, const std::vector<Constraint>& cons
 Constraint take_constraint(const Napi::Value& value) {
     if (value.IsUndefined() || value.IsNull()) return nullptr;
     if (!value.IsExternal()) throw Napi::TypeError::New(value.Env(), "constraint must come from compileGrammar.");
-    Constraint taken = value.As<Napi::External<HeldConstraint>>().Data()->take(value.Env());
+    Constraint taken = value.As<Napi::External<ExternalConstraint>>().Data()->take(value.Env());
     if (!taken) throw Napi::TypeError::New(value.Env(), "constraint was submitted before.");
     return taken;
 }

@@ -33,9 +33,9 @@ public:
 private:
     void Execute() override {
         const bool all_ended = preparation_->pool.close();
-        if (!engine_->close()) AddonState::leaves_work_behind = true;
+        if (!engine_->close()) AddonState::has_stuck_work = true;
         engine_.reset();
-        closing_->leaves_work_behind = !all_ended;
+        closing_->has_stuck_work = !all_ended;
     }
     void OnOK() override { deferred_.Resolve(Env().Undefined()); }
 
@@ -97,8 +97,8 @@ EngineWrap::~EngineWrap() { shutdown(); }
 void EngineWrap::shutdown() {
     if (!engine_) return;
     // Preparation releases the engine when it ends; work that does not end keeps it.
-    if (!preparation_->pool.close()) AddonState::leaves_work_behind = true;
-    if (!engine_->close()) AddonState::leaves_work_behind = true;
+    if (!preparation_->pool.close()) AddonState::has_stuck_work = true;
+    if (!engine_->close()) AddonState::has_stuck_work = true;
     pump_->stop();
     release();
 }
@@ -138,7 +138,7 @@ Napi::Value EngineWrap::info(const Napi::CallbackInfo& call) {
     result.Set("quantization", model.quantization());
     result.Set("vocabularyType", model.vocabulary_type());
     result.Set("generates", Napi::Boolean::New(env, engine.generates()));
-    result.Set("roundsAlike", Napi::Boolean::New(env, engine.rounds_alike()));
+    result.Set("batchInvariant", Napi::Boolean::New(env, engine.batch_invariant()));
     result.Set("infills", Napi::Boolean::New(env, engine.generates() && can_infill(model)));
     result.Set("pooling", to_string(engine.embedder().pooling()));
     result.Set("vectorLength", model.embedding_length());

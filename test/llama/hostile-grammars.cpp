@@ -183,19 +183,19 @@ const Test overdue("hostile grammar: a call ends when its deadline is over, and 
     Deadline   deadline;
     grammar->set_deadline(&deadline);
     const std::vector<TokenId> all = grammar->allowed();
-    deadline.bring_to_now();
+    deadline.expire();
     expect_throws<ConstraintTimeout>([&] { grammar->allowed(); });
     expect_throws<ConstraintTimeout>([&] { grammar->allows(token_of("a")); });
-    deadline.lift();
+    deadline.clear();
     expect(grammar->allowed() == all, "the same tokens as before");
     // The deadline comes during a call that would take a second and then fail for another reason.
     for (int i = 0; i < 8; ++i) grammar->accept(token_of("a"));
     deadline.set(Deadline::Clock::now() + std::chrono::milliseconds(10));
     expect_throws<ConstraintTimeout>([&] { grammar->allowed(); });
-    deadline.lift();
+    deadline.clear();
     expect(expect_throws<Error>([&] { grammar->allowed(); }).code() == ErrorCode::invalid_grammar, "invalid_grammar");
     expect(grammar->allows(token_of("a")), "the same result as before");
-    deadline.bring_to_now();
+    deadline.expire();
     expect_throws<ConstraintTimeout>([&] { grammar->accept(token_of("a")); });
     grammar->set_deadline(nullptr);
 });

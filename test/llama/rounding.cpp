@@ -16,9 +16,9 @@ bool says_alike(const Build& build) {
     const Owned<ggml_context*> context(ggml_init({1 << 20, nullptr, true}));
     ggml_tensor* const         node = build(context.get());
     const Owned<ggml_backend_buffer_t> buffer(ggml_backend_alloc_ctx_tensors(context.get(), cpu()));
-    auto* const rounds_alike = reinterpret_cast<bool (*)(const ggml_tensor*)>(ggml_backend_reg_get_proc_address(
+    auto* const batch_invariant = reinterpret_cast<bool (*)(const ggml_tensor*)>(ggml_backend_reg_get_proc_address(
         ggml_backend_dev_backend_reg(ggml_backend_get_device(cpu())), "ggml_cpu_rounds_alike"));
-    return rounds_alike(node);
+    return batch_invariant(node);
 }
 
 constexpr int64_t n_tokens = 5;

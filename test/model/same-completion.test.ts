@@ -74,8 +74,8 @@ for (const [name, file, more] of MODELS) {
       for (const request of requests) expected.push(await complete(plain, request));
     });
     await withModel(path, { ...options, ...more }, async (drafting) => {
-      if (isKnown) assert.ok(drafting.model.roundsAlike);
-      if (!drafting.model.roundsAlike) return;
+      if (isKnown) assert.ok(drafting.model.batchInvariant);
+      if (!drafting.model.batchInvariant) return;
       let accepted = 0;
       let rejected = 0;
       for (const [i, request] of requests.entries()) {
@@ -104,7 +104,7 @@ const UNKNOWN: [name: string, file: () => string, more?: LoadOptions][] = [
 for (const [name, file, more] of UNKNOWN) {
   test(`what is not known to round alike is not drafted where the same completion is expected again: ${name}`, async () => {
     const model = await loadModel(file(), { ...options, ...more });
-    assert.not.ok(model.model.roundsAlike);
+    assert.not.ok(model.model.batchInvariant);
     for (const request of requests) assert.is((await complete(model, { ...request, maxTokens: 30 })).drafted, 0);
     await model.close();
   });

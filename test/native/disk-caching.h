@@ -80,8 +80,8 @@ struct Cache {
         return options;
     }
 
-    void keep(const Tokens& tokens, const std::string& text, const std::string& adapters = "") {
-        disk.keep_now(tokens, adapters, state_of(text));
+    void save(const Tokens& tokens, const std::string& text, const std::string& adapters = "") {
+        disk.save_now(tokens, adapters, state_of(text));
     }
     FetchedState fetch(const Tokens& tokens, const std::string& adapters = "") {
         if (!disk.fetch(7, tokens, adapters)) return {};

@@ -171,12 +171,12 @@ const Test full("prepare-pool: refuses tasks beyond its limit", [] {
     few.n_waiting            = 2;
     PreparePool       pool(few);
     Gate              gate;
-    std::atomic<bool> has_begun{false};
+    std::atomic<bool> ends_within_word{false};
     auto              running = submit(pool, 1, [&] {
-        has_begun = true;
+        ends_within_word = true;
         gate.wait();
     });
-    while (!has_begun) std::this_thread::sleep_for(1ms);
+    while (!ends_within_word) std::this_thread::sleep_for(1ms);
     auto first  = submit(pool, 1, [] {});
     auto second = submit(pool, 2, [] {});
     expect(!pool.submit({3, [] {}, [](Ending) {}}), "no room for a third");
@@ -242,13 +242,13 @@ const Test long_tasks("prepare-pool: long tasks do not delay others", [] {
 
 const Test closing("prepare-pool: closing ends running and waiting tasks", [] {
     PreparePool       pool(options(1));
-    std::atomic<bool> has_begun{false};
+    std::atomic<bool> ends_within_word{false};
     auto              running = submit(pool, 1, [&] {
-        has_begun = true;
+        ends_within_word = true;
         go_on_until_interrupted();
     });
     auto waiting = submit(pool, 2, [] {});
-    while (!has_begun) std::this_thread::sleep_for(1ms);
+    while (!ends_within_word) std::this_thread::sleep_for(1ms);
     expect(pool.close(), "all of it to end");
     expect(is(running, Ending::closed) && is(waiting, Ending::closed), "both to be told");
     expect(!pool.submit({3, [] {}, [](Ending) {}}), "nothing more to be taken");

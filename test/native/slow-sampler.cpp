@@ -127,10 +127,10 @@ const Test repeats("sampler: after a timeout it draws the same token when it is 
     const std::vector<float> logits(32, 1.0f);
     Sampler                  straight(settings, std::make_shared<Once>()), broken(settings, std::make_shared<Once>());
     std::vector<float>       one = logits, two = logits;
-    broken.deadline().bring_to_now();
+    broken.deadline().expire();
     expect_throws<ConstraintTimeout>([&] { broken.sample(two.data(), 32); });
     expect(two == logits, "the logits are what they were");
-    broken.deadline().lift();
+    broken.deadline().clear();
     for (int i = 0; i < 20; ++i) expect_equal(broken.sample(two.data(), 32), straight.sample(one.data(), 32));
 });
 

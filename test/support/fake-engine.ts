@@ -234,7 +234,7 @@ const MODEL: ModelInfo = {
   quantization: 'F16',
   vocabularyType: 2,
   generates: true,
-  roundsAlike: false,
+  batchInvariant: false,
   infills: true,
   pooling: 'mean',
   vectorLength: 2,

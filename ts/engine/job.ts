@@ -86,7 +86,7 @@ export interface SamplingSettings {
   logitBias: Readonly<Record<number, number>>;
   /**
    * 32 bits; the same seed, prompt and settings give the same text, so that nothing is drafted from the text so far
-   * unless the model rounds alike (`ModelInfo.roundsAlike`). `null` draws a fresh one.
+   * unless the model is batch-invariant (`ModelInfo.batchInvariant`). `null` draws a fresh one.
    */
   seed: number | null;
 }

@@ -165,7 +165,7 @@ export class Model extends Engine {
    * expect the same completion again: with a seed never, and with greedy sampling only if drafts were asked for.
    */
   #draftsFromText({ sampling, adapters }: Job): boolean {
-    if (this.#info.roundsAlike && (adapters ?? []).length === 0) return true;
+    if (this.#info.batchInvariant && (adapters ?? []).length === 0) return true;
     const { seed, temperature, topK } = sampling;
     return seed === null && (this.#asksForDrafts || (temperature > 0 && topK !== 1));
   }

@@ -108,7 +108,7 @@ export interface NativeModelInfo {
    * Whether log-probabilities are batch-invariant: bitwise the same whatever is computed beside them. Only without adapters.
    * The CPU module states it for each node of the model's graph.
    */
-  roundsAlike: boolean;
+  batchInvariant: boolean;
   /** Whether the model supports fill-in-the-middle. */
   infills: boolean;
   /** Pooling of embeddings; `rank` gives scores instead. */

@@ -108,10 +108,10 @@ test('what is expected to be the same again is not drafted from the text, or onl
   for (const options of [{ draftMax: 8 }, { draftModel: 'small.gguf' }]) {
     assert.equal(await drafted(options), [true, true, true, false, false, false, false]);
   }
-  assert.equal(await drafted({}, { roundsAlike: true }), Array(7).fill(true), 'where it is the same all the same');
+  assert.equal(await drafted({}, { batchInvariant: true }), Array(7).fill(true), 'where it is the same all the same');
   const adapters = [{ adapter: 0, scale: 1 }];
   const asElsewhere = [true, false, false, false, false, false, false];
-  assert.equal(await drafted({}, { roundsAlike: true }, adapters), asElsewhere, 'nobody asked about their nodes');
+  assert.equal(await drafted({}, { batchInvariant: true }, adapters), asElsewhere, 'nobody asked about their nodes');
 });
 
 test('other requests are prepared for themselves', async () => {

@@ -13,6 +13,6 @@ class Model;
 // sequence, drafts, or other sequences. The CPU module answers this for each node of the context's graph; for GPUs and
 // other accelerators it is unknown. Adapters add nodes that are not checked. `n_outputs`: maximum rows of logits per
 // batch. Requires a computed step.
-bool rounds_alike(const Model& model, llama_context* context, uint32_t n_outputs);
+bool batch_invariant(const Model& model, llama_context* context, uint32_t n_outputs);
 
 }  // namespace chasqui

@@ -1,4 +1,4 @@
-#include "rounding.h"
+#include "batch-invariance.h"
 
 #include "model.h"
 
@@ -24,7 +24,7 @@ bool has_accelerators() {
 }
 
 // Defined in native/kernels/rounding.cpp.
-RoundsAlike* rounds_alike_of_cpu() {
+RoundsAlike* cpu_batch_invariance() {
     const ggml_backend_dev_t device = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
     return reinterpret_cast<RoundsAlike*>(
         ggml_backend_reg_get_proc_address(ggml_backend_dev_backend_reg(device), "ggml_cpu_rounds_alike"));
@@ -38,8 +38,8 @@ ggml_cgraph* largest_graph(llama_context* context, uint32_t n_outputs) {
 
 }  // namespace
 
-bool rounds_alike(const Model& model, llama_context* context, uint32_t n_outputs) {
-    RoundsAlike* const of_node = rounds_alike_of_cpu();
+bool batch_invariant(const Model& model, llama_context* context, uint32_t n_outputs) {
+    RoundsAlike* const of_node = cpu_batch_invariance();
     if (of_node == nullptr || !model.offload().devices().empty() || has_accelerators()) return false;
     ggml_cgraph* const graph = largest_graph(context, n_outputs);
     if (graph == nullptr) return false;

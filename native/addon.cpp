@@ -9,7 +9,6 @@
 #include "napi/from-js.h"
 #include "napi/offload-values.h"
 #include "napi/open-worker.h"
-#include "napi/own-process.h"
 #include "napi/preparer-wrap.h"
 
 #include <napi.h>
@@ -18,6 +17,14 @@
 #include <cstdlib>
 #include <memory>
 #include <utility>
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <sys/resource.h>
+#endif
+#ifdef __linux__
+#include <sys/prctl.h>
+#include <csignal>
+#endif
 
 namespace chasqui {
 
@@ -134,8 +141,19 @@ Napi::Value shutdown(const Napi::CallbackInfo& call) {
     return Napi::Boolean::New(call.Env(), !AddonState::has_stuck_work);
 }
 
-// ownProcess(coreDumps)
-void own_process_of(const Napi::CallbackInfo& call) { own_process(call[0].ToBoolean()); }
+// ownProcess(coreDumps): prepares a process that only runs an engine. On Linux the kernel kills the process when the
+// thread that started it ends, in whatever state both are. So that thread must live as long as its process. Without
+// `coreDumps` no core file is written: it would contain the users' prompts, and be as large as the model.
+void own_process([[maybe_unused]] const Napi::CallbackInfo& call) {
+#ifdef __linux__
+    // SIGKILL also ends a stopped process. https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+#if defined(__unix__) || defined(__APPLE__)
+    const rlimit none{0, 0};
+    if (!call[0].ToBoolean()) setrlimit(RLIMIT_CORE, &none);
+#endif
+}
 
 // quit(code): ends the process at once, without destructors, because other threads may still use the objects.
 void quit(const Napi::CallbackInfo& call) { std::_Exit(call[0].ToNumber().Int32Value()); }
@@ -155,7 +173,7 @@ Napi::Object initialise(Napi::Env env, Napi::Object exports) {
     exports.Set("scoreModule", Napi::Function::New(env, score_module_of, "scoreModule"));
     exports.Set("tryModule", Napi::Function::New(env, probe_module_of, "tryModule"));
     exports.Set("shutdown", Napi::Function::New(env, shutdown, "shutdown"));
-    exports.Set("ownProcess", Napi::Function::New(env, own_process_of, "ownProcess"));
+    exports.Set("ownProcess", Napi::Function::New(env, own_process, "ownProcess"));
     exports.Set("quit", Napi::Function::New(env, quit, "quit"));
     return exports;
 }

@@ -2,7 +2,7 @@
 #include "engine.h"
 
 #include "llama/state-key.h"
-#include "llama/thread-priority.h"
+#include "llama/system.h"
 
 #include <chrono>
 #include <cstdio>

@@ -1,8 +1,7 @@
 // The part of the engine that opens it and calculates its memory.
 #include "engine.h"
 
-#include "llama/main-memory.h"
-#include "llama/thread-priority.h"
+#include "llama/system.h"
 
 #include <algorithm>
 #include <cmath>

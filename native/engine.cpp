@@ -1,6 +1,6 @@
 #include "engine.h"
 
-#include "core/length-error.h"
+#include "core/error-code.h"
 #include "core/snapshot-points.h"
 #include "llama/reasoning.h"
 

@@ -116,16 +116,11 @@ std::vector<std::vector<TokenId>> DraftModel::draft(const std::vector<Input>& in
         if (catch_up(inputs[i].sequence->tokens, drafts[i])) open.push_back(&drafts[i]);
     }
     while (compute() && !open.empty()) {
-        const auto ends = [this](Draft* draft) { return !take_next(*draft); };
+        const auto ends = [this](Draft* draft) { return !take_next(*draft, context_.get(), model_, n_vocab_); };
         open.erase(std::remove_if(open.begin(), open.end(), ends), open.end());
         for (Draft* draft : open) draft->row = add_token(draft->slot, draft->tokens.back(), true);
     }
-    std::vector<std::vector<TokenId>> result;
-    for (Draft& draft : drafts) {
-        if (draft.tokens.size() < options_.n_min) draft.tokens.clear();
-        result.push_back(std::move(draft.tokens));
-    }
-    return result;
+    return take_tokens(drafts);
 }
 
 // An input keeps the slot that its job had in the last call. Each of the others takes the remaining slot with the
@@ -173,14 +168,6 @@ bool DraftModel::catch_up(const std::vector<TokenId>& tokens, Draft& draft) {
     const size_t end = std::min(tokens.size(), n_kept + kMaxCatchUpTokens);
     for (size_t at = n_kept; at < end; ++at) draft.row = add_token(draft.slot, tokens[at], at + 1 == tokens.size());
     return end == tokens.size();
-}
-
-// Appends the most probable next token. False if the draft ends there.
-bool DraftModel::take_next(Draft& draft) const {
-    const std::optional<TokenId> next = next_token(llama_get_logits_ith(context_.get(), draft.row), n_vocab_);
-    if (!next) return false;
-    draft.tokens.push_back(*next);
-    return draft.tokens.size() < draft.n_max && !llama_vocab_is_eog(model_.vocab(), *next);
 }
 
 // Returns the token's row in the batch.

@@ -33,17 +33,10 @@ private:
         std::vector<TokenId> tokens;
         bool                 taken = false;  // by an input of this call
     };
-    struct Draft {
-        size_t               slot  = 0;
-        size_t               n_max = 0;
-        std::vector<TokenId> tokens;
-        int32_t              row = -1;  // index in the batch of the logits for the next token
-    };
 
     void    choose_slots(const std::vector<Input>& inputs, std::vector<Draft>& drafts);
     size_t  choose_slot(const Input& input);
     bool    catch_up(const std::vector<TokenId>& tokens, Draft& draft);
-    bool    take_next(Draft& draft) const;
     int32_t add_token(size_t slot, TokenId token, bool output);
     bool    compute();
     void    clear();

@@ -7,6 +7,7 @@
 #include <llama.h>
 
 #include <cmath>
+#include <utility>
 
 namespace chasqui {
 
@@ -47,10 +48,21 @@ DraftSource::Context DraftSource::create_context(llama_model* model, llama_conte
     return context;
 }
 
-std::optional<TokenId> DraftSource::next_token(const float* logits, int32_t n_vocab) const {
-    const TokenId next = argmax(logits, n_vocab);
-    if (options_.p_min > 0.0f && probability_of_largest(logits, n_vocab, next) < options_.p_min) return std::nullopt;
-    return next;
+bool DraftSource::take_next(Draft& draft, llama_context* context, const Model& model, int32_t n_vocab) const {
+    const float*  logits = llama_get_logits_ith(context, draft.row);
+    const TokenId next   = argmax(logits, n_vocab);
+    if (options_.p_min > 0.0f && probability_of_largest(logits, n_vocab, next) < options_.p_min) return false;
+    draft.tokens.push_back(next);
+    return draft.tokens.size() < draft.n_max && !llama_vocab_is_eog(model.vocab(), next);
+}
+
+std::vector<std::vector<TokenId>> DraftSource::take_tokens(std::vector<Draft>& drafts) const {
+    std::vector<std::vector<TokenId>> result;
+    for (Draft& draft : drafts) {
+        if (draft.tokens.size() < options_.n_min) draft.tokens.clear();
+        result.push_back(std::move(draft.tokens));
+    }
+    return result;
 }
 
 }  // namespace chasqui

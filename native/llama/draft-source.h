@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,14 +54,23 @@ protected:
     };
     using Context = std::unique_ptr<llama_context, FreeContext>;
 
+    // A draft in progress. `position`: of the next input of an MTP layer.
+    struct Draft {
+        size_t               slot = 0, position = 0, n_max = 0;
+        std::vector<TokenId> tokens;
+        int32_t              row = -1;  // index in the batch of the logits for the next token
+    };
+
     // Throws `invalid_options`. `what`: name of the source, for messages.
     DraftSource(const DraftOptions& options, const char* what);
 
     // Creates a context on the decoder's threads, which abort() interrupts. Throws `invalid_options` or
     // `out_of_memory`.
     Context create_context(llama_model* model, llama_context_params params, const Decoder& decoder, const char* what);
-    // The most probable token; nullopt if it is less probable than `p_min`.
-    std::optional<TokenId> next_token(const float* logits, int32_t n_vocab) const;
+    // Appends the most probable next token. False if the draft ends there.
+    bool take_next(Draft& draft, llama_context* context, const Model& model, int32_t n_vocab) const;
+    // The tokens of all drafts; empty for those shorter than `n_min`.
+    std::vector<std::vector<TokenId>> take_tokens(std::vector<Draft>& drafts) const;
 
     const DraftOptions options_;
 

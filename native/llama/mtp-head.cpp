@@ -109,10 +109,10 @@ MtpHead::MtpHead(const DraftOptions& options, const Model& model, const Decoder&
 void MtpHead::computed(const std::vector<PlanRow>& rows) {
     // Steps of so many sequences have no drafts. Their rows are lost, so the slots will restart.
     if (rows.size() > kMaxDraftedSequences) return;
-    for (size_t i = 0; i < rows.size(); ++i) take_rows(rows[i], i);
+    for (size_t i = 0; i < rows.size(); ++i) store_rows(rows[i], i);
 }
 
-void MtpHead::take_rows(const PlanRow& row, size_t plan_row) {
+void MtpHead::store_rows(const PlanRow& row, size_t plan_row) {
     const Sequence& sequence = *row.sequence;
     const auto      slot_id  = static_cast<size_t>(sequence.slot);
     const size_t    n_tokens = row.n_tokens + row.draft.size(), begin = sequence.n_computed;
@@ -124,7 +124,7 @@ void MtpHead::take_rows(const PlanRow& row, size_t plan_row) {
     Slot& slot = slots_[slot_id];
     if (!continues(slot, sequence, begin + index)) restart(slot_id, begin + index);
     slot.rows.resize((begin + index + 1 - slot.next_input) * n_embd_);  // drops the rows of rejected drafts
-    take_tokens(slot, row);
+    store_tokens(slot, row);
     for (; index < n_tokens; ++index) {
         const float* hidden = hidden_rows_.at(plan_row, index);
         if (hidden == nullptr) return;
@@ -138,7 +138,7 @@ void MtpHead::take_rows(const PlanRow& row, size_t plan_row) {
 }
 
 // Stores the computed tokens of the sequence, then its draft.
-void MtpHead::take_tokens(Slot& slot, const PlanRow& row) {
+void MtpHead::store_tokens(Slot& slot, const PlanRow& row) {
     const Sequence& sequence = *row.sequence;
     const auto      begin    = sequence.tokens.begin();
     const size_t    n_kept   = slot.job_id == sequence.id() ? std::min(slot.tokens.size(), sequence.n_computed) : 0;
@@ -207,7 +207,9 @@ std::vector<std::vector<TokenId>> MtpHead::draft(const std::vector<Input>& input
         open.push_back(&drafts[i]);
     }
     while (!open.empty() && compute()) {
-        const auto ends = [this](Draft* draft) { return !take_next(*draft); };
+        const auto ends = [this](Draft* draft) {
+            return !take_next(*draft, context_.get(), model_, model_.vocabulary_size());
+        };
         open.erase(std::remove_if(open.begin(), open.end(), ends), open.end());
         for (Draft* draft : open) {
             const float* row = llama_get_embeddings_nextn_ith(context_.get(), draft->row);
@@ -215,22 +217,10 @@ std::vector<std::vector<TokenId>> MtpHead::draft(const std::vector<Input>& input
             draft->row = static_cast<int32_t>(tokens_.size()) - 1;
         }
     }
-    std::vector<std::vector<TokenId>> result;
-    for (Draft& draft : drafts) {
+    for (const Draft& draft : drafts) {
         if (draft.n_max > 0) trim(draft.slot, slots_[draft.slot].next_input);  // removes the cells of its own rows
-        if (draft.tokens.size() < options_.n_min) draft.tokens.clear();
-        result.push_back(std::move(draft.tokens));
     }
-    return result;
-}
-
-// Appends the most probable next token. False if the draft ends there.
-bool MtpHead::take_next(Draft& draft) const {
-    const float*                 logits = llama_get_logits_ith(context_.get(), draft.row);
-    const std::optional<TokenId> next   = next_token(logits, model_.vocabulary_size());
-    if (!next) return false;
-    draft.tokens.push_back(*next);
-    return draft.tokens.size() < draft.n_max && !llama_vocab_is_eog(model_.vocab(), *next);
+    return take_tokens(drafts);
 }
 
 void MtpHead::add_input(size_t slot, size_t position, TokenId token, const float* row, bool output) {

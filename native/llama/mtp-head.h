@@ -52,20 +52,14 @@ private:
         size_t               next_input = 1;  // position; the inputs before it have cells, except after a restart
         std::vector<float>   rows;            // from position next_input - 1
     };
-    struct Draft {
-        size_t               slot = 0, position = 0, n_max = 0;  // position: of the next input
-        std::vector<TokenId> tokens;
-        int32_t              row = -1;  // index in the batch of the logits for the next token
-    };
 
-    void   take_rows(const PlanRow& row, size_t plan_row);
-    void   take_tokens(Slot& slot, const PlanRow& row);
+    void   store_rows(const PlanRow& row, size_t plan_row);
+    void   store_tokens(Slot& slot, const PlanRow& row);
     bool   continues(const Slot& slot, const Sequence& sequence, size_t first) const;
     void   restart(size_t slot, size_t first);
     size_t rows_end(const Slot& slot) const { return slot.next_input - 1 + slot.rows.size() / n_embd_; }
     bool   may_draft(const Sequence& sequence) const;
     void   read_inputs(size_t slot, const std::vector<TokenId>& tokens, size_t n_inputs, bool output);
-    bool   take_next(Draft& draft) const;
     void   add_input(size_t slot, size_t position, TokenId token, const float* row, bool output);
     void   trim(size_t slot, size_t position);
     bool   compute();

@@ -1,6 +1,6 @@
 #include "preparer.h"
 
-#include "../core/length-error.h"
+#include "../core/error-code.h"
 
 namespace chasqui {
 

@@ -4,7 +4,7 @@
 #include "context-params.h"
 #include "image-file.h"
 #include "log.h"
-#include "thread-priority.h"
+#include "system.h"
 
 #include <common.h>
 #include <hash/hash.h>

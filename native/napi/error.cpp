@@ -1,6 +1,6 @@
 #include "error.h"
 
-#include "../core/length-error.h"
+#include "../core/error-code.h"
 
 #include <new>
 

@@ -1,6 +1,6 @@
 #include "pool-task.h"
 
-#include "../llama/interrupt.h"
+#include "../llama/system.h"
 #include "../llama/vision.h"
 
 #include <chrono>

@@ -1,7 +1,6 @@
 #include "check.h"
 
 #include "core/encode-queue.h"
-#include "core/encoder-cache.h"
 #include "core/image-encoder.h"
 #include "core/scheduler.h"
 

@@ -16,7 +16,7 @@ namespace chasqui {
 
 namespace {
 
-// Of the reader and writer threads.
+// Niceness of the reader and writer threads.
 constexpr int kNiceness = 10;
 // A state is read if it has at least this many tokens more than the cache.
 constexpr size_t kMinGain = 256;
@@ -52,7 +52,7 @@ void Engine::open_disk_cache(const EngineOptions& options) {
         const auto on_fetched = [this](FetchedState fetched) { mailbox_.put(std::move(fetched)); };
         disk_ = DiskCache::open(std::move(disk), on_fetched);
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "chasqui: conversations are not kept on disk: %s\n", error.what());
+        std::fprintf(stderr, "chasqui: conversations are not cached on disk: %s\n", error.what());
     }
 }
 

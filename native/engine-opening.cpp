@@ -12,7 +12,7 @@ namespace chasqui {
 
 namespace {
 
-// Of the slow sampler's thread.
+// Niceness of the slow sampler's thread.
 constexpr int kSlowSamplerNiceness = 10;
 // Minimum budget for KV cells.
 constexpr size_t kMinCells = 256;
@@ -42,7 +42,7 @@ DraftOptions draft_options(const EngineOptions& options, const Offload& offload)
     DraftOptions draft = drafts_on(offload, options);
     if (draft.mtp && !draft.model_path.empty()) {
         throw Error(ErrorCode::invalid_options,
-                    "`draftModel` drafts in place of the model's own MTP layer: leave out either it or `specType`.");
+                    "`draftModel` replaces the model's own MTP layer: omit `draftModel` or `specType`.");
     }
     // An MTP layer is a layer of the model.
     if (draft.mtp) draft.context.rope = options.decoder.context.rope;
@@ -50,7 +50,7 @@ DraftOptions draft_options(const EngineOptions& options, const Offload& offload)
     if (!draft.computes()) return {};
     throw Error(ErrorCode::invalid_options, std::string(draft.mtp ? "`specType`" : "`draftModel`") +
                                                 " drafts several tokens at a time, which `deterministic` excludes. "
-                                                "Leave out one of them.");
+                                                "Omit one of them.");
 }
 
 // The embedder gets as many threads as the decoder.
@@ -78,7 +78,7 @@ void check_main_memory(const Model& model, const Decoder& decoder) {
                     std::to_string(std::llround(wanted / mib)) + " MiB, and this machine has " +
                     std::to_string(available >> 20) +
                     " MiB. A smaller context or fewer parallel sequences need less memory, and with `kvBudgetMiB` they "
-                    "share what it says.");
+                    "share that amount.");
 }
 
 // Cells within the budget; 0: enough for all slots.

@@ -154,7 +154,7 @@ void Engine::run() noexcept {
 void Engine::step() {
     Plan plan = scheduler_.plan(Clock::now());
     has_work_ = !plan.rows.empty();
-    // A sequence whose image was cached can be planned at once.
+    // A sequence with a cached image can be planned at once.
     if (image_encoder_ && image_encoder_->request_embeddings(plan.pending_images)) has_work_ = true;
 
     if (plan.rows.empty()) return compute(plan);

@@ -266,7 +266,7 @@ std::vector<DiskCache::Path> DiskCache::prefixes_of(const StateOrigin& origin) c
     return prefixes;
 }
 
-// Removes entries whose files are gone: any process may delete files.
+// Removes the entries of deleted files: any process may delete files.
 void DiskCache::remove_missing() {
     const std::vector<Path> paths = folder_.whole_files();
     const std::set<Path>    there(paths.begin(), paths.end());
@@ -299,7 +299,7 @@ void DiskCache::remove(const Path& path) {
 
 // Logs only the first of consecutive failures, because no request fails with it.
 void DiskCache::log_failure(const std::string& why) {
-    if (!failed_) std::fprintf(stderr, "chasqui: conversations cannot be kept on disk: %s\n", why.c_str());
+    if (!failed_) std::fprintf(stderr, "chasqui: could not write conversations to disk: %s\n", why.c_str());
     failed_ = true;
 }
 

@@ -11,7 +11,7 @@ namespace chasqui {
 // Drafts are made while at most this many sequences decode: they pay off while few rows share a step.
 constexpr size_t kMaxDraftedSequences = 2;
 
-// What a step computes: `n_sequences` decode, and `n_drafting` of them have drafts of `length` tokens each.
+// The work of a step: `n_sequences` decode, and `n_drafting` of them have drafts of `length` tokens each.
 struct StepShape {
     size_t n_sequences = 1;
     size_t n_drafting  = 0;  // 0: none, and `length` is 0
@@ -35,7 +35,7 @@ public:
     double cost(const StepShape& shape) const { return estimate(shape, 1); }
     // The same, but optimistic about drafts longer than all measured ones, so that they are tried where that is cheap.
     double optimistic_cost(const StepShape& shape) const;
-    // Additional cost of the first step of another shape, for which llama.cpp rebuilds its graphs.
+    // Additional cost of a change of the shape: llama.cpp rebuilds its graphs.
     double rebuild_cost() const { return rebuild_cost_; }
 
     static constexpr size_t kMaxLength = 64;

@@ -46,7 +46,7 @@ public:
 
     // Takes embeddings from the cache, and requests the others. True if any was in the cache.
     bool request_embeddings(const std::vector<PendingImage>& pending);
-    // Hands the result to the `sequences` with that image. Returns those whose image could not be encoded.
+    // Hands the result to the `sequences` with that image. Returns all of them if the image could not be encoded.
     std::vector<PendingImage> deliver(const EncodeResult& result, const std::vector<Sequence*>& sequences);
     // See EncodeQueue.
     void pause() { queue_.pause(); }

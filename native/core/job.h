@@ -91,7 +91,7 @@ struct ReasoningLimit {
 struct Job {
     uint32_t             id = 0;
     std::vector<TokenId> prompt;  // never empty
-    // The images in the prompt, whose tokens have negative ids; nullptr: none.
+    // The images in the prompt (their tokens have negative ids); nullptr: none.
     std::shared_ptr<const Media> media;
     int32_t                      max_tokens   = -1;     // -1: until the end of text or of the context
     int32_t                      priority     = 0;      // higher ones first

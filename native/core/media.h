@@ -57,7 +57,7 @@ public:
     size_t run_end(size_t token, size_t n_tokens) const;
     // A token's position for attention; the number of tokens gives the position of the next token.
     int32_t position(size_t token) const;
-    // The longest prefix of at most `n_tokens` tokens from which a sequence can continue.
+    // The longest usable prefix of at most `n_tokens` tokens: a sequence cannot continue within some chunks.
     size_t resumable(size_t n_tokens) const;
     // Whether the image has tokens at or after `token`.
     bool is_needed(size_t image, size_t token) const;

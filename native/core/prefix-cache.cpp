@@ -16,7 +16,7 @@ constexpr size_t kMinCopiedTokens = 16;
 // Copying this many cells takes less time than computing one token. A copy includes the cells that are removed
 // afterwards. An 8B model on a CPU needs at least 5 ms per token, and its 128 KiB are read and written twice.
 constexpr size_t kCopiesPerComputedToken = 32;
-// Minimum gain in tokens for which a sequence waits for another one's prefix, or content is saved as a snapshot.
+// A sequence waits for another one's prefix, and content is saved as a snapshot, only if this saves so many tokens.
 constexpr size_t kMinSharedTokens = 32;
 // A running sequence may be this many tokens (one step) past a shared prefix by the time another one can copy it.
 constexpr size_t kMaxStepTokens = 2048;

@@ -12,7 +12,7 @@
 
 namespace chasqui {
 
-// Where a sequence can be truncated, to continue from an earlier token.
+// Positions at which a sequence can be truncated, to continue from an earlier token.
 enum class Truncation {
     anywhere,  // after any token: KV cells
     in_place,  // after any token, except in copies, which lack the cells outside the window: sliding-window attention
@@ -133,7 +133,7 @@ private:
     // Slots are 0 ... n_slots - 1, snapshots have ids above.
     using Id = PrefixTree::Holder;
 
-    // The entry whose prefix is used, and how many tokens of it.
+    // The entry to reuse, and the length of the reused prefix.
     struct Hit {
         Id     id       = -1;
         size_t n_tokens = 0;

@@ -232,7 +232,7 @@ private:
         if (options_.prepare_thread) options_.prepare_thread();
         std::unique_lock<std::mutex> lock(mutex_);
         bool                         is_lowered = false;
-        // A thread whose priority was lowered ends, because it cannot be raised again.
+        // A thread with lowered priority ends, because its priority cannot be raised again.
         while (worker.state == Worker::State::busy && !is_lowered) {
             worker.state = Worker::State::idle;
             work_available_.wait(lock, [this] { return closing_ || !turns_.empty(); });
@@ -285,7 +285,7 @@ private:
         run.task.work = nullptr;  // frees its captures before the end is reported
     }
 
-    // Must precede the report of the run's end, after which the owner may submit its next task.
+    // Must precede the report of the run's end: then the owner may submit its next task.
     void finish_run(const std::shared_ptr<Run>& run) {
         runs_.remove(run);
         Owner& owner = owners_[run->task.owner];

@@ -111,7 +111,7 @@ TokenId Sampler::choose_allowed(const float* logits, int32_t n_vocab) {
         if (is_banned_end(id)) end = id;
     }
     if (any) return choose(masked_.data(), n_vocab);
-    if (!end) throw Error(ErrorCode::invalid_grammar, "The grammar allows no token here, so that the text cannot go on.");
+    if (!end) throw Error(ErrorCode::invalid_grammar, "The grammar allows no token here, so the text cannot continue.");
     if (chain_) chain_->force(*end);
     return *end;
 }
@@ -245,7 +245,7 @@ float Sampler::lower_bound_of_largest(size_t k) {
     return std::nextafter(*kth, kLowest);
 }
 
-// top_p over sorted candidates: keeps the shortest prefix whose probabilities add up to top_p.
+// top_p over sorted candidates: keeps the shortest prefix with a total probability of at least top_p.
 void Sampler::keep_top_p() {
     if (settings_.top_p >= 1.0f || candidates_.empty()) return;
     const float max = candidates_.front().logit;

@@ -101,7 +101,7 @@ private:
 // The first token with the largest logit.
 TokenId argmax(const float* logits, int32_t n_vocab);
 
-// Of the model's own distribution.
+// Log-probabilities of the model's own distribution; see Sampler::logprobs_of().
 Logprobs logprobs_of(const float* logits, int32_t n_vocab, TokenId chosen, int32_t n_top);
 
 }  // namespace chasqui

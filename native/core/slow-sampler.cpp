@@ -61,7 +61,7 @@ void SlowSampler::submit(std::unique_ptr<SlowSample> sample) {
     try {
         if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
     } catch (const std::system_error&) {
-        sample->failure = Failure{ErrorCode::out_of_memory, "No thread can be started to follow the grammar."};
+        sample->failure = Failure{ErrorCode::out_of_memory, "Could not start a thread for the grammar."};
         return on_done_(std::move(sample));
     }
     {

@@ -43,8 +43,8 @@ struct SlowSample {
     double                  milliseconds = 0;
 };
 
-// Samples tokens whose grammar takes longer than a step can wait, one token per job in turn. A slow grammar delays only
-// jobs with slow grammars.
+// Samples tokens under grammars that take longer than a step can wait, one token per job in turn. A slow grammar delays
+// only jobs with slow grammars.
 class SlowSampler {
 public:
     using OnDone = std::function<void(std::unique_ptr<SlowSample>)>;

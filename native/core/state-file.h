@@ -13,7 +13,7 @@
 
 namespace chasqui {
 
-// What the state of a sequence was computed from.
+// The inputs that a sequence's state was computed from.
 struct StateOrigin {
     std::string          model;     // everything else that the state depends on: weights, context, llama.cpp
     std::string          adapters;  // used for the computation

@@ -89,7 +89,7 @@ bool StateFolder::is_trusted() const {
 void StateFolder::prepare() const {
     if (fs::create_directories(folder_)) fs::permissions(folder_, fs::perms::owner_all, fs::perm_options::replace);
     fs::create_directory(own_);
-    if (!fs::is_directory(fs::symlink_status(own_))) throw std::runtime_error(own_.string() + " is no folder");
+    if (!fs::is_directory(fs::symlink_status(own_))) throw std::runtime_error(own_.string() + " is not a folder");
     fs::permissions(own_, fs::perms::owner_all, fs::perm_options::replace);
 }
 

@@ -46,7 +46,7 @@ public:
     virtual void accept(TokenId token) = 0;
     // After `deadline` (nullptr: never) the calls above throw ConstraintTimeout. Then allows(), filter() and allowed()
     // can be called again, but a constraint whose accept() timed out is unusable. `deadline` must outlive the
-    // constraint or be replaced. Constraints whose calls take a bounded time may ignore it.
+    // constraint or be replaced. Constraints with bounded calls may ignore it.
     virtual void set_deadline(const Deadline* /*deadline*/) {}
     // Approximate memory in bytes; 0: little.
     virtual size_t size_bytes() const { return 0; }

@@ -23,7 +23,7 @@ private:
     std::string held_;  // start of one character, at most three bytes
 };
 
-// A copy of `bytes` in which invalid parts are replaced by U+FFFD.
+// A copy of `bytes` with U+FFFD in place of invalid parts.
 std::string to_valid_utf8(std::string_view bytes);
 bool is_valid_utf8(std::string_view bytes);
 

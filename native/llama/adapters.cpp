@@ -59,13 +59,14 @@ private:
     std::string text(const gguf_context* file, const char* key) const {
         const int64_t id = gguf_find_key(file, key);
         if (id < 0) return "";
-        if (gguf_get_kv_type(file, id) != GGUF_TYPE_STRING) refuse("is damaged: " + std::string(key) + " is no text.");
+        if (gguf_get_kv_type(file, id) != GGUF_TYPE_STRING)
+            refuse("is damaged: " + std::string(key) + " is not a string.");
         return gguf_get_val_str(file, id);
     }
 
     void check_keys(const gguf_context* file) const {
         if (text(file, "general.type") != "adapter" || text(file, "adapter.type") != "lora") {
-            refuse("is no LoRA adapter. llama.cpp's convert_lora_to_gguf.py makes one of a trained adapter.");
+            refuse("is not a LoRA adapter. Convert a trained adapter with llama.cpp's convert_lora_to_gguf.py.");
         }
         const std::string architecture = text(file, "general.architecture"), wanted = model_.architecture();
         if (architecture != wanted) {
@@ -75,10 +76,10 @@ private:
         const int64_t alpha = gguf_find_key(file, "adapter.lora.alpha");
         if (alpha >= 0 && (gguf_get_kv_type(file, alpha) != GGUF_TYPE_FLOAT32 ||
                            !std::isfinite(gguf_get_val_f32(file, alpha)))) {
-            refuse("is damaged: adapter.lora.alpha is no number.");
+            refuse("is damaged: adapter.lora.alpha is not a number.");
         }
         if (gguf_find_key(file, "adapter.alora.invocation_tokens") >= 0) {
-            refuse("is an activated LoRA, which begins to work in the middle of a prompt; that is not supported.");
+            refuse("is an activated LoRA (active from the middle of a prompt), which is not supported.");
         }
     }
 
@@ -88,13 +89,13 @@ private:
              each                    = ggml_get_next_tensor(tensors, const_cast<ggml_tensor*>(each))) {
             add(pairs, each);
         }
-        if (pairs.empty()) refuse("holds no weights.");
+        if (pairs.empty()) refuse("has no weights.");
         std::map<std::string, const ggml_tensor*> weights;
         for (const auto& [name, tensor] : llama_internal_get_tensor_map(model_.handle())) weights[name] = tensor;
         for (const auto& [name, pair] : pairs) {
             const auto weight = weights.find(name);
             if (weight == weights.end())
-                refuse_for_model("it changes `" + shortened(name) + "`, which the model has not.");
+                refuse_for_model("it changes `" + shortened(name) + "`, which the model does not have.");
             check_pair(name, pair, *weight->second, weights.count("output.weight") > 0);
         }
     }

@@ -10,7 +10,7 @@
 
 namespace chasqui {
 
-// New parts of a completion. The order of the fields is the order in which the model produced them.
+// New parts of a completion, in the order of generation.
 struct ChatDelta {
     std::string reasoning;
     std::string content;
@@ -34,7 +34,7 @@ public:
 
     // Appends to the text. New parts are returned by this call or a later one, all of them by the call with `is_last`.
     std::vector<ChatDelta> push(const std::string& text, bool is_last);
-    // Where the reasoning ends in the text, in UTF-16 code units; 0 without reasoning.
+    // The end of the reasoning in the text, in UTF-16 code units; 0 without reasoning.
     uint32_t reasoning_units() const;
     // How often the whole text has been parsed.
     uint32_t n_parses() const;

@@ -28,7 +28,7 @@ std::string architecture_of(const llama_model* model) {
 // Why the vocabularies differ; empty if they are the same.
 std::string difference(const llama_vocab* target, const llama_vocab* draft) {
     const int32_t n_target = llama_vocab_n_tokens(target), n_draft = llama_vocab_n_tokens(draft);
-    if (llama_vocab_type(target) != llama_vocab_type(draft)) return "they are of different kinds";
+    if (llama_vocab_type(target) != llama_vocab_type(draft)) return "their types differ";
     if (std::abs(n_target - n_draft) > kMaxPadding) {
         return "they have " + std::to_string(n_target) + " and " + std::to_string(n_draft) + " tokens";
     }
@@ -36,7 +36,7 @@ std::string difference(const llama_vocab* target, const llama_vocab* draft) {
     if (begins != llama_vocab_get_add_bos(draft) || ends != llama_vocab_get_add_eos(draft) ||
         (begins && llama_vocab_bos(target) != llama_vocab_bos(draft)) ||
         (ends && llama_vocab_eos(target) != llama_vocab_eos(draft))) {
-        return "texts begin or end with different tokens";
+        return "their BOS or EOS tokens differ";
     }
     for (TokenId token = kFirstComparedToken; token < std::min(n_target, n_draft); ++token) {
         const char *in_target = llama_vocab_get_text(target, token), *in_draft = llama_vocab_get_text(draft, token);
@@ -49,7 +49,7 @@ std::string difference(const llama_vocab* target, const llama_vocab* draft) {
 void check(const Model& target, const Model& draft, Truncation target_truncation) {
     const auto refuse = [](const std::string& message) { throw Error(ErrorCode::invalid_options, message); };
     if (target_truncation == Truncation::never) {
-        refuse("A draft model is of no use for " + target.path() +
+        refuse("A draft model cannot be used for " + target.path() +
                ": rejected drafts cannot be removed from a recurrent state. Serve it without one.");
     }
     if (llama_model_is_recurrent(draft.handle()) || llama_model_is_hybrid(draft.handle())) {

@@ -23,7 +23,7 @@ public:
     // Maximum rows of logits for drafts.
     static size_t max_outputs(const DraftOptions& options);
 
-    // Adds drafts to a plan in which every row decodes; ignores other plans.
+    // Adds drafts to the plan if all its rows decode.
     void add_drafts(Plan& plan);
     // The plan of the last add_drafts() has been computed; none of its tokens is sampled yet.
     void computed(const Plan& plan, double milliseconds);

@@ -100,11 +100,12 @@ Bytes measure_drafts(const FitRequest& request, const Offload& offload, uint32_t
 
 const char* why_not(const FitRequest& request, const Offload& offload) {
     if (offload.devices().size() > 1 && request.offload.split == OffloadOptions::Split::row) {
-        return "llama.cpp cannot fit a model whose rows are shared out; give the number of layers";
+        return "llama.cpp cannot fit a model with row split; set the number of layers";
     }
     if (offload.devices().size() > 1 && !request.offload.tensor_split.empty()) {
-        return "the model does not fit into the devices' free memory as it is shared out; give the number of layers, or "
-               "leave out the shares";
+        return "the model does not fit into the devices' free memory with this tensor split; set the number of layers, "
+               "or "
+               "omit the split";
     }
     return "llama.cpp found no way to fit the model into the devices' free memory";
 }

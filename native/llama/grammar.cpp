@@ -121,7 +121,7 @@ public:
         for (const llama_token token : tokens) {
             follow_reasoning(token);
             if (lazy_) continue;
-            if (!allows(token)) throw std::runtime_error("the grammar does not begin as the template's prompt ends");
+            if (!allows(token)) throw std::runtime_error("the grammar does not match the end of the prompt");
             llama_sampler_accept(sampler_.get(), token);
             text_.push(common_token_to_piece(vocab_, token, true));
         }

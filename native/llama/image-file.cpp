@@ -132,7 +132,7 @@ ImageSize inspect_image(const ImageSource& source) {
     if (source.width > 0) {
         const ImageSize size = checked_size(source.width, source.height);
         if (source.bytes.size() != uint64_t{3} * size.width * size.height) {
-            refuse("The pixels do not add up: there must be three bytes for each.");
+            refuse("Wrong number of bytes: every pixel needs three.");
         }
         return size;
     }
@@ -141,7 +141,7 @@ ImageSize inspect_image(const ImageSource& source) {
     if (file.starts_with(kPng)) checked_size(file.big_endian(16, 4), file.big_endian(20, 4));
     int width = 0, height = 0, n_channels = 0;
     if (!is_known(file) || !stbi_info_from_memory(file.data(), int_size(source), &width, &height, &n_channels)) {
-        refuse("The bytes are not an image that can be read; PNG, JPEG, GIF and BMP can.");
+        refuse("Unsupported or damaged image: PNG, JPEG, GIF and BMP can be read.");
     }
     const ImageSize size =
         checked_size(static_cast<uint64_t>(std::max(width, 0)), static_cast<uint64_t>(std::max(height, 0)));
@@ -169,7 +169,7 @@ Pixels decode_image(const ImageSource& source) {
         size, {stbi_load_from_memory(file.data(), int_size(source), &width, &height, &n_channels, 3), stbi_image_free}};
     if (!pixels.rgb) refuse(std::string("The image is damaged (") + stbi_failure_reason() + ").");
     if (static_cast<uint32_t>(width) != size.width || static_cast<uint32_t>(height) != size.height) {
-        refuse("The image is not of the size that it claims.");
+        refuse("The image differs from the size in its header.");
     }
     return pixels;
 }

@@ -35,7 +35,7 @@ void capture_log(bool verbose) {
     g_verbose = verbose;
     llama_log_set(on_log, nullptr);
     mtmd_log_set(on_log, nullptr);
-    // llama-common has its own logger, whose thread writes to stderr.
+    // llama-common has its own logger with a thread that writes to stderr.
     common_log_pause(common_log_main());
 }
 

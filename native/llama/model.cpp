@@ -26,7 +26,7 @@ void check_gguf_file(const std::string& path) {
     }
     // Opening a pipe would block until there is a writer.
     if ((info.st_mode & S_IFMT) != S_IFREG) {
-        throw Error(ErrorCode::model_file_invalid, path + " is a device, a pipe or a socket, and no file.");
+        throw Error(ErrorCode::model_file_invalid, path + " is a device, a pipe or a socket, not a file.");
     }
     std::ifstream file(path, std::ios::binary);
     if (!file) {

@@ -146,7 +146,7 @@ void probe_device(ggml_backend_dev_t device, const std::function<void()>& on_ste
             }
         }
     }
-    if (!computed) throw std::runtime_error("its device multiplies no matrices");
+    if (!computed) throw std::runtime_error("its device does not support matrix products");
 }
 
 DeviceInfo describe(ggml_backend_dev_t device) {
@@ -188,7 +188,7 @@ int score_module(const std::string& path) {
 std::vector<DeviceInfo> probe_module(const std::string& path, const std::function<void()>& on_step) {
     capture_log(false);
     // ggml's loader does not log this reason, so the score is checked here.
-    if (score_module(path) <= 0) throw std::runtime_error("this machine lacks what it needs");
+    if (score_module(path) <= 0) throw std::runtime_error("this machine does not support it");
     ggml_backend_reg_t module = ggml_backend_load(path.c_str());
     if (module == nullptr) throw std::runtime_error("ggml refused it: " + take_last_errors());
     std::vector<DeviceInfo> devices;

@@ -129,7 +129,7 @@ void MtpHead::store_rows(const PlanRow& row, size_t plan_row) {
         const float* hidden = hidden_rows_.at(plan_row, index);
         if (hidden == nullptr) return;
         slot.rows.insert(slot.rows.end(), hidden, hidden + n_embd_);
-        // Excludes the draft, whose tokens may still be rejected.
+        // Excludes the draft: its tokens may still be rejected.
         const size_t readable_end = std::min(rows_end(slot) + 1, begin + row.n_tokens);
         if (readable_end < slot.next_input + kMaxBatch) continue;
         read_inputs(slot_id, sequence.tokens, kMaxBatch, false);

@@ -120,7 +120,7 @@ void check_pattern(const std::string& pattern) {
     try {
         const std::regex parsed(pattern);
     } catch (const std::regex_error& error) {
-        refuse("`" + pattern + "` is no regular expression for names of weights: " + error.what() + ".");
+        refuse("`" + pattern + "` is not a regular expression for names of weights: " + error.what() + ".");
     }
 }
 

@@ -23,7 +23,7 @@ struct FileOptions {
     std::vector<std::string> metadata;
 };
 
-// Which devices have a model's weights. Default: all weights on all GPUs.
+// The devices for a model's weights. Default: all weights on all GPUs.
 struct OffloadOptions {
     enum class Split { none, layer, row };
     // Weights on another device than the rest of their layer.

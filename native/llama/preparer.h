@@ -14,7 +14,7 @@
 
 namespace chasqui {
 
-// Prepares requests for a model: chat template, tokenizer and grammar compiler, none of which needs the weights.
+// Prepares requests for a model: chat template, tokenizer and grammar compiler. None of these needs the weights.
 class Preparer {
 public:
     // `model` must outlive it. `chat_template` replaces the model's own unless empty.
@@ -40,7 +40,7 @@ private:
     GrammarCompiler grammars_;
 };
 
-// A preparer with its own model, of which only the vocabulary is loaded.
+// A preparer with its own model. Loads only the vocabulary.
 struct VocabularyPreparer {
     // `metadata`: see FileOptions. Throws the errors of Model.
     VocabularyPreparer(const std::string& path, const std::vector<std::string>& metadata,

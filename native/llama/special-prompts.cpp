@@ -40,9 +40,8 @@ bool can_infill(const Model& model) {
 std::vector<TokenId> infill_prompt(const Model& model, const Tokenizer& tokenizer, const std::string& prefix,
                                    const std::string& suffix) {
     if (!can_infill(model)) {
-        throw Error(
-            ErrorCode::model_not_capable,
-            "This model was not trained to fill gaps: its vocabulary has no tokens for what is before and after.");
+        throw Error(ErrorCode::model_not_capable,
+                    "This model does not support infilling: its vocabulary has no fill-in-the-middle tokens.");
     }
     const llama_vocab*   vocab = model.vocab();
     std::vector<TokenId> prompt;

@@ -12,7 +12,7 @@ namespace chasqui {
 // Whether the vocabulary has the fill-in-the-middle tokens.
 bool can_infill(const Model& model);
 
-// The prompt whose continuation fills the gap between `prefix` and `suffix`. Throws `model_not_capable`.
+// The prompt to fill the gap between `prefix` and `suffix`. Throws `model_not_capable`.
 std::vector<TokenId> infill_prompt(const Model& model, const Tokenizer& tokenizer, const std::string& prefix,
                                    const std::string& suffix);
 

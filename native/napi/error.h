@@ -22,7 +22,7 @@ struct CaughtError {
     static CaughtError current();
 };
 
-// A JavaScript Error whose `code` is from the catalogue.
+// A JavaScript Error with a `code` of the catalogue.
 Napi::Error to_js_error(Napi::Env env, const CaughtError& error);
 
 // Runs `function` and converts its exceptions to JavaScript exceptions.

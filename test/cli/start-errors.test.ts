@@ -46,7 +46,7 @@ if (process.platform !== 'win32') {
     for (const file of [pipe, '/dev/zero']) {
       const { code, stderr } = await runCli(['serve', '--port', '0', '--model', file]);
       assert.is(code, 1);
-      assert.match(stderr, new RegExp(`^chasqui: ${file} is a device, a pipe or a socket, and no file\\.\n$`));
+      assert.match(stderr, new RegExp(`^chasqui: ${file} is a device, a pipe or a socket, not a file\\.\n$`));
       assert.is((await runCli(['bench', '--model', file])).code, 1);
     }
     fs.rmSync(pipe);

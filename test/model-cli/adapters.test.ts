@@ -213,7 +213,7 @@ test('an adapter of another model ends the start, with the reason', async ({ fol
     () => null,
     (error: Error) => error.message,
   );
-  assert.match(failed ?? '', /holds no weights/);
+  assert.match(failed ?? '', /has no weights/);
 });
 
 test.run();

@@ -128,7 +128,7 @@ test('other positions are other texts', async () => {
 test('an expression that is none, and a device that is not there, are named', async () => {
   const expression = await refusal({ overrideTensor: ['(=CPU'] });
   assert.is(expression.code, 'invalid_options');
-  assert.match(expression.message, '`(` is no regular expression');
+  assert.match(expression.message, '`(` is not a regular expression');
   const device = await refusal({ overrideTensor: ['exps=CUDA7'] });
   assert.is(device.code, 'invalid_options');
   assert.match(device.message, '`CUDA7`');

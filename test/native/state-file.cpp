@@ -132,15 +132,15 @@ const Test full("state-file: nothing is left where the disk is full in the middl
 const Test full_cache("disk-cache: where the disk is full, a conversation that was longer stays as it was", [] {
     const Folder folder;
     Cache        cache(folder, "m", 1 << 30, Truncation::anywhere, 1 << 30);
-    cache.keep(kLong, "one");
+    cache.save(kLong, "one");
     {
         const FileLimit limit(5 << 20);
-        cache.keep(joined(kLong, {1}), std::string(20 << 20, 'x'));
+        cache.save(joined(kLong, {1}), std::string(20 << 20, 'x'));
     }
     expect_equal(folder.files().size(), size_t{1});
     expect(text_of(*cache.fetch(joined(kLong, {1, 2})).state) == "one", "the shorter one");
     // The cache pauses writing after a failure.
-    cache.keep(counting(5000, 300), "two");
+    cache.save(counting(5000, 300), "two");
     expect_equal(folder.files().size(), size_t{1});
 });
 #endif

@@ -197,7 +197,7 @@ const Test stubborn("prepare-pool: work that never calls check() does not take a
     gate->open();
 });
 
-const Test stuck("prepare-pool: work that never calls check() is told of, after its end is", [] {
+const Test reports_stuck("prepare-pool: work that never calls check() is told of, after its end is", [] {
     const auto          gate      = std::make_shared<Gate>();
     const auto          told      = std::make_shared<std::promise<void>>();
     auto                is_told   = told->get_future();

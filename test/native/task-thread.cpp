@@ -54,7 +54,7 @@ const Test left_behind("task-thread: a task that does not end is left behind, wi
     expect(!has_run, "nothing is begun afterwards");
 });
 
-const Test owner("task-thread: the last task may be what owns the thread", [] {
+const Test owned_by_task("task-thread: the last task may be what owns the thread", [] {
     struct Owner {
         std::shared_ptr<void> end;  // goes after the thread
         TaskThread            thread;

@@ -3,13 +3,13 @@ import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type net from 'node:net';
-import os from 'node:os';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { ChasquiError } from '../errors.js';
 import { checkHostHeader, endConnections } from '../http/connections.js';
 import { errorHandler } from '../http/error-handler.js';
 import type { HubSettings } from '../hub/hub-settings.js';
 import { ProcessLock } from '../hub/process-lock.js';
+import { availableMemory } from '../process/process-usage.js';
 import type { Certificate } from '../server/certificate.js';
 import { type Accounts, openAccounts } from './accounts/accounts.js';
 import { type Authorize, authorizer } from './accounts/authorize.js';
@@ -155,7 +155,7 @@ function assemble(
     runFolder: places.run,
     logFolder: places.logs,
     responsesFolder: places.responses,
-    budgetBytes: settings.memoryBytes ?? DEFAULT_SHARE * (freeBytes() + bytesOfRunners(store)),
+    budgetBytes: settings.memoryBytes ?? DEFAULT_SHARE * (availableMemory() + bytesOfRunners(store)),
     endsWithParent,
     ...(onEvent && { onEvent }),
   });
@@ -267,10 +267,4 @@ function localUrl({ host, certificate }: CloudSettings, port: number): string {
 function bytesOfRunners(store: AppStore): number {
   const runners = store.apps().flatMap(({ id }) => store.runners(id));
   return runners.reduce((sum, { bytes }) => sum + bytes, 0);
-}
-
-/** Respects the limit of a container. */
-function freeBytes(): number {
-  const { availableMemory } = process as { availableMemory?: () => number };
-  return availableMemory?.() ?? os.freemem();
 }

@@ -10,7 +10,8 @@ import { ManagedPool } from '../models/managed-pool.js';
 import { MemoryBudget } from '../models/memory-budget.js';
 import type { ManagedSource } from '../models/model-source.js';
 import { type ModelEntry, modelNotFound } from '../models/pool.js';
-import { type EngineSettings, freeBytes, toSource } from '../server/open-pool.js';
+import { availableMemory } from '../process/process-usage.js';
+import { type EngineSettings, toSource } from '../server/open-pool.js';
 import type { LoadConfig, LoadedModel } from './api-types.js';
 import { loadNotes } from './load-notes.js';
 import type { LocalModel } from './local-model.js';
@@ -58,7 +59,7 @@ export class Instances {
   constructor(settings: InstancesSettings) {
     this.#settings = settings;
     this.pool = new ManagedPool([], {
-      budget: MemoryBudget.ofFree(freeBytes()),
+      budget: MemoryBudget.ofFree(availableMemory()),
       anyName: true,
       autoload: true,
       loadTimeoutMs: LOAD_TIMEOUT_MS,

@@ -4,14 +4,14 @@
  */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { openSqlite, type Sqlite } from '../sqlite.js';
+import { ProcessLock } from '../hub/process-lock.js';
 import { type InstanceFile, removeInstance, writeInstance } from './instance-file.js';
 
 export class InstanceLock {
-  readonly #lock: Sqlite;
+  readonly #lock: ProcessLock;
   readonly #folder: string;
 
-  private constructor(lock: Sqlite, folder: string) {
+  private constructor(lock: ProcessLock, folder: string) {
     this.#lock = lock;
     this.#folder = folder;
   }
@@ -19,15 +19,14 @@ export class InstanceLock {
   /** Returns `null` if another process holds the lock. */
   static take(folder: string): InstanceLock | null {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const lock = openSqlite(path.join(folder, 'desktop.lock'));
+    const lock = ProcessLock.tryTake(path.join(folder, 'desktop.lock'));
+    if (lock === null) return null;
     try {
-      lock.exec('BEGIN EXCLUSIVE');
       // Remove the stale instance file of a killed process.
       removeInstance(folder);
       return new InstanceLock(lock, folder);
     } catch (error) {
-      lock.close();
-      if ((error as { code?: string }).code === 'SQLITE_BUSY') return null;
+      lock.release();
       throw error;
     }
   }
@@ -38,6 +37,6 @@ export class InstanceLock {
 
   release(): void {
     removeInstance(this.#folder);
-    this.#lock.close();
+    this.#lock.release();
   }
 }

@@ -2,11 +2,11 @@
  * Chooses the context length if it is not given: the length that the model was trained for, or less if memory is too small
  * for one completion of that length. All completions share the memory.
  */
-import os from 'node:os';
 import type { NativeDeviceMemory } from '../native/addon.js';
 import { loadAddon } from '../native/load-addon.js';
 import type { OpenRequest } from '../native/open-request.js';
 import { runFit } from '../native/run-fit.js';
+import { availableMemory } from '../process/process-usage.js';
 import { readGgufSizes } from './gguf-head.js';
 import { completeLoadOptions, type LoadOptions } from './load-options.js';
 
@@ -135,10 +135,4 @@ export function longestThatFits(
 
 function takenOf({ weights, cells, compute, other }: NativeDeviceMemory): number {
   return weights + cells + compute + other;
-}
-
-function availableMemory(): number {
-  // Missing in the types of the oldest supported Node.
-  const { availableMemory: available } = process as { availableMemory?: () => number };
-  return available?.() ?? os.freemem();
 }

@@ -73,7 +73,7 @@ export function nameIgnoredParts(reply: FastifyReply, parts: readonly string[]):
   if (shown[0]?.endsWith('...')) return;
   let length = shown[0]?.length ?? 0;
   for (const [index, part] of parts.entries()) {
-    const encoded = encodeURIComponent(wellFormed(part.slice(0, MAX_PART_LENGTH)));
+    const encoded = encodeURIComponent(part.slice(0, MAX_PART_LENGTH).toWellFormed());
     length += encoded.length;
     shown.push(index === MAX_IGNORED_PARTS || length > MAX_HEADER_LENGTH ? '...' : encoded);
     if (shown.at(-1) === '...') break;
@@ -94,17 +94,12 @@ function toHeader(names: readonly string[], parameters: readonly string[], elsew
   let header = '';
   for (const [index, name] of names.entries()) {
     const meant = elsewhere.includes(name) ? null : nearestParameter(name, parameters);
-    const encoded = encodeURIComponent(wellFormed(name.slice(0, MAX_NAME_LENGTH)));
+    const encoded = encodeURIComponent(name.slice(0, MAX_NAME_LENGTH).toWellFormed());
     const shown = meant ? `${encoded};did-you-mean=${meant}` : encoded;
     if (index === MAX_NAMES || header.length + shown.length > MAX_HEADER_LENGTH) return `${header}, ...`;
     header += index === 0 ? shown : `, ${shown}`;
   }
   return header;
-}
-
-/** Half of a surrogate pair cannot be percent-encoded. */
-function wellFormed(text: string): string {
-  return Buffer.from(text, 'utf8').toString('utf8');
 }
 
 function unknownPart(part: string, mode: Profile['mode']): ChasquiError {

@@ -1,5 +1,6 @@
 /** Estimates whether a model fits into this computer's memory. */
 import os from 'node:os';
+import { availableMemory } from '../process/process-usage.js';
 import { formatBytes } from './format-bytes.js';
 
 export type Badge = 'gpu' | 'partly-gpu' | 'cpu' | 'too-large';
@@ -21,14 +22,10 @@ export interface Machine {
 
 /** Main memory only: the memory of GPUs is known to their drivers. */
 export function machineWithoutGpus(): Machine {
-  // Both respect the limits of a container.
-  const { availableMemory, constrainedMemory } = process as {
-    availableMemory?(): number;
-    constrainedMemory?(): number;
-  };
+  const { constrainedMemory } = process as { constrainedMemory?(): number };
   const total = os.totalmem();
   const limit = constrainedMemory?.() || total;
-  return { freeBytes: availableMemory?.() ?? os.freemem(), totalBytes: Math.min(limit, total), gpus: [] };
+  return { freeBytes: availableMemory(), totalBytes: Math.min(limit, total), gpus: [] };
 }
 
 /** Node and the code of llama.cpp. */

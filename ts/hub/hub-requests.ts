@@ -3,6 +3,7 @@
  */
 import { type Dispatcher, EnvHttpProxyAgent, request } from 'undici';
 import { ChasquiError } from '../errors.js';
+import { isLoopback } from '../images/public-address.js';
 import { VERSION } from '../version.js';
 import { refusalOf, unreachable } from './hub-errors.js';
 
@@ -176,10 +177,6 @@ export class HubRequests {
 /** Drains a short body, so that the connection can be reused. */
 export async function discard({ body }: Dispatcher.ResponseData): Promise<void> {
   await body.dump({ limit: 64 * 1024 }).catch(() => undefined);
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
 
 export function headerOf(reply: Pick<Dispatcher.ResponseData, 'headers'>, name: string): string | undefined {

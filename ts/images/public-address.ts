@@ -25,6 +25,13 @@ function namesLoopback(hostname: string): boolean {
   return isLocalhost(hostname) || (ipaddr.isValid(literal) && ipaddr.parse(literal).range() === 'loopback');
 }
 
+/** Whether a host, as in URLs or options, is `localhost` or a loopback address, IPv4-mapped ones included. */
+export function isLoopback(host: string): boolean {
+  const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  if (name === 'localhost') return true;
+  return ipaddr.isValid(name) && ipaddr.process(name).range() === 'loopback';
+}
+
 /** `localhost` is loopback without a lookup (RFC 6761). */
 export function isLocalhost(hostname: string): boolean {
   return /(^|\.)localhost\.?$/i.test(hostname);

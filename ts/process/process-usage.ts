@@ -1,5 +1,6 @@
 /** CPU time and memory of processes, from Linux's /proc. */
 import { readFileSync } from 'node:fs';
+import os from 'node:os';
 
 export interface ProcessUsage {
   cpuSeconds: number;
@@ -36,4 +37,11 @@ export function ownResidentBytes(): number | null {
   } catch {
     return null;
   }
+}
+
+/** Free memory in bytes, within the limit of a container. */
+export function availableMemory(): number {
+  // Missing in the types of the oldest supported Node.
+  const { availableMemory: available } = process as { availableMemory?: () => number };
+  return available?.() ?? os.freemem();
 }

@@ -1,6 +1,4 @@
 /** Creates the model pool of a server from its settings. */
-import os from 'node:os';
-import process from 'node:process';
 import { readAdapterFiles } from '../engine/adapter-file.js';
 import { SupervisedEngine, type SupervisorHooks } from '../engine/child/supervised-engine.js';
 import type { Engine } from '../engine/engine.js';
@@ -16,7 +14,7 @@ import { MemoryBudget } from '../models/memory-budget.js';
 import type { ManagedSource, OpenHooks } from '../models/model-source.js';
 import type { ModelPool } from '../models/pool.js';
 import { SingleModel } from '../models/single-model.js';
-import { residentBytesOf } from '../process/process-usage.js';
+import { availableMemory, residentBytesOf } from '../process/process-usage.js';
 import { type ModelFiles, modelSpecs } from './model-specs.js';
 
 export interface ModelsSettings extends ModelFiles {
@@ -96,7 +94,7 @@ function openSeveral(settings: PoolSettings, metrics: Metrics, anyName: boolean)
   const pinned = [...new Set([...named, ...specs.filter(({ pin }) => pin).map(({ id }) => id)])];
   const first = [...new Set([...pinned, ...specs.filter(({ atStart }) => atStart).map(({ id }) => id)])];
   const pool = new ManagedPool(sources, {
-    budget: budgetBytes === undefined ? MemoryBudget.ofFree(freeBytes()) : MemoryBudget.of(budgetBytes),
+    budget: budgetBytes === undefined ? MemoryBudget.ofFree(availableMemory()) : MemoryBudget.of(budgetBytes),
     anyName,
     autoload,
     loadTimeoutMs,
@@ -198,10 +196,4 @@ export function bytesTaken(
   { placement }: Pick<Engine['model'], 'placement'>,
 ): number {
   return placement.devices.length === 0 ? residentBytes : Math.max(residentBytes, estimatedBytes);
-}
-
-/** Considers the memory limit of a container. */
-export function freeBytes(): number {
-  const { availableMemory } = process as { availableMemory?: () => number };
-  return availableMemory?.() ?? os.freemem();
 }

@@ -1,4 +1,4 @@
-/** Starts a server from a profile and a model's path, and stops it. */
+/** Starts and stops a server. */
 import type https from 'node:https';
 import type net from 'node:net';
 import os from 'node:os';
@@ -27,111 +27,90 @@ export interface StartSettings {
   host?: string;
   /** Default: the profile's. 0 takes any free port. */
   port?: number;
-  /** A Unix socket to listen on in place of host and port, for this account alone. */
+  /** A Unix socket to listen on instead of host and port; only the current user may connect. */
   socketPath?: string;
-  /** To be reached by https; default: by http. */
+  /** Enables https. */
   certificate?: Certificate;
-  /** In local modes that ask for keys: which ones open the server. */
+  /** Checks API keys in local modes; default: no keys. */
   access?: KeyCheck;
   model?: LoadOptions;
   hooks?: Pick<LoadHooks, 'onProgress'>;
   engine?: EngineSettings;
   app?: Omit<AppOptions, 'drainMs' | 'deployment' | 'access' | 'metrics' | 'spans'>;
-  /** How long running replies may go on when the server is stopped; default 25,000. */
+  /** Time for running replies to finish when the server stops; default 25,000. */
   shutdownTimeoutMs?: number;
-  /** Other servers whose names of metrics are added to our own; default none. */
+  /** Adds metrics under the names of other servers; default none. */
   metricsNames?: readonly OtherNames[];
-  /** Needed by modes that have a base path. */
+  /** Required by modes with a base path. */
   deployment?: DeploymentSettings;
 }
 
 export interface DeploymentSettings extends Deployment {
   auth: 'private' | 'public';
-  /** The folder of the API keys. */
+  /** Folder of the API keys. */
   dataDir: string;
-  /** A file of keys in place of those of the folder, see `KeyFile`; default none. */
+  /** A file of keys instead of the folder, see `KeyFile`; default none. */
   keysFile?: string;
 }
 
 export interface Server {
   /**
-   * Waits for the models, and resolves with what is known of them when requests are taken; with `null` if the server was
-   * stopped before. Rejects with a `ChasquiError` when the only model cannot be loaded; the server has been stopped then.
+   * Waits for the models, and resolves with them; with `null` if the server was stopped meanwhile. If the only model cannot be
+   * loaded, stops the server and rejects with a `ChasquiError`.
    */
   load(): Promise<readonly ModelEntry[] | null>;
   host: string;
-  /** 0 where it listens on a Unix socket. */
+  /** 0 for a Unix socket. */
   port: number;
-  /** The part of its paths before `/v1`. */
+  /** Before `/v1`. */
   basePath: string;
   /**
-   * Lets running replies finish for as long as the settings say, ends the others with an error, frees the model. Rejects
-   * with `internal_error` when the engine has not ended some seconds later: only the end of the process frees it then.
+   * Waits for running replies until `shutdownTimeoutMs`, ends the others with an error, and frees the models. Rejects with
+   * `internal_error` if an engine does not end in time: then its memory is freed when the process exits.
    */
   stop(): Promise<void>;
-  /** What `stop` takes at most is less than this. */
+  /** Upper bound of the duration of `stop`. */
   stopWithinMs: number;
 }
 
-/** Kubernetes gives a container 30 seconds, unless told otherwise. */
+/** Kubernetes gives a container 30 seconds by default. */
 const SHUTDOWN_TIMEOUT_MS = 25_000;
 
-/** For replies that are cut short to say so, and for the engine to end: a second more than both take at most. */
+/** For error frames of unfinished replies and for the end of the engine, plus a second. */
 const AFTER_DRAINING_MS = 10_000;
 
 /**
- * Begins to load the models, and listens. Until one is loaded, requests that need it are told to come again. Rejects with a
- * `ChasquiError` when the settings do not fit together, and with Node's own error when the port is not free.
+ * Begins to load the models, and listens. Until a model is loaded, requests that need it get `model_loading`. Rejects with a
+ * `ChasquiError` if the settings contradict each other, and with Node's error if the port is taken.
  */
 export async function start(profile: Profile, settings: StartSettings): Promise<Server> {
+  const { deployment, certificate, metricsNames = [], shutdownTimeoutMs = SHUTDOWN_TIMEOUT_MS } = settings;
   const host = settings.host ?? profile.host;
-  const port = settings.port ?? profile.port;
-  const {
-    deployment,
-    socketPath,
-    certificate,
-    metricsNames = [],
-    shutdownTimeoutMs: drainMs = SHUTDOWN_TIMEOUT_MS,
-  } = settings;
   const basePath = basePathOf(profile, deployment);
   const metrics = new Metrics({ names: metricsNames });
   const models = openPool(settings, metrics, !profile.checksModelName);
-  const keys = deployment?.auth === 'private' ? await openKeys(deployment) : null;
-  const responses = deployment?.auth === 'private' ? await openResponses(deployment) : null;
-  // The models load while what serves them is imported.
+  const stores = await openStores(deployment);
+  // The models load while the HTTP modules are imported.
   const loading = models.start(settings.hooks?.onProgress);
   loading.catch(() => {});
   let app: ReturnType<typeof buildApp> | undefined;
   let stopping = false;
   const stop = (): Promise<void> => {
     stopping = true;
-    const stores = [keys, responses];
-    const close = (): void => {
-      for (const store of stores) store?.close();
-    };
-    return closeServer({ app, pool: { list: () => models.pool.list(), close: () => models.close() }, keys: { close } });
+    return closeServer({ app, pool: { list: () => models.pool.list(), close: () => models.close() }, keys: stores });
   };
   try {
     const { buildApp } = await import('../api/app.js');
+    const spans = await openSpans();
     app = buildApp(models.pool, profile, {
-      drainMs,
+      ...appOptions(settings, host, stores),
+      drainMs: shutdownTimeoutMs,
       metrics,
-      spans: await openSpans(),
-      ...(responses && { responses }),
-      ...(certificate && { tls: certificate.read() }),
-      ...(settings.access && { access: settings.access }),
-      ...reachAt(host),
-      ...settings.app,
-      // No page of a browser gets at a Unix socket.
-      allowedHosts: socketPath ? [ANY_HOST] : [...ownNames(host), ...(settings.app?.allowedHosts ?? [])],
-      ...(deployment && {
-        deployment,
-        access: keys ? (key) => keys.admits(key, deployment.org, deployment.app) : 'public',
-      }),
+      spans,
     });
     if (certificate) renewCertificate(app.server as https.Server, certificate);
-    if (socketPath === undefined) await app.listen({ host, port });
-    else await listenOnSocket(app, socketPath);
+    if (settings.socketPath === undefined) await app.listen({ host, port: settings.port ?? profile.port });
+    else await listenOnSocket(app, settings.socketPath);
   } catch (error) {
     await stop();
     throw error;
@@ -146,13 +125,54 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
       throw error;
     }
   };
+  const port = (app.server.address() as net.AddressInfo).port ?? 0;
+  return { load, host, port, basePath, stop, stopWithinMs: shutdownTimeoutMs + AFTER_DRAINING_MS };
+}
+
+/** What an app asks for keys in, and keeps responses in; `null`: not needed, or not on disk. */
+interface Stores {
+  keys: KeyStore | KeyFile | null;
+  responses: ResponseStore | null;
+  close(): void;
+}
+
+/** Imported on demand: libsql has a native part, and the other modes should start on platforms without one. */
+async function openStores(deployment: DeploymentSettings | undefined): Promise<Stores> {
+  if (deployment?.auth !== 'private') return { keys: null, responses: null, close: () => {} };
+  const { dataDir, keysFile } = deployment;
+  if (keysFile !== undefined) {
+    // Without a data folder of its own, the server keeps responses in memory.
+    const keys = new KeyFile(keysFile);
+    return { keys, responses: null, close: () => keys.close() };
+  }
+  const { KeyStore } = await import('../keys/key-store.js');
+  const keys = KeyStore.open(dataDir);
+  const { SqliteStore } = await import('../api/openai/responses/store/sqlite-store.js');
+  const responses = SqliteStore.open(dataDir);
+  const close = (): void => {
+    keys.close();
+    responses.close();
+  };
+  return { keys, responses, close };
+}
+
+function appOptions(
+  { deployment, socketPath, certificate, access, app }: StartSettings,
+  host: string,
+  { keys, responses }: Stores,
+): Omit<AppOptions, 'drainMs' | 'metrics' | 'spans'> {
   return {
-    load,
-    host,
-    port: (app.server.address() as net.AddressInfo).port ?? 0,
-    basePath,
-    stop,
-    stopWithinMs: drainMs + AFTER_DRAINING_MS,
+    ...(responses && { responses }),
+    ...(certificate && { tls: certificate.read() }),
+    ...(access && { access }),
+    ...reachableAt(host),
+    ...app,
+    // Browsers cannot reach a Unix socket.
+    allowedHosts: socketPath ? [ANY_HOST] : [...ownNames(host), ...(app?.allowedHosts ?? [])],
+    ...(deployment && {
+      deployment,
+      access: keys ? (key) => keys.admits(key, deployment.org, deployment.app) : 'public',
+    }),
   };
 }
 
@@ -161,30 +181,16 @@ function renewCertificate(server: https.Server, certificate: Certificate): void 
   server.once('close', stopWatching);
 }
 
-/** Imported only when needed: libsql has a native part, and the other modes should start on platforms without one. */
-async function openKeys({ dataDir, keysFile }: DeploymentSettings): Promise<KeyStore | KeyFile> {
-  if (keysFile !== undefined) return new KeyFile(keysFile);
-  const { KeyStore } = await import('../keys/key-store.js');
-  return KeyStore.open(dataDir);
-}
-
-/** Where keys come as a file, the folder is nobody's: responses are kept in memory then. */
-async function openResponses({ dataDir, keysFile }: DeploymentSettings): Promise<ResponseStore | null> {
-  if (keysFile !== undefined) return null;
-  const { SqliteStore } = await import('../api/openai/responses/store/sqlite-store.js');
-  return SqliteStore.open(dataDir);
-}
-
-/** The names by which others in the network may call a server that listens at all addresses. */
+/** Names under which a server that listens at all addresses is reachable in its network. */
 function ownNames(host: string): string[] {
   return host === '0.0.0.0' || host === '::' ? [os.hostname(), `${os.hostname()}.local`] : [host];
 }
 
 /**
- * A server that others can reach must not fetch images from this machine's own services for them. And they call it by names
- * that it cannot know, such as that of its service in a Compose file.
+ * A server that is reachable from other machines must not fetch images from services of this machine for them. Its clients may
+ * use names that it cannot know, such as that of its service in a Compose file.
  */
-function reachAt(host: string): Pick<AppOptions, 'imageHosts' | 'allowsDotlessHosts'> {
+function reachableAt(host: string): Pick<AppOptions, 'imageHosts' | 'allowsDotlessHosts'> {
   const isOpen = !['localhost', '127.0.0.1', '::1'].includes(host);
   return isOpen ? { imageHosts: 'public', allowsDotlessHosts: true } : {};
 }

@@ -1,9 +1,8 @@
 /** What LM Studio adds to completions: how fast they were, why they ended, and what computed them. */
-
 import type { Finish, ModelInfo, TokenStream } from '../../engine/engine.js';
 import type { SseEvent } from '../../http/sse.js';
 import { FollowedStream } from '../../metrics/followed-stream.js';
-import { architectureOf, quantisationOf } from '../../models/model-words.js';
+import { architectureOf, quantisationOf } from '../../models/model-facts.js';
 import { VERSION } from '../../version.js';
 import type { EventEncoder } from '../shared/completion/stream-reply.js';
 import type { LmStudioExtras } from './schema.js';

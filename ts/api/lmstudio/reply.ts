@@ -1,7 +1,7 @@
 /** The models of a server → LM Studio's lists of them. */
 import type { ModelInfo } from '../../engine/engine.js';
 import { usualBits } from '../../hub/quantisation-advice.js';
-import { architectureOf, parametersOf, quantisationOf } from '../../models/model-words.js';
+import { architectureOf, contextLengthOf, parametersOf, quantisationOf } from '../../models/model-facts.js';
 import type { ModelEntry } from '../../models/pool.js';
 import type { LmStudioKeyedModels, LmStudioModel } from './schema.js';
 
@@ -54,9 +54,4 @@ function toQuantization(model: ModelInfo): { name: string; bits_per_weight: numb
 /** Empty where the id says nothing of one. */
 function publisherOf(id: string): string {
   return id.includes('/') ? (id.split('/', 1)[0] ?? '') : '';
-}
-
-/** The only context of a model that does not generate is that of one text to embed. */
-function contextLengthOf(model: ModelInfo): number {
-  return model.generates ? model.contextLength : model.embeddingContextLength;
 }

@@ -3,6 +3,7 @@
  * and API keys do not grant access to it.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isLoopback } from '../../images/public-address.js';
 import { formTokenOf, isSame, newSecret } from '../accounts/secret.js';
 import type { Session, Sessions } from '../accounts/sessions.js';
 import { BASE, type Viewer } from './page.js';
@@ -99,10 +100,6 @@ export class Guard {
 }
 
 type CookieKind = 'session' | 'visit';
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || /^127(\.\d+){3}$/.test(host);
-}
 
 /** Returns null for malformed values. */
 function cookie({ headers }: FastifyRequest, name: string): string | null {

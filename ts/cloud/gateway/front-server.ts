@@ -2,7 +2,6 @@
 import http, { type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
-import ipaddr from 'ipaddr.js';
 import { ChasquiError } from '../../errors.js';
 import {
   HTTP_SETTINGS,
@@ -14,6 +13,7 @@ import {
   refuseTunnels,
   replyToBrokenHttp,
 } from '../../http/connections.js';
+import { isLoopback } from '../../images/public-address.js';
 import type { Certificate } from '../../server/certificate.js';
 import { isCloudPath } from './app-address.js';
 import type { Gateway } from './gateway.js';
@@ -121,10 +121,4 @@ export function refusePlainPublicListen({ host, hasCertificate, trustProxy, inse
   );
   error.option = 'tlsCert';
   throw error;
-}
-
-export function isLoopback(host: string): boolean {
-  const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
-  if (name === 'localhost') return true;
-  return ipaddr.isValid(name) && ipaddr.process(name).range() === 'loopback';
 }

@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import type { EngineStats, ModelInfo } from '../../../engine/engine.js';
 import { completeJob, type SamplingSettings } from '../../../engine/job.js';
-import { quantisationOf } from '../../../models/model-words.js';
+import { quantisationOf } from '../../../models/model-facts.js';
 import { VERSION } from '../../../version.js';
 import { toGenerationSettings } from '../generation-settings.js';
 import type { AdapterList, Props, Slots } from '../schema.js';

@@ -1,7 +1,7 @@
 /** The models of a server → Ollama's lists of them. */
 import { createHash } from 'node:crypto';
 import type { ModelInfo } from '../../../engine/engine.js';
-import { architectureOf, parametersOf, quantisationOf } from '../../../models/model-words.js';
+import { architectureOf, contextLengthOf, parametersOf, quantisationOf } from '../../../models/model-facts.js';
 import type { ModelEntry } from '../../../models/pool.js';
 import { toOllamaName } from '../ollama-settings.js';
 import type { OllamaDetails, OllamaModel, OllamaRunning, OllamaTags } from '../schema.js';
@@ -84,11 +84,6 @@ function capabilitiesOf(model: ModelInfo): OllamaModel['capabilities'] {
     ...(vision ? (['vision'] as const) : []),
     ...(reasons ? (['thinking'] as const) : []),
   ];
-}
-
-/** The only context of a model that does not generate is that of one text to embed. */
-function contextLengthOf(model: ModelInfo): number {
-  return model.generates ? model.contextLength : model.embeddingContextLength;
 }
 
 function toDate(unixSeconds: number): string {

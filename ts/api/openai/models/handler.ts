@@ -7,6 +7,7 @@ import { isFromThisMachine } from '../../../http/guards/guard-requests.js';
 import type { Operation } from '../../../http/openapi/operation.js';
 import { bodyRoute } from '../../../http/read-fields.js';
 import { anyOf } from '../../../http/schema/json-schema.js';
+import { contextLengthOf } from '../../../models/model-facts.js';
 import { findEntry, type ModelEntry, modelNotFound } from '../../../models/pool.js';
 import type { AppContext } from '../../context.js';
 import { anthropicErrorSchema } from '../../shared/anthropic-error-schema.js';
@@ -131,11 +132,6 @@ function toDetails(model: ModelInfo): Partial<ListedModel> {
       pooling: model.pooling,
     },
   };
-}
-
-/** The only context of a model that does not generate is that of one text to embed. */
-function contextLengthOf(model: ModelInfo): number {
-  return model.generates ? model.contextLength : model.embeddingContextLength;
 }
 
 function outputOf(model: ModelInfo): string {

@@ -25,3 +25,8 @@ export function parametersOf({ parameterCount }: Pick<ModelInfo, 'parameterCount
   const [unit, letter] = UNITS.find(([each]) => parameterCount >= each) ?? [1, ''];
   return `${Number((parameterCount / unit).toFixed(1))}${letter}`;
 }
+
+/** Models that do not generate have only the context of one text to embed. */
+export function contextLengthOf(model: ModelInfo): number {
+  return model.generates ? model.contextLength : model.embeddingContextLength;
+}

@@ -8,6 +8,7 @@ import {
   type EngineState,
   type ModelInfo,
   type Ranking,
+  type RenderedPrompt,
   type SubmitOptions,
   type TokenStream,
 } from '../engine/engine.js';
@@ -70,6 +71,10 @@ export class AdaptedEngine extends Engine {
 
   call<M extends CallName>(method: M, args: CallInput<M>, on?: AbortOptions): Promise<CallResult<M>> {
     return this.#engine.call(method, args, on);
+  }
+
+  override render(...args: Parameters<Engine['render']>): Promise<RenderedPrompt> {
+    return this.#engine.render(...args);
   }
 
   override async embed(): Promise<Embeddings> {

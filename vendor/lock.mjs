@@ -31,7 +31,7 @@ function tryLock() {
     if (error.code !== 'EEXIST') throw error;
   }
   const owner = Number(readOwner());
-  // A lock whose owner is gone was left by a killed process. An empty one is being written just now.
+  // A killed process leaves its lock. An empty one is being written just now.
   if (owner > 0 && !isAlive(owner)) fs.rmSync(file, { force: true });
   return false;
 }

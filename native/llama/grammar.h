@@ -33,7 +33,7 @@ struct GrammarTrigger {
 //   ambiguity    8,192 ways to parse the text so far
 //   work         2^27 comparisons per call: about a second, unless its deadline comes first
 //
-// All but the first are enforced by vendor/patches/0010 to 0013.
+// All but the first are enforced by vendor/patches/0005.
 struct GrammarSettings {
     std::string                 gbnf;
     std::string                 schema;        // a JSON schema; if not empty, the grammar is generated from it

@@ -18,7 +18,7 @@ namespace chasqui {
 //   bounds   15 digits for minimum, maximum, exclusiveMinimum, exclusiveMaximum, of a number 9 decimals as well; longer
 //            ones are ignored
 //
-// All but the first three are enforced by vendor/patches/0014, 0015 and 0029.
+// All but the first three are enforced by vendor/patches/0006.
 constexpr size_t kMaxSchemaBytes = size_t{512} << 10;
 constexpr size_t kMaxSchemaDepth = 64;
 constexpr size_t kMaxMembers     = 5000;

@@ -88,7 +88,7 @@ test('a process can exit while something is being prepared', () => {
   assert.is(status, 7, stderr);
 });
 
-// vendor/patches/0023: room for the logits of 500 tokens and a vocabulary of 49,152, twice, is 200 MB.
+// vendor/patches/0010: room for the logits of 500 tokens and a vocabulary of 49,152, twice, is 200 MB.
 test('embedding needs no memory for logits', () => {
   const model = writeDecoder(join(folder, 'decoder.gguf'));
   const program = `

@@ -1,7 +1,6 @@
 /**
  * The parts of a JSON Schema that no grammar enforces, because llama.cpp's converter passes over them: keywords that it
- * does not know, and values that no grammar can hold. The converter itself is in `vendor/patches/0014`, `0015`
- * and `0029`.
+ * does not know, and values that no grammar can hold. `vendor/patches/0006` changes the converter.
  */
 
 type Schema = Record<string, unknown>;

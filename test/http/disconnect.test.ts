@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { OnBehalf } from '../../ts/engine/engine.js';
+import type { AbortOptions } from '../../ts/engine/engine.js';
 import { untilAborted } from '../../ts/engine/until-aborted.js';
 import { CHAT_PATH, chatBody, closeApps, listeningApp } from '../support/build-app.js';
 import { HELLO, plainPrompt } from '../support/fake-engine.js';
@@ -70,7 +70,7 @@ for (const [what, method, path, body] of PREPARED) {
     let queued = 0;
     let cancelled = 0;
     const { engine, url, serverErrors } = await listeningApp();
-    engine[method] = (_given: unknown, { signal }: OnBehalf = {}): Promise<never> => {
+    engine[method] = (_given: unknown, { signal }: AbortOptions = {}): Promise<never> => {
       queued += 1;
       return untilAborted(new Promise<never>(() => {}), signal, () => {
         cancelled += 1;

@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { buildApp } from '../../ts/api/app.js';
-import type { Engine, OnBehalf } from '../../ts/engine/engine.js';
+import type { AbortOptions, Engine } from '../../ts/engine/engine.js';
 import { ChasquiError } from '../../ts/errors.js';
 import type { AcquireOptions, Lease, ModelPool } from '../../ts/models/pool.js';
 import { SingleModel } from '../../ts/models/single-model.js';
@@ -261,7 +261,7 @@ function countedPool(engine: Engine) {
       onEvent: () => () => {},
     } satisfies ModelPool,
   };
-  async function acquire(name: string | undefined, on: OnBehalf): Promise<Lease> {
+  async function acquire(name: string | undefined, on: AbortOptions): Promise<Lease> {
     const lease = await single.acquire(name, on);
     let released = false;
     counted.held += 1;

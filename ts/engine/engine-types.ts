@@ -210,9 +210,6 @@ export interface AbortOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Former name. */
-export type OnBehalf = AbortOptions;
-
 /** Process ids of an engine; `null`: not running at the moment. */
 export interface EngineProcesses {
   readonly engine: number | null;

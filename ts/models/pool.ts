@@ -1,5 +1,5 @@
 /** The models of a server: their states, and leases of their engines. */
-import type { Engine, OnBehalf } from '../engine/engine.js';
+import type { AbortOptions, Engine } from '../engine/engine.js';
 import { ChasquiError, ERRORS } from '../errors.js';
 
 export type ModelStatus = 'unloaded' | 'loading' | 'loaded' | 'failed';
@@ -56,7 +56,7 @@ export interface Lease {
   release(): void;
 }
 
-export interface AcquireOptions extends OnBehalf {
+export interface AcquireOptions extends AbortOptions {
   /** Progress of the load, from 0 to 1. */
   onProgress?: ((fraction: number) => void) | undefined;
   /**

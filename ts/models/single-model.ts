@@ -1,6 +1,6 @@
 /** A pool of one model, which is loaded once and stays. */
 import type { AdapterFile } from '../engine/adapter-file.js';
-import type { Engine, OnBehalf } from '../engine/engine.js';
+import type { AbortOptions, Engine } from '../engine/engine.js';
 import type { LoadHooks } from '../engine/load-options.js';
 import { ChasquiError } from '../errors.js';
 import { AdaptedEngine, adaptedId, withAdapters } from './adapters.js';
@@ -75,7 +75,7 @@ export class SingleModel implements ModelPool {
     return withAdapters(this.#entry(), adapters, (name) => ![id, ...aliases].includes(name));
   }
 
-  async acquire(name: string | undefined, { signal }: OnBehalf): Promise<Lease> {
+  async acquire(name: string | undefined, { signal }: AbortOptions): Promise<Lease> {
     signal?.throwIfAborted();
     const entry = this.#entry();
     const isModel = name === entry.id || entry.aliases.includes(name ?? '');

@@ -4,7 +4,7 @@
  *
  *     repository name | separator, name of a file, its text | ... | separator, name | prefix, gap, suffix
  */
-import type { Engine, OnBehalf } from '../../../engine/engine.js';
+import type { AbortOptions, Engine } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
 import type { ExtraText, InfillRequest } from '../schema.js';
 
@@ -20,7 +20,7 @@ const FILE_NAME = 'filename\n';
 /** How much of the context is left for the completion where the request sets no limit. */
 const COMPLETION_TOKENS = 256;
 
-export async function infillPrompt(engine: Engine, request: InfillRequest, on: OnBehalf): Promise<number[]> {
+export async function infillPrompt(engine: Engine, request: InfillRequest, on: AbortOptions): Promise<number[]> {
   const { model } = engine;
   if (!model.infills) {
     throw new ChasquiError('model_not_capable', `The model \`${model.id}\` was not trained to fill gaps.`, 'model');
@@ -35,7 +35,7 @@ export async function infillPrompt(engine: Engine, request: InfillRequest, on: O
   return [...tokens.slice(Math.max(tokens.length - Math.max(room, 0), 0)), ...gap];
 }
 
-async function extraTokens(engine: Engine, extra: readonly ExtraText[], on: OnBehalf): Promise<number[]> {
+async function extraTokens(engine: Engine, extra: readonly ExtraText[], on: AbortOptions): Promise<number[]> {
   const plain = async (text: string) => Array.from(await tokenize(engine, text, false, on));
   const [repository, separator] = await Promise.all([
     findToken(engine, REPOSITORIES, on),
@@ -52,11 +52,11 @@ async function extraTokens(engine: Engine, extra: readonly ExtraText[], on: OnBe
 }
 
 /** The token that has one of these names; `null` if the model has none of them. */
-async function findToken(engine: Engine, names: readonly string[], on: OnBehalf): Promise<number | null> {
+async function findToken(engine: Engine, names: readonly string[], on: AbortOptions): Promise<number | null> {
   const found = await Promise.all(names.map((name) => tokenize(engine, name, true, on)));
   return found.find(({ length }) => length === 1)?.[0] ?? null;
 }
 
-function tokenize(engine: Engine, text: string, parseSpecial: boolean, on: OnBehalf): Promise<Int32Array> {
+function tokenize(engine: Engine, text: string, parseSpecial: boolean, on: AbortOptions): Promise<Int32Array> {
   return engine.tokenize(text, { addSpecial: false, parseSpecial, ...on });
 }

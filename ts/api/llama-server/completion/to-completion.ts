@@ -1,5 +1,5 @@
 /** What a request of llama-server's says about how to complete → the body of a completion of texts. */
-import type { Engine, OnBehalf } from '../../../engine/engine.js';
+import type { AbortOptions, Engine } from '../../../engine/engine.js';
 import type { ChatCompletionRequest } from '../../shared/chat/chat-schema.js';
 import type { CompletionRequest } from '../../shared/text/text-schema.js';
 import type { NativeSettings } from '../schema.js';
@@ -12,7 +12,7 @@ export async function toCompletionRequest(
   engine: Engine,
   settings: NativeSettings,
   prompt: string[] | number[][],
-  on: OnBehalf,
+  on: AbortOptions,
 ): Promise<TextRequest> {
   const {
     n_predict: limit = settings.max_tokens,

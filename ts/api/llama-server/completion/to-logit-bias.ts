@@ -1,5 +1,5 @@
 /** Biases of tokens and of texts → those of tokens alone. */
-import type { Engine, OnBehalf } from '../../../engine/engine.js';
+import type { AbortOptions, Engine } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
 import { MAX_LOGIT_BIASES } from '../../shared/chat/chat-schema.js';
 import type { LogitBiases } from '../schema.js';
@@ -9,7 +9,11 @@ const BAN = -1e6;
 /** Each text is tokenized by itself. */
 const MAX_TEXTS = 1024;
 
-export async function toLogitBias(engine: Engine, biases: LogitBiases, on: OnBehalf): Promise<Record<string, number>> {
+export async function toLogitBias(
+  engine: Engine,
+  biases: LogitBiases,
+  on: AbortOptions,
+): Promise<Record<string, number>> {
   const pairs = Array.isArray(biases) ? biases : Object.entries(biases);
   const found: Record<string, number> = {};
   let texts = 0;

@@ -1,6 +1,6 @@
 /** The prompt of a request, in any of the forms that llama-server takes → texts, or lists of tokens. */
 import { checkTokens } from '../../../engine/check-tokens.js';
-import type { Engine, OnBehalf, TextInput } from '../../../engine/engine.js';
+import type { AbortOptions, Engine, TextInput } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
 import { MAX_CHOICES } from '../../shared/chat/chat-schema.js';
 import type { NativeCompletionRequest, PromptObject, PromptPart } from '../schema.js';
@@ -14,7 +14,7 @@ type Item = PromptPart | PromptObject | PromptPart[];
 export async function toPrompts(
   engine: Engine,
   field: NativeCompletionRequest['prompt'],
-  on: OnBehalf,
+  on: AbortOptions,
 ): Promise<string[] | number[][]> {
   const items = split(field);
   if (items.length > MAX_CHOICES) throw tooMany('prompt', `${MAX_CHOICES} prompts`);
@@ -39,7 +39,7 @@ function isPart(item: Item): item is PromptPart {
   return typeof item === 'number' || typeof item === 'string';
 }
 
-async function toPrompt(engine: Engine, item: Item, name: string, on: OnBehalf): Promise<TextInput> {
+async function toPrompt(engine: Engine, item: Item, name: string, on: AbortOptions): Promise<TextInput> {
   if (typeof item === 'string') return item;
   if (typeof item === 'number') {
     throw new ChasquiError('invalid_type', `\`${name}\` is a token beside lists: put it into a list of its own.`, name);
@@ -74,6 +74,6 @@ function refuseMedia({ multimodal_data: media }: PromptObject, name: string): vo
   );
 }
 
-async function tokenize(engine: Engine, text: string, addSpecial: boolean, on: OnBehalf): Promise<number[]> {
+async function tokenize(engine: Engine, text: string, addSpecial: boolean, on: AbortOptions): Promise<number[]> {
   return Array.from(await engine.tokenize(text, { addSpecial, parseSpecial: true, ...on }));
 }

@@ -1,5 +1,5 @@
 /** Texts that are too long to be embedded, shortened: by default Ollama takes of each as much as there is room for. */
-import type { Engine, OnBehalf } from '../../../engine/engine.js';
+import type { AbortOptions, Engine } from '../../../engine/engine.js';
 
 /** Every token has a byte at least, and few models add more than these to a text. */
 const MAX_SPECIALS = 4;
@@ -8,7 +8,7 @@ const MAX_SPECIALS = 4;
 export async function shortenTexts(
   engine: Engine,
   texts: readonly string[],
-  on: OnBehalf,
+  on: AbortOptions,
 ): Promise<string[] | number[][]> {
   const room = engine.model.embeddingContextLength;
   if (texts.every((text) => Buffer.byteLength(text) + MAX_SPECIALS <= room)) return [...texts];

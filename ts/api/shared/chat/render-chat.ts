@@ -1,11 +1,11 @@
 /** A chat body → its prompt, and the parts of the request that have no effect. */
 import type {
+  AbortOptions,
   ChatMessage,
   ChatPart,
   ChatToolCall,
   Engine,
   ModelInfo,
-  OnBehalf,
   RenderedPrompt,
   RenderOptions,
 } from '../../../engine/engine.js';
@@ -87,7 +87,7 @@ export async function renderMessages(
   messages: readonly Message[],
   images: readonly ImageInput[],
   options: RenderOptions = {},
-  on: OnBehalf = {},
+  on: AbortOptions = {},
 ): Promise<RenderedPrompt> {
   const rest = images.values();
   const chatMessages = messages.map((message, index) => toChatMessage(message, index, rest));

@@ -1,8 +1,13 @@
 import { checkTokens } from '../../../engine/check-tokens.js';
-import type { Engine, OnBehalf } from '../../../engine/engine.js';
+import type { AbortOptions, Engine } from '../../../engine/engine.js';
 
 /** The text of tokens; `name` is the request field that contained them. */
-export async function spell(engine: Engine, tokens: readonly number[], name: string, on: OnBehalf): Promise<string> {
+export async function spell(
+  engine: Engine,
+  tokens: readonly number[],
+  name: string,
+  on: AbortOptions,
+): Promise<string> {
   checkTokens(tokens, name, engine.model.vocabularySize);
   return Buffer.concat(await engine.pieces(tokens, on)).toString('utf8');
 }

@@ -85,8 +85,8 @@ void Engine::submit(Job job) {
         if (use.adapter >= adapters_.size()) throw Error(ErrorCode::invalid_job, "The model has no such adapter.");
     }
     for (const LogitBias& each : job.sampling.logit_bias) check_token(each.token, "logit_bias");
-    DrySettings& dry = job.sampling.dry;
-    if (Repetitions::is_on(dry)) dry.breakers = breakers_.find(dry.breaker_texts);
+    SamplingSettings& sampling = job.sampling;
+    if (Repetitions::is_on(sampling)) sampling.dry_breakers = breakers_.find(sampling.dry_breaker_texts);
     if (job.ignore_eos) {
         job.sampling.banned_ends = tokenizer_.end_of_generation_tokens();
     }

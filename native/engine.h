@@ -54,6 +54,26 @@ struct EngineOptions {
     std::string     numa;           // see use_numa()
     std::string     chat_template;  // replaces the model's own unless empty
     std::vector<std::string> adapters;       // files; jobs refer to their indices
+
+    // As in RopeSettings. `read.mebibytes` converts MiB to bytes.
+    template <typename Read>
+    void read(const Read& read) {
+        offload.file.read(read);
+        decoder.read(read);
+        draft.read(read);
+        read("mmprojPath", vision.path);
+        read.mebibytes("imageCacheMiB", vision.cache_bytes);
+        read("embeddingContextLength", embedder.context_length);
+        read("targetStepMs", target_step_ms);
+        read.mebibytes("cacheRamMiB", cache_ram_bytes);
+        read("kvBudgetBytes", kv_budget_bytes);
+        read.mebibytes("cacheDiskMiB", cache_disk_bytes);
+        read("cacheFolder", cache_folder);
+        read("deterministic", deterministic);
+        read("numa", numa);
+        read("chatTemplate", chat_template);
+        read("adapters", adapters);
+    }
 };
 
 // See `fit_to_memory(FitRequest)`. `spare_bytes` stay free on each device.

@@ -27,14 +27,7 @@ export type {
   TokenStream,
 } from './engine/engine.js';
 export type { GenerateRequest } from './engine/generate.js';
-export {
-  type GenerateOptions,
-  type Grammar,
-  grammarOf,
-  type ImageInput,
-  type Job,
-  type SamplingSettings,
-} from './engine/job.js';
+export { type GenerateOptions, type Grammar, grammarOf, type ImageInput, type Job } from './engine/job.js';
 export type {
   GenerateImagePart,
   GenerateImageUrlPart,
@@ -45,3 +38,4 @@ export type { LoadHooks, LoadOptions } from './engine/load-options.js';
 export { Model } from './engine/model.js';
 export { ChasquiError, type ErrorCode } from './errors.js';
 export { loadModel, type ProcessOptions } from './library/load-model.js';
+export type { SamplingSettings } from './options/sampling-table.js';

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "adapter-set.h"
+#include "sampling-fields.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -25,57 +26,36 @@ struct LogitBias {
     float   bias;
 };
 
-// The samplers of the chain, in their default order.
-enum class SamplerKind : uint8_t { penalties, dry, top_n_sigma, top_k, typical_p, top_p, min_p, xtc, temperature };
+// The samplers of a chain, in their default order.
+enum class SamplerKind : uint8_t {
+#define CHASQUI_SAMPLER(kind) kind,
+    CHASQUI_SAMPLERS(CHASQUI_SAMPLER)
+#undef CHASQUI_SAMPLER
+};
 
-// Sequence breakers of the sampler `dry`, such as a line break, as tokens.
+// The token sequences that end a repetition for the sampler `dry`, made from texts such as a line break.
 struct Breakers {
-    std::vector<bool> complete;  // by token: whether its text contains a breaker
-    // By a token that ends with the first part of a breaker: the token sequences that complete it.
+    std::vector<bool> complete;  // by token: whether it contains such a text
+    // By a token that ends with the first part of such a text: the tokens that complete it.
     std::unordered_map<TokenId, std::vector<std::vector<TokenId>>> tails;
 };
 
-// DRY ("don't repeat yourself"): penalises tokens that would continue a repetition of earlier text.
-struct DrySettings {
-    float   multiplier     = 0.0f;  // 0: off
-    float   base           = 1.75f;
-    int32_t allowed_length = 2;
-    int32_t last_n         = 64;  // length of the text to search, in tokens; -1: all
-
-    std::vector<std::string>        breaker_texts;  // without empty ones
-    std::shared_ptr<const Breakers> breakers;       // the same as tokens, set on submission; nullptr: none
-};
-
-// `ts/engine/job.ts` documents each field.
+// How the next token is chosen; ts/options/sampling-table.ts documents the numbers.
 struct SamplingSettings {
-    float    temperature       = 1.0f;
-    int32_t  top_k             = 0;
-    float    top_p             = 1.0f;
-    float    min_p             = 0.0f;
-    float    repeat_penalty    = 1.0f;
-    int32_t  repeat_last_n     = 64;
-    float    presence_penalty  = 0.0f;
-    float    frequency_penalty = 0.0f;
-    uint32_t seed              = 0;
+#define CHASQUI_NUMBER(type, field, name, neutral) type field = neutral;
+    CHASQUI_SAMPLING_NUMBERS(CHASQUI_NUMBER)
+#undef CHASQUI_NUMBER
+    uint32_t seed = 0;
 
-    // For sampler-chain.h.
-    float       typical_p         = 1.0f;
-    float       top_n_sigma       = -1.0f;
-    float       xtc_probability   = 0.0f;
-    float       xtc_threshold     = 0.1f;
-    float       dynatemp_range    = 0.0f;
-    float       dynatemp_exponent = 1.0f;
-    int32_t     mirostat          = 0;  // version 1 or 2, which replaces all samplers except temperature
-    float       mirostat_tau      = 5.0f;
-    float       mirostat_eta      = 0.1f;
-    DrySettings dry;
+    std::vector<std::string>        dry_breaker_texts;  // none of them empty
+    std::shared_ptr<const Breakers> dry_breakers;       // set by Engine::submit(); nullptr: none
 
     std::vector<SamplerKind> samplers;  // empty: all, in their default order
     std::vector<LogitBias>   logit_bias;
-    // End-of-generation tokens that are banned, unless a constraint allows nothing else.
+    // End-of-generation tokens that are banned, except where a constraint allows nothing else.
     std::vector<TokenId>     banned_ends;
 
-    bool logprobs_after = false;  // log-probabilities after all samplers, instead of the model's own
+    bool logprobs_after = false;  // log-probabilities are those of the draw instead of the model's
 };
 
 // Limits the reasoning in a completion (reasoning-budget.h).

@@ -5,16 +5,22 @@
 
 namespace chasqui {
 
-bool Repetitions::is_on(const DrySettings& settings) {
-    return settings.multiplier != 0.0f && settings.base >= 1.0f && settings.last_n != 0;
+bool Repetitions::is_on(const SamplingSettings& settings) {
+    return settings.dry_multiplier != 0.0f && settings.dry_base >= 1.0f && settings.dry_penalty_last_n != 0;
 }
 
+Repetitions::Repetitions(const SamplingSettings& settings)
+    : is_on_(is_on(settings)),
+      allowed_length_(settings.dry_allowed_length),
+      last_n_(settings.dry_penalty_last_n),
+      breakers_(settings.dry_breakers) {}
+
 void Repetitions::accept(TokenId token) {
-    if (!is_on(settings_)) return;
+    if (!is_on_) return;
     text_.push_back(token);
-    if (settings_.last_n < 0) return;
+    if (last_n_ < 0) return;
     // Old tokens are removed rarely, because the others have to be moved.
-    const auto n_used = static_cast<size_t>(settings_.last_n);
+    const auto n_used = static_cast<size_t>(last_n_);
     if (text_.size() >= 2 * n_used + 64) text_.erase(text_.begin(), text_.end() - static_cast<ptrdiff_t>(n_used));
 }
 
@@ -22,9 +28,9 @@ void Repetitions::accept(TokenId token) {
 // k-th last token and from the last one. The box is the match that reaches furthest so far; results within it are
 // reused, so no token is compared twice.
 std::vector<std::pair<TokenId, int>> Repetitions::find() const {
-    const auto allowed = static_cast<size_t>(settings_.allowed_length);
+    const auto allowed = static_cast<size_t>(allowed_length_);
     size_t     n_used  = text_.size();
-    if (settings_.last_n >= 0) n_used = std::min(n_used, static_cast<size_t>(settings_.last_n));
+    if (last_n_ >= 0) n_used = std::min(n_used, static_cast<size_t>(last_n_));
     if (n_used <= allowed) return {};
     const size_t limit = length_since_breaker(n_used);
     if (limit < allowed) return {};
@@ -54,12 +60,12 @@ std::vector<std::pair<TokenId, int>> Repetitions::find() const {
 
 // How many of the last `n_tokens` come after the last breaker. A breaker counts from where it begins.
 size_t Repetitions::length_since_breaker(size_t n_tokens) const {
-    if (!settings_.breakers) return n_tokens;
+    if (!breakers_) return n_tokens;
     for (size_t i = 0; i < n_tokens; ++i) {
-        const auto found   = settings_.breakers->tails.find(from_end(i));
+        const auto found   = breakers_->tails.find(from_end(i));
         bool       is_one  = is_breaker(from_end(i));
         size_t     longest = 0;
-        if (found != settings_.breakers->tails.end()) {
+        if (found != breakers_->tails.end()) {
             for (const std::vector<TokenId>& tail : found->second) {
                 if (!follows(tail, i)) continue;
                 is_one  = true;
@@ -81,8 +87,8 @@ bool Repetitions::follows(const std::vector<TokenId>& tail, size_t index) const 
 }
 
 bool Repetitions::is_breaker(TokenId token) const {
-    if (!settings_.breakers || token < 0) return false;
-    const std::vector<bool>& complete = settings_.breakers->complete;
+    if (!breakers_ || token < 0) return false;
+    const std::vector<bool>& complete = breakers_->complete;
     return static_cast<size_t>(token) < complete.size() && complete[static_cast<size_t>(token)];
 }
 

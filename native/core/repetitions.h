@@ -4,6 +4,8 @@
 #include "job.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -12,9 +14,9 @@ namespace chasqui {
 // Finds the tokens that would continue a repetition of earlier text, for the sampler `dry`.
 class Repetitions {
 public:
-    static bool is_on(const DrySettings& settings);
+    static bool is_on(const SamplingSettings& settings);
 
-    explicit Repetitions(const DrySettings& settings) : settings_(settings) {}
+    explicit Repetitions(const SamplingSettings& settings);
 
     // Appends a token of the prompt or of the completion.
     void accept(TokenId token);
@@ -29,8 +31,10 @@ private:
     // Index 0 is the last token of the text.
     TokenId from_end(size_t index) const { return text_[text_.size() - 1 - index]; }
 
-    DrySettings          settings_;
-    std::vector<TokenId> text_;  // its last `last_n` tokens, or more
+    bool                            is_on_;
+    int32_t                         allowed_length_, last_n_;
+    std::shared_ptr<const Breakers> breakers_;
+    std::vector<TokenId>            text_;  // its last `last_n_` tokens, or more
 };
 
 }  // namespace chasqui

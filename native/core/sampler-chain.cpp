@@ -15,9 +15,11 @@ constexpr size_t kMirostatTokens = 100;
 // The logarithm of the largest float.
 constexpr float kMaxExponent = 88.7228391f;
 
-const std::vector<SamplerKind> kUsualOrder = {
-    SamplerKind::penalties, SamplerKind::dry,   SamplerKind::top_n_sigma, SamplerKind::top_k,      SamplerKind::typical_p,
-    SamplerKind::top_p,     SamplerKind::min_p, SamplerKind::xtc,         SamplerKind::temperature};
+const std::vector<SamplerKind> kDefaultOrder = {
+#define CHASQUI_SAMPLER(kind) SamplerKind::kind,
+    CHASQUI_SAMPLERS(CHASQUI_SAMPLER)
+#undef CHASQUI_SAMPLER
+};
 
 bool uses_xtc(const SamplingSettings& settings) {
     return settings.xtc_probability > 0.0f && settings.xtc_threshold <= 0.5f;
@@ -31,16 +33,16 @@ bool is_more_probable(const Candidate& a, const Candidate& b) {
 
 bool SamplerChain::is_needed(const SamplingSettings& settings) {
     return settings.typical_p < 1.0f || settings.top_n_sigma > 0.0f || uses_xtc(settings) ||
-           settings.dynatemp_range > 0.0f || settings.mirostat != 0 || Repetitions::is_on(settings.dry) ||
+           settings.dynatemp_range > 0.0f || settings.mirostat != 0 || Repetitions::is_on(settings) ||
            settings.logprobs_after ||
-           (!settings.samplers.empty() && settings.samplers != kUsualOrder);
+           (!settings.samplers.empty() && settings.samplers != kDefaultOrder);
 }
 
 SamplerChain::SamplerChain(const SamplingSettings& settings)
     : settings_(settings),
-      order_(settings.samplers.empty() ? kUsualOrder : settings.samplers),
+      order_(settings.samplers.empty() ? kDefaultOrder : settings.samplers),
       recent_(has_penalties(settings) ? settings.repeat_last_n : 0),
-      repetitions_(settings.dry),
+      repetitions_(settings),
       draws_(settings.seed),
       xtc_draws_(settings.seed),
       surprise_(2.0f * settings.mirostat_tau) {}
@@ -102,7 +104,7 @@ void SamplerChain::apply(SamplerKind kind) {
         case SamplerKind::dry: return penalise_repetitions();
         case SamplerKind::top_n_sigma: return keep_top_n_sigma();
         case SamplerKind::top_k: return keep_top_k();
-        case SamplerKind::typical_p: return keep_typical_p();
+        case SamplerKind::typ_p: return keep_typical_p();
         case SamplerKind::top_p: return keep_top_p();
         case SamplerKind::min_p: return keep_min_p();
         case SamplerKind::xtc: return exclude_top_choices();
@@ -139,13 +141,13 @@ void SamplerChain::penalise() {
 // Each token that would prolong a repetition to more than the allowed length becomes less probable, exponentially so
 // with that length.
 void SamplerChain::penalise_repetitions() {
-    const DrySettings& dry = settings_.dry;
-    if (!Repetitions::is_on(dry)) return;
-    const int max_exponent = dry.base > 1.000001f ? static_cast<int>(kMaxExponent / std::log(dry.base)) : 0;
+    if (!Repetitions::is_on(settings_)) return;
+    const float base         = settings_.dry_base;
+    const int   max_exponent = base > 1.000001f ? static_cast<int>(kMaxExponent / std::log(base)) : 0;
     for_each_of(repetitions_.find(), [&](float& logit, int length) {
-        int exponent = length - dry.allowed_length;
+        int exponent = length - settings_.dry_allowed_length;
         if (max_exponent > 0) exponent = std::min(exponent, max_exponent);
-        logit -= dry.multiplier * std::pow(dry.base, static_cast<float>(exponent));
+        logit -= settings_.dry_multiplier * std::pow(base, static_cast<float>(exponent));
     });
 }
 

@@ -12,7 +12,7 @@
 
 namespace chasqui {
 
-// Finds the tokens of sequence breakers (`DrySettings`). This scans the vocabulary for each breaker, so the last result
+// Finds the tokens of sequence breakers (`dry_breaker_texts`). This scans the vocabulary for each breaker, so the last result
 // is cached: nearly all requests use the same breakers.
 class BreakerFinder {
 public:

@@ -18,6 +18,19 @@ struct RopeSettings {
     float       yarn_attention        = -1;
     float       yarn_beta_slow        = -1;
     float       yarn_beta_fast        = -1;
+
+    // Calls `read(name of a load option, member)` for each option that sets a member.
+    template <typename Read>
+    void read(const Read& read) {
+        read("ropeScaling", scaling);
+        read("ropeFreqBase", frequency_base);
+        read("ropeFreqScale", frequency_scale);
+        read("yarnOrigCtx", yarn_original_context);
+        read("yarnExtFactor", yarn_extrapolation);
+        read("yarnAttnFactor", yarn_attention);
+        read("yarnBetaSlow", yarn_beta_slow);
+        read("yarnBetaFast", yarn_beta_fast);
+    }
 };
 
 // How a context computes attention and stores its KV cells.

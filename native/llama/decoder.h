@@ -34,6 +34,21 @@ struct DecoderOptions {
     uint32_t n_rollback       = 0;
     bool     has_hidden_rows  = false;  // see hidden_rows()
     ContextSettings context;
+
+    // As in RopeSettings.
+    template <typename Read>
+    void read(const Read& read) {
+        read("contextLength", context_length);
+        read("parallel", n_slots);
+        read("batchSize", n_batch);
+        read("ubatchSize", n_ubatch);
+        read("threads", threads);
+        read("threadsBatch", threads_batch);
+        read("cacheTypeK", context.keys);
+        read("cacheTypeV", context.values);
+        read("flashAttention", context.flash_attention);
+        context.rope.read(read);
+    }
 };
 
 // Computes plans and moves KV cells. Nothing else calls llama_decode or the KV memory functions with this context.

@@ -29,6 +29,22 @@ struct DraftOptions {
 
     // Whether drafts are computed. Otherwise they come from the text only (prompt-lookup.h).
     bool computes() const { return mtp || !model_path.empty(); }
+
+    // As in RopeSettings.
+    template <typename Read>
+    void read(const Read& read) {
+        std::string type;
+        read("specType", type);
+        mtp = type == "draft-mtp";
+        read("draftModel", model_path);
+        read("draftMax", n_max);
+        read("draftMin", n_min);
+        read("draftPMin", p_min);
+        read("draftsOnGpus", on_gpus);
+        read("draftCacheTypeK", context.keys);
+        read("draftCacheTypeV", context.values);
+        read("flashAttention", context.flash_attention);
+    }
 };
 
 // A draft model, or an MTP layer of the model itself.

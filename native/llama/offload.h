@@ -21,6 +21,15 @@ struct FileOptions {
     bool mtp             = false;  // includes the weights of MTP layers
     // Overrides of the file's metadata, in llama.cpp's format: key=type:value.
     std::vector<std::string> metadata;
+
+    // As in RopeSettings.
+    template <typename Read>
+    void read(const Read& read) {
+        read("mmap", mmap);
+        read("mlock", mlock);
+        read("repack", repack);
+        read("overrideKv", metadata);
+    }
 };
 
 // The devices for a model's weights. Default: all weights on all GPUs.

@@ -3,13 +3,12 @@
 #include "images-from-js.h"
 #include "offload-values.h"
 
-#include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
-#include <utility>
+#include <type_traits>
 
 namespace chasqui {
 
@@ -51,7 +50,7 @@ std::vector<TokenId> tokens_field(const Napi::Object& from, const char* name) {
     return std::vector<TokenId>(array.Data(), array.Data() + array.ElementLength());
 }
 
-// The biases come as two arrays of the same length: tokens, and what to add to their logits.
+// Two arrays of the same length: tokens, and their biases.
 std::vector<LogitBias> logit_bias_from_js(const Napi::Object& from) {
     const std::vector<TokenId> tokens = tokens_field(from, "logitBiasTokens");
     const Napi::Value          biases = from.Get("logitBiasValues");
@@ -64,67 +63,79 @@ std::vector<LogitBias> logit_bias_from_js(const Napi::Object& from) {
     return result;
 }
 
-constexpr std::pair<SamplerKind, const char*> kSamplers[] = {
-    {SamplerKind::penalties, "penalties"}, {SamplerKind::dry, "dry"},
-    {SamplerKind::top_n_sigma, "top_n_sigma"}, {SamplerKind::top_k, "top_k"},
-    {SamplerKind::typical_p, "typ_p"},     {SamplerKind::top_p, "top_p"},
-    {SamplerKind::min_p, "min_p"},         {SamplerKind::xtc, "xtc"},
-    {SamplerKind::temperature, "temperature"}};
+std::string string_field(const Napi::Object& from, const char* name) {
+    const Napi::Value value = from.Get(name);
+    if (!value.IsString()) throw Napi::TypeError::New(from.Env(), std::string(name) + " must be a string.");
+    return value.As<Napi::String>().Utf8Value();
+}
+
+template <typename T>
+void read_field(const Napi::Object& from, const char* name, T& into) {
+    if constexpr (std::is_same_v<T, bool>) {
+        into = from.Get(name).ToBoolean();
+    } else if constexpr (std::is_same_v<T, float>) {
+        into = float_field(from, name);
+    } else if constexpr (std::is_same_v<T, double>) {
+        into = number_field(from, name);
+    } else if constexpr (std::is_integral_v<T>) {
+        into = integer_field<T>(from, name);
+    } else if constexpr (std::is_same_v<T, std::string>) {
+        into = string_field(from, name);
+    } else {
+        into = strings_from_js(from, name);
+    }
+}
+
+// Reads load options into the `read` functions of the option structs. An absent option keeps the member's default.
+class OptionReader {
+public:
+    explicit OptionReader(const Napi::Object& from) : from_(from) {}
+
+    template <typename T>
+    void operator()(const char* name, T& into) const {
+        if (!from_.Get(name).IsUndefined()) read_field(from_, name, into);
+    }
+    template <typename T>
+    void mebibytes(const char* name, T& bytes) const {
+        if (!from_.Get(name).IsUndefined()) bytes = static_cast<T>(number_field(from_, name) * 0x100000);
+    }
+
+private:
+    const Napi::Object& from_;
+};
 
 std::vector<SamplerKind> samplers_from_js(const Napi::Object& from) {
+    static const std::map<std::string, SamplerKind> kinds = {
+#define CHASQUI_SAMPLER(kind) {#kind, SamplerKind::kind},
+        CHASQUI_SAMPLERS(CHASQUI_SAMPLER)
+#undef CHASQUI_SAMPLER
+    };
     std::vector<SamplerKind> samplers;
     for (const std::string& name : strings_from_js(from, "samplers")) {
-        const auto is_it = [&](const auto& each) { return name == each.second; };
-        const auto found = std::find_if(std::begin(kSamplers), std::end(kSamplers), is_it);
-        if (found == std::end(kSamplers)) throw Napi::TypeError::New(from.Env(), "samplers must be known ones.");
-        samplers.push_back(found->first);
+        const auto found = kinds.find(name);
+        if (found == kinds.end()) throw Napi::TypeError::New(from.Env(), "samplers must be known ones.");
+        samplers.push_back(found->second);
     }
     return samplers;
 }
 
-DrySettings dry_from_js(const Napi::Object& from) {
-    DrySettings dry;
-    dry.multiplier     = float_field(from, "dryMultiplier");
-    dry.base           = float_field(from, "dryBase");
-    dry.allowed_length = integer_field<int32_t>(from, "dryAllowedLength");
-    dry.last_n         = integer_field<int32_t>(from, "dryPenaltyLastN");
-    dry.breaker_texts  = strings_from_js(from, "drySequenceBreakers");
-    if (dry.allowed_length < 0) throw Napi::TypeError::New(from.Env(), "dryAllowedLength must not be negative.");
-    return dry;
-}
-
-void read_further_samplers(const Napi::Object& from, SamplingSettings& sampling) {
-    sampling.typical_p         = float_field(from, "typicalP");
-    sampling.top_n_sigma       = float_field(from, "topNSigma");
-    sampling.xtc_probability   = float_field(from, "xtcProbability");
-    sampling.xtc_threshold     = float_field(from, "xtcThreshold");
-    sampling.dynatemp_range    = float_field(from, "dynatempRange");
-    sampling.dynatemp_exponent = float_field(from, "dynatempExponent");
-    sampling.mirostat          = integer_field<int32_t>(from, "mirostat");
-    sampling.mirostat_tau      = float_field(from, "mirostatTau");
-    sampling.mirostat_eta      = float_field(from, "mirostatEta");
-    sampling.dry               = dry_from_js(from);
-    sampling.samplers          = samplers_from_js(from);
-}
-
 SamplingSettings sampling_from_js(const Napi::Object& from) {
     SamplingSettings sampling;
-    sampling.temperature       = float_field(from, "temperature");
-    sampling.top_k             = integer_field<int32_t>(from, "topK");
-    sampling.top_p             = float_field(from, "topP");
-    sampling.min_p             = float_field(from, "minP");
-    sampling.repeat_penalty    = float_field(from, "repeatPenalty");
-    sampling.repeat_last_n     = integer_field<int32_t>(from, "repeatLastN");
-    sampling.presence_penalty  = float_field(from, "presencePenalty");
-    sampling.frequency_penalty = float_field(from, "frequencyPenalty");
+#define CHASQUI_NUMBER(type, field, name, neutral) read_field(from, name, sampling.field);
+    CHASQUI_SAMPLING_NUMBERS(CHASQUI_NUMBER)
+#undef CHASQUI_NUMBER
+    if (sampling.dry_allowed_length < 0) {
+        throw Napi::TypeError::New(from.Env(), "dryAllowedLength must not be negative.");
+    }
+    sampling.dry_breaker_texts = strings_from_js(from, "drySequenceBreakers");
+    sampling.samplers          = samplers_from_js(from);
     sampling.seed              = integer_field<uint32_t>(from, "seed");
     sampling.logit_bias        = logit_bias_from_js(from);
     sampling.logprobs_after    = from.Get("logprobsAfter").ToBoolean();
-    read_further_samplers(from, sampling);
     return sampling;
 }
 
-// The adapters come as two arrays of the same length: indices, ascending, and scales.
+// Two arrays of the same length: ascending indices, and scales.
 AdapterSet adapters_from_js(const Napi::Object& from) {
     const std::vector<TokenId> indices = tokens_field(from, "adapters");
     const Napi::Value          scales  = from.Get("adapterScales");
@@ -144,12 +155,6 @@ AdapterSet adapters_from_js(const Napi::Object& from) {
     return adapters;
 }
 
-std::string string_field(const Napi::Object& from, const char* name) {
-    const Napi::Value value = from.Get(name);
-    if (!value.IsString()) throw Napi::TypeError::New(from.Env(), std::string(name) + " must be a string.");
-    return value.As<Napi::String>().Utf8Value();
-}
-
 std::optional<ReasoningLimit> reasoning_from_js(const Napi::Value& value) {
     if (value.IsNull()) return std::nullopt;
     const Napi::Object from = as_object(value, "reasoning");
@@ -161,39 +166,6 @@ std::optional<ReasoningLimit> reasoning_from_js(const Napi::Value& value) {
     limit.message    = tokens_field(from, "message");
     if (limit.start.empty() || limit.ends.empty()) throw Napi::TypeError::New(from.Env(), "reasoning must have tags.");
     return limit;
-}
-
-RopeSettings rope_from_js(const Napi::Object& from) {
-    RopeSettings rope;
-    rope.scaling               = string_field(from, "scaling");
-    rope.frequency_base        = float_field(from, "frequencyBase");
-    rope.frequency_scale       = float_field(from, "frequencyScale");
-    rope.yarn_original_context = integer_field<uint32_t>(from, "yarnOriginalContext");
-    rope.yarn_extrapolation    = float_field(from, "yarnExtrapolation");
-    rope.yarn_attention        = float_field(from, "yarnAttention");
-    rope.yarn_beta_slow        = float_field(from, "yarnBetaSlow");
-    rope.yarn_beta_fast        = float_field(from, "yarnBetaFast");
-    return rope;
-}
-
-ContextSettings context_from_js(const Napi::Object& from, const char* keys, const char* values) {
-    ContextSettings context;
-    context.keys            = string_field(from, keys);
-    context.values          = string_field(from, values);
-    context.flash_attention = string_field(from, "flashAttention");
-    return context;
-}
-
-DraftOptions draft_from_js(const Napi::Object& from) {
-    DraftOptions draft;
-    draft.model_path = from.Get("draftModelPath").ToString().Utf8Value();
-    draft.mtp        = from.Get("draftMtp").ToBoolean();
-    draft.n_max      = integer_field<uint16_t>(from, "draftMax");
-    draft.n_min      = integer_field<uint16_t>(from, "draftMin");
-    draft.p_min      = float_field(from, "draftPMin");
-    draft.on_gpus    = from.Get("draftsOnGpus").ToBoolean();
-    draft.context    = context_from_js(from, "draftCacheTypeK", "draftCacheTypeV");
-    return draft;
 }
 
 }  // namespace
@@ -236,34 +208,14 @@ Job job_from_js(const Napi::Value& value) {
 EngineOptions engine_options_from_js(const Napi::Value& value) {
     const Napi::Object from = as_object(value, "options");
     EngineOptions      options;
-    options.offload                = offload_from_js(from.Get("offload"));
-    options.decoder.context_length = integer_field<uint32_t>(from, "contextLength");
-    options.embedder.context_length = integer_field<uint32_t>(from, "embeddingContextLength");
-    options.decoder.n_slots        = integer_field<uint32_t>(from, "parallel");
-    options.decoder.threads        = integer_field<int32_t>(from, "threads");
-    options.decoder.n_batch        = integer_field<uint32_t>(from, "batchSize");
-    options.decoder.n_ubatch       = integer_field<uint32_t>(from, "ubatchSize");
-    options.decoder.threads_batch  = integer_field<int32_t>(from, "threadsBatch");
-    options.decoder.context        = context_from_js(from, "cacheTypeK", "cacheTypeV");
-    options.decoder.context.rope   = rope_from_js(as_object(from.Get("rope"), "rope"));
-    options.numa                   = string_field(from, "numa");
-    options.vision.path            = from.Get("mmprojPath").ToString();
-    options.vision.cache_bytes     = static_cast<size_t>(number_field(from, "imageCacheBytes"));
-    options.vision.threads         = options.decoder.threads;
-    options.cache_ram_bytes        = static_cast<size_t>(number_field(from, "cacheRamBytes"));
-    options.kv_budget_bytes        = static_cast<size_t>(number_field(from, "kvBudgetBytes"));
-    options.cache_disk_bytes       = static_cast<uint64_t>(number_field(from, "cacheDiskBytes"));
-    options.cache_folder           = string_field(from, "cacheFolder");
-    options.draft                  = draft_from_js(from);
-    options.offload.file.mtp       = options.draft.mtp;
-    options.deterministic          = from.Get("deterministic").ToBoolean();
+    options.offload = offload_from_js(from.Get("offload"));
+    options.read(OptionReader(from));
+    options.offload.file.mtp = options.draft.mtp;
+    options.vision.threads   = options.decoder.threads;
     if (from.Get("pooling").IsString()) {
         options.embedder.pooling = pooling_from_string(from.Get("pooling").ToString());
         if (!options.embedder.pooling) throw Napi::TypeError::New(from.Env(), "pooling must be a known one.");
     }
-    options.target_step_ms         = number_field(from, "targetStepMs");
-    options.chat_template          = from.Get("chatTemplate").ToString();
-    options.adapters               = strings_from_js(from, "adapters");
     return options;
 }
 

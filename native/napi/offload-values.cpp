@@ -73,10 +73,6 @@ OffloadOptions offload_from_js(const Napi::Value& value) {
         if (!share.IsNumber()) reject(from.Env(), "tensorSplit", "an array of numbers");
         offload.tensor_split.push_back(share.As<Napi::Number>().FloatValue());
     }
-    offload.file.mmap     = from.Get("mmap").ToBoolean();
-    offload.file.mlock    = from.Get("mlock").ToBoolean();
-    offload.file.repack   = from.Get("repack").ToBoolean();
-    offload.file.metadata = strings_from_js(from, "metadata");
     const Napi::Array overrides = array_field(from, "overrides");
     for (uint32_t at = 0; at < overrides.Length(); ++at) {
         const auto each = overrides.Get(at).As<Napi::Object>();
@@ -104,10 +100,6 @@ Napi::Value offload_to_js(Napi::Env env, const OffloadOptions& offload) {
         overrides.Set(at, each);
     }
     result.Set("overrides", overrides);
-    result.Set("mmap", offload.file.mmap);
-    result.Set("mlock", offload.file.mlock);
-    result.Set("repack", offload.file.repack);
-    result.Set("metadata", names_to_js(env, offload.file.metadata));
     return result;
 }
 

@@ -1,8 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { HOSTING_OPTIONS } from '../../ts/cli/hosting-option-table.js';
-import { LOAD_OPTIONS } from '../../ts/engine/load-option-table.js';
-import type { OptionRow } from '../../ts/engine/option-row.js';
+import { LOAD_OPTIONS } from '../../ts/options/load-option-table.js';
+import type { OptionRow } from '../../ts/options/option-row.js';
 import { runCli } from '../support/child.js';
 
 const test = suite('cli: arguments');

@@ -5,10 +5,10 @@ import { BENCH_OPTIONS } from '../../ts/cli/bench/option-table.ts';
 import { CLOUD_OPTIONS } from '../../ts/cli/cloud/option-table.ts';
 import { DESKTOP_OPTIONS } from '../../ts/cli/desktop-option-table.ts';
 import { HOSTING_OPTIONS } from '../../ts/cli/hosting-option-table.ts';
-import { LOAD_OPTIONS } from '../../ts/engine/load-option-table.ts';
-import type { OptionRow, OptionRows } from '../../ts/engine/option-row.ts';
-import { PAGE, pageWithTables } from './option-tables.ts';
+import { LOAD_OPTIONS } from '../../ts/options/load-option-table.ts';
+import type { OptionRow, OptionRows } from '../../ts/options/option-row.ts';
 import { files, offences, read } from './source-tree.ts';
+import { generatedFiles } from './tables.ts';
 
 const tables: OptionRows[] = [HOSTING_OPTIONS, LOAD_OPTIONS, DESKTOP_OPTIONS, CLOUD_OPTIONS, BENCH_OPTIONS];
 const rows: OptionRow[] = tables.flatMap((table) => Object.values(table));
@@ -21,9 +21,11 @@ const flags = new Set<string>(
 /** Of other commands, and of Node. */
 const others = ['--help', '--json', '--name', '--import'];
 
-test(`the tables of ${PAGE} are those of the code: npx tsx test/house/option-tables.ts writes them`, () => {
-  assert.is(read(PAGE), pageWithTables());
-});
+for (const [file, text] of generatedFiles()) {
+  test(`${file} matches the tables of the code: npx tsx test/house/tables.ts writes it`, () => {
+    assert.is(read(file), text);
+  });
+}
 
 const pages = ['README.md', ...files('ts', /\/README\.md$/)];
 
@@ -39,15 +41,15 @@ test('the pages name only flags that there are, by their present names', () => {
 const FLAG = /(?<![\w-])--[a-z][a-z-]*/;
 /** Files that start other programs, with the flags of those; pods are started by a command line, too. */
 const starters = /^ts\/(desktop\/(window|awake)\.ts|cloud\/(kubernetes|runners)\/)/;
-const lower = files('ts', /\.ts$/).filter((file) => !/^ts\/cli[/.]/.test(file) && !starters.test(file));
+const lower = files('ts', /\.ts$/).filter((file) => !/^ts\/(cli[/.]|options\/)/.test(file) && !starters.test(file));
 const native = files('native', /\.(h|cpp)$/);
 
 /** How a script's memory is limited. */
 const NODE_FLAG = '--max-old-space-size=';
 
-/** Exceptions: the tables themselves, hints to run a command, and Node's own flags. */
+/** Exceptions: hints to run a command, and Node's own flags. */
 function mayNameFlags(line: string): boolean {
-  return /^\s*(flag|aliases): /.test(line) || line.includes('npx chasqui ') || line.includes(NODE_FLAG);
+  return line.includes('npx chasqui ') || line.includes(NODE_FLAG);
 }
 
 function namesFlag(line: string): boolean {

@@ -27,9 +27,9 @@ using Chain = std::unique_ptr<llama_sampler, FreeSampler>;
 Chain llama_dry(const llama_vocab* vocab, const SamplingSettings& settings) {
     Chain                    chain(llama_sampler_chain_init(llama_sampler_chain_default_params()));
     std::vector<const char*> texts;
-    for (const std::string& text : settings.dry.breaker_texts) texts.push_back(text.c_str());
-    llama_sampler_chain_add(chain.get(), llama_sampler_init_dry(vocab, settings.dry.multiplier, settings.dry.base,
-                                                                settings.dry.allowed_length, settings.dry.last_n,
+    for (const std::string& text : settings.dry_breaker_texts) texts.push_back(text.c_str());
+    llama_sampler_chain_add(chain.get(), llama_sampler_init_dry(vocab, settings.dry_multiplier, settings.dry_base,
+                                                                settings.dry_allowed_length, settings.dry_penalty_last_n,
                                                                 texts.data(), texts.size()));
     llama_sampler_chain_add(chain.get(), llama_sampler_init_dist(settings.seed));
     return chain;
@@ -58,13 +58,13 @@ const Test alike("dry breakers: end repetitions where llama.cpp's do", [] {
              {std::vector<std::string>{"\n", ":", "\"", "*"}, {"END OF TEXT"}, {"---"}, {"ENDTEXT", "one two"}}) {
             SamplingSettings settings;
             settings.seed               = 3;
-            settings.dry.multiplier     = 5.0f;
-            settings.dry.allowed_length = 1;
-            settings.dry.last_n         = 60;
-            settings.dry.breaker_texts  = texts;
-            settings.dry.breakers       = finder.find(texts);
+            settings.dry_multiplier     = 5.0f;
+            settings.dry_allowed_length = 1;
+            settings.dry_penalty_last_n = 60;
+            settings.dry_breaker_texts  = texts;
+            settings.dry_breakers       = finder.find(texts);
             SamplingSettings without    = settings;
-            without.dry.breakers        = nullptr;
+            without.dry_breakers        = nullptr;
 
             const Chain                     theirs = llama_dry(vocab, settings);
             Sampler                         ours(settings), unbroken(without);

@@ -54,9 +54,8 @@ Chain whole_llama_chain(const SamplingSettings& settings, int32_t n_vocab) {
     }
     static const std::vector<SamplerKind> usual = {
         SamplerKind::penalties, SamplerKind::dry,   SamplerKind::top_n_sigma, SamplerKind::top_k,
-        SamplerKind::typical_p, SamplerKind::top_p, SamplerKind::min_p,       SamplerKind::xtc,
+        SamplerKind::typ_p, SamplerKind::top_p, SamplerKind::min_p,       SamplerKind::xtc,
         SamplerKind::temperature};
-    const DrySettings& dry = settings.dry;
     for (const SamplerKind kind : settings.samplers.empty() ? usual : settings.samplers) {
         switch (kind) {
             case SamplerKind::penalties:
@@ -64,11 +63,12 @@ Chain whole_llama_chain(const SamplingSettings& settings, int32_t n_vocab) {
                                                  settings.frequency_penalty, settings.presence_penalty));
                 break;
             case SamplerKind::dry:
-                add(llama_sampler_init_dry(nullptr, dry.multiplier, dry.base, dry.allowed_length, dry.last_n, nullptr, 0));
+                add(llama_sampler_init_dry(nullptr, settings.dry_multiplier, settings.dry_base, settings.dry_allowed_length,
+                                           settings.dry_penalty_last_n, nullptr, 0));
                 break;
             case SamplerKind::top_n_sigma: add(llama_sampler_init_top_n_sigma(settings.top_n_sigma)); break;
             case SamplerKind::top_k: add(llama_sampler_init_top_k(settings.top_k)); break;
-            case SamplerKind::typical_p: add(llama_sampler_init_typical(settings.typical_p, 0)); break;
+            case SamplerKind::typ_p: add(llama_sampler_init_typical(settings.typical_p, 0)); break;
             case SamplerKind::top_p: add(llama_sampler_init_top_p(settings.top_p, 0)); break;
             case SamplerKind::min_p: add(llama_sampler_init_min_p(settings.min_p, 0)); break;
             case SamplerKind::xtc:
@@ -224,12 +224,12 @@ const Test repetitions("sampler parity: dry penalises the same tokens by the sam
     // So few tokens that texts repeat themselves.
     for (const int32_t last_n : {20, 200, 5000}) {
         SamplingSettings settings   = with(1, 0, 1, 0);
-        settings.dry.multiplier     = 0.8f;
-        settings.dry.allowed_length = 1;
-        settings.dry.last_n         = last_n;
+        settings.dry_multiplier     = 0.8f;
+        settings.dry_allowed_length = 1;
+        settings.dry_penalty_last_n = last_n;
         expect_alike("dry", settings, 0, 6);
-        settings.dry.allowed_length = 3;
-        settings.dry.base           = 1.2f;
+        settings.dry_allowed_length = 3;
+        settings.dry_base           = 1.2f;
         expect_alike("dry with longer repetitions", settings, 0, 4);
     }
 });

@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { toOpenRequest } from '../../ts/engine/open-request.js';
+import { toOpenRequest } from '../../ts/engine/to-native-options.js';
 import {
   type ChasquiError,
   type Finish,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { chooseOffload } from '../../ts/engine/offload.js';
-import { toOpenRequest } from '../../ts/engine/open-request.js';
+import { toOpenRequest } from '../../ts/engine/to-native-options.js';
 import type { LoadOptions } from '../../ts/index.js';
 import { decideModules } from '../../ts/native/backends.js';
 import { loadAddon } from '../../ts/native/load-addon.js';

@@ -1,6 +1,6 @@
 /** What `chasqui desktop` needs to know; everything else is set in the app. */
 import { APP_PORT } from '../desktop/ports.js';
-import type { OptionRows, OptionsOf } from '../engine/option-row.js';
+import type { OptionRows, OptionsOf } from '../options/option-row.js';
 import { desktop } from '../profiles/desktop.js';
 import { HOSTING_OPTIONS } from './hosting-option-table.js';
 

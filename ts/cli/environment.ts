@@ -1,6 +1,7 @@
 /** Options from environment variables: each flag has one, `CHASQUI_CTX_SIZE` for `--ctx-size`. */
-import type { OptionRow, OptionRows, OptionsOf } from '../engine/option-row.js';
+
 import { ChasquiError } from '../errors.js';
+import type { OptionRow, OptionRows, OptionsOf } from '../options/option-row.js';
 import { parseOption, wantedText } from './parse-option.js';
 
 /** `null` for options that only the library has. */

@@ -1,8 +1,9 @@
 /** What `chasqui serve` needs to know beside the options of `loadModel`: which model, and how its server is hosted. */
-import { MAX_COUNT, type OptionRows, type OptionsOf } from '../engine/option-row.js';
+
 import { MAX_TEXT_BYTES } from '../http/body/limits.js';
 import { LOG_LEVELS } from '../http/log-levels.js';
 import { OTHER_NAMES } from '../metrics/other-names.js';
+import { MAX_COUNT, type OptionRows, type OptionsOf } from '../options/option-row.js';
 import { desktop } from '../profiles/desktop.js';
 import { runtime } from '../profiles/runtime.js';
 import { serverless } from '../profiles/serverless.js';

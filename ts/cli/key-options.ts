@@ -1,8 +1,9 @@
 /** The options of `chasqui keys`, and how what was given becomes the settings of a key. */
-import { MAX_COUNT, type OptionRows } from '../engine/option-row.js';
+
 import { ChasquiError } from '../errors.js';
 import { endOfDate, SCOPES } from '../keys/key-settings.js';
 import type { NewKeySettings } from '../keys/key-store.js';
+import { MAX_COUNT, type OptionRows } from '../options/option-row.js';
 import { HOSTING_OPTIONS } from './hosting-option-table.js';
 
 const GROUP = 'Options';

@@ -1,7 +1,8 @@
 /** Models with options of their own, from a file as llama-server has it for `--models-preset`. */
-import { LOAD_OPTIONS } from '../engine/load-option-table.js';
+
 import type { LoadOptions } from '../engine/load-options.js';
-import type { OptionRow } from '../engine/option-row.js';
+import { LOAD_OPTIONS } from '../options/load-option-table.js';
+import type { OptionRow } from '../options/option-row.js';
 import type { ModelPreset } from '../server/model-specs.js';
 import { variableOf } from './environment.js';
 import { HOSTING_OPTIONS } from './hosting-option-table.js';

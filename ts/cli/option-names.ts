@@ -1,6 +1,6 @@
 /** Options as the command line calls them. The floors below know them by their names in the tables only. */
-import { LOAD_OPTIONS } from '../engine/load-option-table.js';
-import type { OptionRow } from '../engine/option-row.js';
+import { LOAD_OPTIONS } from '../options/load-option-table.js';
+import type { OptionRow } from '../options/option-row.js';
 import { HOSTING_OPTIONS } from './hosting-option-table.js';
 
 const ROWS: Readonly<Record<string, OptionRow>> = { ...HOSTING_OPTIONS, ...LOAD_OPTIONS };

@@ -1,5 +1,5 @@
 /** From an option's text, in a flag or an environment variable, to its value. */
-import { fits, inFlagUnit, isNullable, type OptionRow, wanted } from '../engine/option-row.js';
+import { fits, inFlagUnit, isNullable, type OptionRow, wanted } from '../options/option-row.js';
 
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ['1', true],

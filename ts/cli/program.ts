@@ -1,6 +1,6 @@
 /** All commands of the command line. */
 import { Command } from 'commander';
-import { LOAD_OPTIONS } from '../engine/load-option-table.js';
+import { LOAD_OPTIONS } from '../options/load-option-table.js';
 import { VERSION } from '../version.js';
 import { benchCommand } from './bench.js';
 import { buildCommand } from './build.js';

@@ -2,11 +2,11 @@
 import path from 'node:path';
 import { servedModels } from '../cloud/runners/served-models.js';
 import type { ModelInfo } from '../engine/engine.js';
-import { LOAD_OPTIONS } from '../engine/load-option-table.js';
 import type { LoadOptions } from '../engine/load-options.js';
 import { ChasquiError } from '../errors.js';
 import type { LocalModel } from '../hub/library.js';
 import type { ModelEntry } from '../models/pool.js';
+import { LOAD_OPTIONS } from '../options/load-option-table.js';
 import type { Profile } from '../profiles/profile.js';
 import type { ModelPreset } from '../server/model-specs.js';
 import type { ModelsSettings } from '../server/open-pool.js';

@@ -1,6 +1,6 @@
 /** `chasqui serve`: a model behind an OpenAI-compatible server, until it is told to stop. */
 import { Command, CommanderError, Option } from 'commander';
-import { LOAD_OPTIONS } from '../engine/load-option-table.js';
+import { LOAD_OPTIONS } from '../options/load-option-table.js';
 import { HOSTING_OPTIONS } from './hosting-option-table.js';
 import { addTableOptions, spellOut } from './table-options.js';
 

@@ -1,6 +1,13 @@
 /** The flags of a command and their help, from the rows of a table. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { fits, inFlagUnit, isNullable, type OptionRow, type OptionRows, type OptionsOf } from '../engine/option-row.js';
+import {
+  fits,
+  inFlagUnit,
+  isNullable,
+  type OptionRow,
+  type OptionRows,
+  type OptionsOf,
+} from '../options/option-row.js';
 import { optionsOfEnvironment } from './environment.js';
 import { withFlags } from './option-names.js';
 import { parseOption, wantedText } from './parse-option.js';

@@ -1,9 +1,10 @@
 /** Exact memory estimates, one at a time and cached: each starts a process. */
-import { LOAD_OPTIONS } from '../engine/load-option-table.js';
+
 import type { LoadOptions } from '../engine/load-options.js';
 import { ChasquiError } from '../errors.js';
 import { type ExactFit, type ExactSource, exactFit } from '../hub/exact-fit.js';
 import { chooseQuantisation, parseModelName } from '../hub/model-name.js';
+import { LOAD_OPTIONS } from '../options/load-option-table.js';
 import type { Hub } from './hub.js';
 import type { Instances } from './instances.js';
 

@@ -4,7 +4,7 @@
  */
 import { ChasquiError } from '../errors.js';
 import { loadAddon } from '../native/load-addon.js';
-import type { OpenRequest } from '../native/open-request.js';
+import type { OpenRequest } from '../native/native-options.js';
 import { runFit } from '../native/run-fit.js';
 import { LIST, readGgufTypes, TEXT } from './gguf-head.js';
 
@@ -55,7 +55,7 @@ export function checkMetadata(path: string, entries: readonly string[]): void {
  * @throws {ChasquiError} `invalid_options`: that process crashed.
  */
 export async function tryMetadata(request: OpenRequest, signal?: AbortSignal): Promise<void> {
-  const { metadata } = request.options.offload;
+  const { overrideKv: metadata = [] } = request.options;
   if (metadata.length === 0) return;
   const task = { request: { ...request, verbose: false }, spareBytes: 0, contexts: [SHORT_CONTEXT] };
   const tried = await runFit(loadAddon().path, task, { signal });

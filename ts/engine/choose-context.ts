@@ -4,7 +4,7 @@
  */
 import type { NativeDeviceMemory } from '../native/addon.js';
 import { loadAddon } from '../native/load-addon.js';
-import type { OpenRequest } from '../native/open-request.js';
+import type { OpenRequest } from '../native/native-options.js';
 import { runFit } from '../native/run-fit.js';
 import { availableMemory } from '../process/process-usage.js';
 import { readGgufSizes } from './gguf-head.js';

@@ -7,8 +7,9 @@ import type {
   NativeReplyFormat,
   NativeStats,
 } from '../native/addon.js';
+import type { SamplingSettings } from '../options/sampling-table.js';
 import type { AdapterInfo, AdapterUse } from './adapter-file.js';
-import type { Grammar, ImageInput, SamplingSettings } from './job.js';
+import type { Grammar, ImageInput } from './job.js';
 
 export interface ModelInfo extends NativeModelInfo {
   /** The alias, or the name of the file without `.gguf`. */

@@ -1,9 +1,10 @@
 /** Generates from the prompts and conversations of library users. */
 import type { ImageHosts } from '../images/public-address.js';
+import { NEUTRAL_SAMPLING } from '../options/sampling-table.js';
 import type { Engine } from './engine.js';
 import { takesTextOnly } from './engine-errors.js';
 import type { AbortOptions, TokenStream } from './engine-types.js';
-import { completeJob, type GenerateOptions, type Job, NEUTRAL_SAMPLING } from './job.js';
+import { completeJob, type GenerateOptions, type Job } from './job.js';
 import { type GenerateMessage, hasImages, loadChatImages } from './load-chat-images.js';
 
 export type GenerateRequest =

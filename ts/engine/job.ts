@@ -1,98 +1,13 @@
 /**
- * A job: everything the engine needs to know about one generation. Mirror of `native/core/job.h`.
+ * A job: everything that the engine needs for one generation. Mirrors `native/core/job.h`.
  *
- * `GenerateOptions` is what callers write (everything optional), `Job` is what the engine takes (nothing left open).
- * `completeJob` is the only place where defaults are applied.
+ * Callers pass `GenerateOptions`, in which nearly everything is optional. `completeJob` alone applies the defaults.
  */
 
 import type { NativeGrammar, NativeReasoningTags, NativeReplyFormat } from '../native/addon.js';
+import { NEUTRAL_SAMPLING, type SamplingSettings } from '../options/sampling-table.js';
 import type { AdapterUse } from './adapter-file.js';
 import { toWellFormedJson } from './well-formed-json.js';
-
-/** Supported samplers of llama.cpp, in their default order. */
-export const SAMPLERS = [
-  'penalties',
-  'dry',
-  'top_n_sigma',
-  'top_k',
-  'typ_p',
-  'top_p',
-  'min_p',
-  'xtc',
-  'temperature',
-] as const;
-export type SamplerName = (typeof SAMPLERS)[number];
-
-/** The letters of llama.cpp. */
-export const SAMPLER_LETTERS: Readonly<Record<string, SamplerName>> = {
-  e: 'penalties',
-  d: 'dry',
-  s: 'top_n_sigma',
-  k: 'top_k',
-  y: 'typ_p',
-  p: 'top_p',
-  m: 'min_p',
-  x: 'xtc',
-  t: 'temperature',
-};
-
-/** How the next token is chosen. Names are those of llama.cpp, in camelCase. */
-export interface SamplingSettings {
-  /** 0 is greedy (the most probable token, always); 1 samples from the model's own distribution. */
-  temperature: number;
-  /** Keep the k most probable tokens; 0 keeps all. */
-  topK: number;
-  /** Keep the smallest set of tokens whose probabilities add up to at least this; 1 keeps all. */
-  topP: number;
-  /** Keep tokens at least this probable relative to the most probable one; 0 keeps all. */
-  minP: number;
-  /** Divides (or multiplies, when negative) the logit of tokens seen in the last `repeatLastN`; 1 is off. */
-  repeatPenalty: number;
-  /** How many of the latest tokens, prompt included, the penalties look at; 0 is off, -1 the whole context. */
-  repeatLastN: number;
-  /** Subtracted from the logit of every token seen in the last `repeatLastN`; 0 is off. */
-  presencePenalty: number;
-  /** Subtracted once for each time the token was seen in the last `repeatLastN`; 0 is off. */
-  frequencyPenalty: number;
-  /** Keep the tokens whose surprise is nearest to the expected one, until they have this probability; 1 keeps all. */
-  typicalP: number;
-  /** Keep tokens whose logits are at most this many standard deviations below the largest; 0 or less keeps all. */
-  topNSigma: number;
-  /** How often `xtc` leaves out all tokens that reach `xtcThreshold` but the least probable of them; 0 is never. */
-  xtcProbability: number;
-  /** Above 0.5 `xtc` is off. */
-  xtcThreshold: number;
-  /** The temperature varies by this much, with how certain the model is; 0 is off. */
-  dynatempRange: number;
-  dynatempExponent: number;
-  /** 1 or 2: this version of Mirostat takes the place of all samplers but the temperature; 0 is off. */
-  mirostat: number;
-  /** The surprise that Mirostat holds, in bits. */
-  mirostatTau: number;
-  /** How fast it learns. */
-  mirostatEta: number;
-  /** Subtracted from the logits of tokens that would prolong a repetition, times `dryBase` for each token that it is longer than allowed; 0 is off. */
-  dryMultiplier: number;
-  /** Below 1, DRY is off. */
-  dryBase: number;
-  dryAllowedLength: number;
-  /** How many of the latest tokens are searched for repetitions; -1 is all. */
-  dryPenaltyLastN: number;
-  /** Texts at which repetitions end. */
-  drySequenceBreakers: readonly string[];
-  /** The samplers to apply, in this order; empty: all, in the order of `SAMPLERS`. */
-  samplers: readonly SamplerName[];
-  /** Token id → what is added to its logit before anything else; -Infinity bans the token. */
-  logitBias: Readonly<Record<number, number>>;
-  /**
-   * 32 bits; the same seed, prompt and settings give the same text, so that nothing is drafted from the text so far
-   * unless the model is batch-invariant (`ModelInfo.batchInvariant`). `null` draws a fresh one.
-   */
-  seed: number | null;
-}
-
-/** Clients and options of llama.cpp use this number for a random seed. */
-export const ANY_SEED = 2 ** 32 - 1;
 
 /** The bytes of a PNG, JPEG, BMP or GIF file (first frame), or decoded pixels: rows of three bytes per pixel. */
 export type ImageInput = { bytes: Uint8Array } | { width: number; height: number; rgb: Uint8Array };
@@ -150,34 +65,6 @@ export function grammarOf(gbnf: string): Grammar {
 export function grammarOfSchema(schema: object): Grammar {
   return { ...grammarOf(''), schema: toWellFormedJson(schema) };
 }
-
-export const NEUTRAL_SAMPLING: Readonly<SamplingSettings> = {
-  temperature: 1,
-  topK: 0,
-  topP: 1,
-  minP: 0,
-  repeatPenalty: 1,
-  repeatLastN: 64,
-  presencePenalty: 0,
-  frequencyPenalty: 0,
-  typicalP: 1,
-  topNSigma: -1,
-  xtcProbability: 0,
-  xtcThreshold: 0.1,
-  dynatempRange: 0,
-  dynatempExponent: 1,
-  mirostat: 0,
-  mirostatTau: 5,
-  mirostatEta: 0.1,
-  dryMultiplier: 0,
-  dryBase: 1.75,
-  dryAllowedLength: 2,
-  dryPenaltyLastN: 64,
-  drySequenceBreakers: ['\n', ':', '"', '*'],
-  samplers: [],
-  logitBias: {},
-  seed: null,
-};
 
 /** Fills in what `options` leaves open from `defaults`. */
 export function completeJob(options: GenerateOptions, defaults: Readonly<SamplingSettings> = NEUTRAL_SAMPLING): Job {

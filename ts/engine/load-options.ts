@@ -1,8 +1,8 @@
 /** The options of `loadModel`, which are data, and apart from them what it calls and what ends it. */
 import { basename } from 'node:path';
 import { ChasquiError } from '../errors.js';
-import { LOAD_OPTIONS } from './load-option-table.js';
-import { type CompleteOptionsOf, fits, type OptionRow, type OptionsOf, wanted } from './option-row.js';
+import { LOAD_OPTIONS } from '../options/load-option-table.js';
+import { type CompleteOptionsOf, fits, type OptionRow, type OptionsOf, wanted } from '../options/option-row.js';
 
 /** What each option means, takes and defaults to is said in load-option-table.ts. */
 export interface LoadOptions extends OptionsOf<typeof LOAD_OPTIONS> {}

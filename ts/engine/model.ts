@@ -1,8 +1,10 @@
 import { ChasquiError } from '../errors.js';
 import type { ImageHosts } from '../images/public-address.js';
 import type { NativeConstraint, NativePrompt, NativeReasoningLimit } from '../native/addon.js';
+import { LOAD_OPTIONS } from '../options/load-option-table.js';
 import type { AdapterUse } from './adapter-file.js';
 import { CALLS, type CallArgs, type CallInput, type CallName, type CallResult } from './calls.js';
+import { templateVariables } from './chat-template.js';
 import type { CoreJob, EngineCore } from './core.js';
 import { Engine } from './engine.js';
 import { engineClosed, takesTextOnly, withCatalogueCode, withReason } from './engine-errors.js';
@@ -10,13 +12,11 @@ import type { AbortOptions, EngineState, ModelInfo, Siblings, SubmitOptions, Tok
 import { deliver } from './events.js';
 import { type GenerateRequest, generate } from './generate.js';
 import type { Job } from './job.js';
-import { LOAD_OPTIONS } from './load-option-table.js';
 import { type LoadHooks, type LoadOptions, splitHooks } from './load-options.js';
 import { openLocal } from './local/open-local.js';
-import { asksForDrafts } from './open-request.js';
 import { PreparedPrompts } from './prepared-prompts.js';
-import { type ReasoningLimits, reasoningLimitOf, reasoningLimits } from './reasoning-option-table.js';
-import { templateVariables } from './template-option-table.js';
+import { type ReasoningLimits, reasoningLimitOf, reasoningLimits } from './reasoning-limit.js';
+import { asksForDrafts } from './to-native-options.js';
 import { JobStream } from './token-stream.js';
 
 /** Shared by the choices of a request; each takes one of the constraints. */

@@ -1,24 +1,13 @@
 /** Chooses the devices of a model, and the number of layers on them. */
 import { ChasquiError } from '../errors.js';
 import { loadAddon } from '../native/load-addon.js';
-import type { NativeOffload, OpenRequest } from '../native/open-request.js';
+import type { NativeOffload, OpenRequest } from '../native/native-options.js';
 import { runFit } from '../native/run-fit.js';
 import { type CompleteLoadOptions, completeLoadOptions, type LoadOptions } from './load-options.js';
 
 type PlacementOptions = Pick<
   CompleteLoadOptions,
-  | 'device'
-  | 'gpuLayers'
-  | 'splitMode'
-  | 'mainGpu'
-  | 'tensorSplit'
-  | 'mmap'
-  | 'mlock'
-  | 'repack'
-  | 'overrideKv'
-  | 'cpuMoe'
-  | 'cpuMoeLayers'
-  | 'overrideTensor'
+  'device' | 'gpuLayers' | 'splitMode' | 'mainGpu' | 'tensorSplit' | 'cpuMoe' | 'cpuMoeLayers' | 'overrideTensor'
 >;
 
 /** @throws {ChasquiError} `invalid_options`. Does not check that the devices exist: that needs the modules. */
@@ -31,10 +20,6 @@ export function toNativeOffload(options: PlacementOptions): NativeOffload {
     mainGpu: mainGpu ?? null,
     tensorSplit: tensorSplit ?? [],
     overrides: [...namedOverrides(options.overrideTensor ?? []), ...expertOverrides(options)],
-    mmap: options.mmap,
-    mlock: options.mlock,
-    repack: options.repack,
-    metadata: options.overrideKv ?? [],
   };
 }
 

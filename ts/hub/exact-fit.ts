@@ -1,11 +1,11 @@
 /** Memory needs of a model, as computed by llama.cpp, before the model is loaded or downloaded. */
 import type { LoadOptions } from '../engine/load-options.js';
-import { toOpenRequest } from '../engine/open-request.js';
+import { toOpenRequest } from '../engine/to-native-options.js';
 import { ChasquiError } from '../errors.js';
 import type { NativeDeviceMemory } from '../native/addon.js';
 import { decideModules } from '../native/backends.js';
 import { loadAddon } from '../native/load-addon.js';
-import type { NativeOffload } from '../native/open-request.js';
+import type { NativeOffload } from '../native/native-options.js';
 import { runFit } from '../native/run-fit.js';
 import { type Fit, fitOf, machineWithoutGpus, PROCESS_BYTES } from './fit.js';
 import { readGgufFile } from './gguf-header.js';

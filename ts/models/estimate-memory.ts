@@ -1,10 +1,10 @@
 /** Estimates the memory that a model will take, from its file. */
 import { statSync } from 'node:fs';
 import { readAdapterFiles } from '../engine/adapter-file.js';
-import type { CELL_TYPES } from '../engine/context-option-table.js';
 import { readGgufSizes } from '../engine/gguf-head.js';
-import { LOAD_OPTIONS } from '../engine/load-option-table.js';
 import type { LoadOptions } from '../engine/load-options.js';
+import type { CELL_TYPES } from '../options/context-option-table.js';
+import { LOAD_OPTIONS } from '../options/load-option-table.js';
 
 /** The worker process: Node and the code of llama.cpp. */
 const PROCESS_BYTES = 100 * 2 ** 20;

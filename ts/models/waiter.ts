@@ -1,6 +1,7 @@
 /** Requests that wait for a model to be loaded, and their limit. */
-import { LOAD_OPTIONS } from '../engine/load-option-table.js';
+
 import { ChasquiError } from '../errors.js';
+import { LOAD_OPTIONS } from '../options/load-option-table.js';
 import type { ManagedSource } from './model-source.js';
 import type { AcquireOptions, Lease } from './pool.js';
 

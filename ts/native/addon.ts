@@ -1,7 +1,8 @@
 /** What `native/addon.cpp` exports: the contract between the two languages. */
 
+import type { SamplingSettings } from '../options/sampling-table.js';
 import type { NativeFailure } from './failure.js';
-import type { NativeOffload, NativePooling, OpenPreparerRequest, OpenRequest } from './open-request.js';
+import type { NativeOffload, NativeOptions, OpenPreparerRequest, OpenRequest } from './native-options.js';
 import type { NativeStats } from './stats.js';
 
 export type { NativeFailure, NativeStats };
@@ -43,38 +44,17 @@ export interface NativeJob {
   adapters: Int32Array;
   /** One for each of `adapters`. */
   adapterScales: Float32Array;
-  sampling: {
-    temperature: number;
-    topK: number;
-    topP: number;
-    minP: number;
-    repeatPenalty: number;
-    repeatLastN: number;
-    presencePenalty: number;
-    frequencyPenalty: number;
-    typicalP: number;
-    topNSigma: number;
-    xtcProbability: number;
-    xtcThreshold: number;
-    dynatempRange: number;
-    dynatempExponent: number;
-    mirostat: number;
-    mirostatTau: number;
-    mirostatEta: number;
-    dryMultiplier: number;
-    dryBase: number;
-    dryAllowedLength: number;
-    dryPenaltyLastN: number;
-    drySequenceBreakers: readonly string[];
-    /** By llama.cpp's names; empty: all, in their usual order. */
-    samplers: readonly string[];
-    seed: number;
-    /** Whether log-probabilities are those of the draw. */
-    logprobsAfter: boolean;
-    logitBiasTokens: Int32Array;
-    /** One for each of `logitBiasTokens`. */
-    logitBiasValues: Float32Array;
-  };
+  sampling: NativeSampling;
+}
+
+/** The settings of a job, its seed drawn and its biases as arrays. */
+export interface NativeSampling extends Omit<SamplingSettings, 'seed' | 'logitBias'> {
+  seed: number;
+  /** Whether log-probabilities are those of the draw. */
+  logprobsAfter: boolean;
+  logitBiasTokens: Int32Array;
+  /** One for each of `logitBiasTokens`. */
+  logitBiasValues: Float32Array;
 }
 
 /** Sizes in bytes, lengths in tokens. */
@@ -112,7 +92,7 @@ export interface NativeModelInfo {
   /** Whether the model supports fill-in-the-middle. */
   infills: boolean;
   /** Pooling of embeddings; `rank` gives scores instead. */
-  pooling: NativePooling;
+  pooling: NonNullable<NativeOptions['pooling']>;
   /** Dimensions of an embedding. */
   vectorLength: number;
   /** The longest input of embeddings and rankings. */

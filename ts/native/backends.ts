@@ -1,9 +1,10 @@
 /** Chooses the ggml modules of this process, once: when the first model is loaded. */
 import { ChasquiError } from '../errors.js';
+import { BACKENDS } from '../options/load-option-table.js';
 import type { NativeDevice } from './addon.js';
 import { chooseModules, type ModuleChoice, type ModuleReport } from './choose-modules.js';
 import { type LoadedAddon, loadAddon } from './load-addon.js';
-import { BACKENDS, type Backend } from './module-files.js';
+import type { Backend } from './module-files.js';
 import { findPackage, gpuPackages } from './packages.js';
 
 let chosen: Promise<ModuleReport[]> | undefined;

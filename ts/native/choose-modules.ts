@@ -1,6 +1,8 @@
 /** Chooses ggml's modules by trying them, best first. */
+
+import { GPU_BACKENDS } from '../options/load-option-table.js';
 import type { NativeDevice } from './addon.js';
-import { type Backend, findModules, GPU_BACKENDS, type ModuleFile } from './module-files.js';
+import { type Backend, findModules, type ModuleFile } from './module-files.js';
 import { ProbeCache } from './probe-cache.js';
 import type { ProbeResult, ProbeTask } from './probe-child.js';
 import { ProbeNotPossible, runProbe } from './run-probe.js';

@@ -4,7 +4,7 @@
  */
 import { createRequire } from 'node:module';
 import type { Addon, NativeDeviceMemory } from './addon.js';
-import type { NativeOffload, OpenRequest } from './open-request.js';
+import type { NativeOffload, OpenRequest } from './native-options.js';
 
 export interface FitTask {
   request: OpenRequest;

@@ -1,10 +1,8 @@
 /** Finds ggml's modules. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { BACKENDS } from '../options/load-option-table.js';
 
-/** GPU backends, best first. */
-export const GPU_BACKENDS = ['cuda', 'metal', 'vulkan'] as const;
-export const BACKENDS = [...GPU_BACKENDS, 'cpu'] as const;
 export type Backend = (typeof BACKENDS)[number];
 
 export interface ModuleFile {

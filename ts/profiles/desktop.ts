@@ -1,5 +1,5 @@
 /** The server of a person's own computer, for whatever client they use. */
-import { NEUTRAL_SAMPLING } from '../engine/job.js';
+import { NEUTRAL_SAMPLING } from '../options/sampling-table.js';
 import type { Profile } from './profile.js';
 
 export const desktop: Profile = {

@@ -1,5 +1,5 @@
 /** What makes one hosting mode differ from another. Data only: the same app, routes and schemas serve all of them. */
-import type { SamplingSettings } from '../engine/job.js';
+import type { SamplingSettings } from '../options/sampling-table.js';
 
 export interface Profile {
   mode: 'runtime' | 'desktop' | 'serverless';

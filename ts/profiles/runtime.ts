@@ -1,5 +1,5 @@
 /** A developer's or an operator's own server, of one model or several; it asks for keys only where it is given some. */
-import { NEUTRAL_SAMPLING } from '../engine/job.js';
+import { NEUTRAL_SAMPLING } from '../options/sampling-table.js';
 import type { Profile } from './profile.js';
 
 export const runtime: Profile = {

@@ -1,8 +1,8 @@
 /** Creates the model pool of a server from its settings. */
+
 import { readAdapterFiles } from '../engine/adapter-file.js';
 import { SupervisedEngine, type SupervisorHooks } from '../engine/child/supervised-engine.js';
 import type { Engine } from '../engine/engine.js';
-import { LOAD_OPTIONS } from '../engine/load-option-table.js';
 import { aliasesOf, type LoadHooks, type LoadOptions, modelIdOf } from '../engine/load-options.js';
 import { loadModel } from '../engine/model.js';
 import { sizeOfModel } from '../engine/model-files.js';
@@ -14,6 +14,7 @@ import { MemoryBudget } from '../models/memory-budget.js';
 import type { ManagedSource, OpenHooks } from '../models/model-source.js';
 import type { ModelPool } from '../models/pool.js';
 import { SingleModel } from '../models/single-model.js';
+import { LOAD_OPTIONS } from '../options/load-option-table.js';
 import { availableMemory, residentBytesOf } from '../process/process-usage.js';
 import { type ModelFiles, modelSpecs } from './model-specs.js';
 

@@ -1,6 +1,6 @@
 /** Table 2.1: the fields of a chat completion request. */
 import * as assert from 'uvu/assert';
-import type { SamplingSettings } from '../../../ts/engine/job.js';
+import type { SamplingSettings } from '../../../ts/options/sampling-table.js';
 import type { HostedMode } from '../../support/modes.js';
 import { readJson } from '../../support/read-json.js';
 import { ALL, type Row, RUNTIME } from '../row.js';

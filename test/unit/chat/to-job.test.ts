@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ChatCompletionRequest } from '../../../ts/api/shared/chat/chat-schema.js';
 import { toJob } from '../../../ts/api/shared/chat/to-job.js';
-import { SAMPLERS } from '../../../ts/engine/job.js';
+import { SAMPLERS } from '../../../ts/options/sampling-table.js';
 import { runtime } from '../../../ts/profiles/runtime.js';
 import { FAKE_TAGS, plainPrompt } from '../../support/fake-engine.js';
 

@@ -7,9 +7,9 @@ import { HOSTING_OPTIONS } from '../../../ts/cli/hosting-option-table.js';
 import { withFlags } from '../../../ts/cli/option-names.js';
 import { parseOption } from '../../../ts/cli/parse-option.js';
 import { addTableOptions, defaultText, givenOptions, spellOut } from '../../../ts/cli/table-options.js';
-import { LOAD_OPTIONS } from '../../../ts/engine/load-option-table.js';
-import { fits, inFlagUnit, type OptionRow, type OptionRows } from '../../../ts/engine/option-row.js';
 import { ChasquiError } from '../../../ts/errors.js';
+import { LOAD_OPTIONS } from '../../../ts/options/load-option-table.js';
+import { fits, inFlagUnit, type OptionRow, type OptionRows } from '../../../ts/options/option-row.js';
 
 const test = suite('unit: table options');
 const ROWS: OptionRows = { ...HOSTING_OPTIONS, ...LOAD_OPTIONS };

@@ -3,8 +3,7 @@ import * as assert from 'uvu/assert';
 import { embed, rank } from '../../../ts/engine/embed.js';
 import type { TextInput } from '../../../ts/engine/engine.js';
 import { ChasquiError } from '../../../ts/errors.js';
-import type { NativeTokenLists } from '../../../ts/native/addon.js';
-import type { NativePooling } from '../../../ts/native/open-request.js';
+import type { NativeModelInfo, NativeTokenLists } from '../../../ts/native/addon.js';
 import { fakeCore } from '../../support/fake-core.js';
 import { FakeEngine } from '../../support/fake-engine.js';
 
@@ -22,7 +21,7 @@ function tokenizedTo(texts: readonly string[]): NativeTokenLists {
   return { tokens: Int32Array.from(tokens), lengths: Int32Array.from(lengths) };
 }
 
-function embedder(pooling: NativePooling) {
+function embedder(pooling: NativeModelInfo['pooling']) {
   const asked: string[] = [];
   const native = fakeCore({
     tokenizeInputs: async (texts: readonly string[]) => {

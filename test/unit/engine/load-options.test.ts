@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { LOAD_OPTIONS } from '../../../ts/engine/load-option-table.js';
+import { templateVariables } from '../../../ts/engine/chat-template.js';
 import {
   completeLoadOptions,
   type LoadHooks,
@@ -12,108 +12,48 @@ import {
   splitHooks,
 } from '../../../ts/engine/load-options.js';
 import { partsOf, sizeOfModel } from '../../../ts/engine/model-files.js';
-import { toOpenRequest } from '../../../ts/engine/open-request.js';
-import { samplingOf } from '../../../ts/engine/sampling-option-table.js';
-import { templateVariables } from '../../../ts/engine/template-option-table.js';
+import { toOpenRequest } from '../../../ts/engine/to-native-options.js';
 import { ChasquiError } from '../../../ts/errors.js';
+import { LOAD_OPTIONS } from '../../../ts/options/load-option-table.js';
+import { isNullable, type OptionRow } from '../../../ts/options/option-row.js';
+import { samplingOf } from '../../../ts/options/sampling-table.js';
 
 const test = suite('unit: load options');
 
-/** Values that each option refuses, beside those that no option takes. */
-const REFUSED: { readonly [Name in keyof typeof LOAD_OPTIONS]: readonly unknown[] } = {
+/** Values that lists refuse. */
+const REFUSED: Partial<Record<keyof typeof LOAD_OPTIONS, readonly unknown[]>> = {
   alias: ['', 3, [], ['a', '']],
-  mmproj: ['', false],
   lora: ['a.gguf', [], [''], [3], null],
-  reasoningBudget: [-2, 1.5, '3', 2 ** 31, null],
-  reasoningBudgetMessage: ['', 3, null],
-  cacheDiskMiB: [-1, '5', Number.NaN, null],
-  cacheFolder: ['', 3, null],
-  chatTemplate: ['', null],
-  chatTemplateFile: ['', 3, null],
-  chatTemplateKwargs: ['', {}, null],
-  reasoning: ['none', true, null],
-  pooling: ['Mean', 'max', '', null],
-  contextSize: [0, 3, 15, 16.5, 2 ** 31, '512', null],
-  fit: [true, 'yes', null],
-  fitCtx: [255, 0.5, null],
-  parallel: [0, 257, 1000, 1.5, '4'],
-  backend: ['gpu', '', null],
-  threads: [0, -1, 513, 0.5],
-  batchSize: [0, 2 ** 20 + 1],
-  maxQueue: [-1, 2 ** 31],
-  targetStepMs: [0, -100, 0.5],
-  prepareTimeoutMs: [0, -1, 1.5, 1e9 + 1],
-  prepareMemoryMiB: [0, 63, 64.5, '64', 2 ** 31],
-  kvBudgetMiB: [-1, 0, 0.5, 2 ** 31, null],
-  cacheRamMiB: [-1, 2 ** 31],
-  imageCacheMiB: [-1, 0.5, 2 ** 31],
-  imageHosts: ['private', '', null],
-  deterministic: [0, 'true', null],
-  verbose: [1, 'yes'],
   device: ['', 'CUDA0,', ',', [], [''], [3], 3, null],
-  gpuLayers: [-1, 1.5, 2 ** 31, '3', 'most', null],
-  splitMode: ['tensor', '', 3, null],
-  mainGpu: [-1, 0.5, '0', null, 2 ** 31],
   tensorSplit: [[-1], [Number.NaN], [0, 0], ['3'], [1e39], [3e38, 3e38], [1e-60], '3,1', 3, null],
-  fitTargetMiB: [-1, 0.5, '1024', null],
-  draftMax: [-1, 65_536, 0.5],
-  draftModel: ['', null],
-  specType: ['ngram', '', true, null],
-  draftMin: [-1, 65_536],
-  draftPMin: [-0.1, 1.1, '0.5', null],
-  ubatchSize: [0, 2 ** 20 + 1],
-  threadsBatch: [0, 513, '1'],
-  cacheTypeK: ['q9_0', '', 'Q8_0', null],
-  cacheTypeV: ['q9_0', '', null],
-  draftCacheTypeK: ['q9_0', null],
-  draftCacheTypeV: ['q9_0', null],
-  flashAttention: [true, 'yes', null],
-  ropeScaling: ['longrope', '', null],
-  ropeScale: [0, -1, '2', null],
-  ropeFreqBase: [-1, '10000', null],
-  ropeFreqScale: [-1, null],
-  yarnOrigCtx: [-1, 0.5, null],
-  yarnExtFactor: [-1.5, null],
-  yarnAttnFactor: [-2, null],
-  yarnBetaSlow: [-2, null],
-  yarnBetaFast: [-2, null],
-  mmap: [1, 'yes', null],
-  mlock: [1, null],
-  repack: [1, null],
-  numa: ['all', '', null],
   overrideKv: ['a=int:1', ['a'], ['a=int:x'], ['a=bool:1'], ['a=long:1'], [`${'a'.repeat(128)}=int:1`], [3], null],
-  cpuMoe: [1, null],
-  cpuMoeLayers: [-1, 1001, 0.5, null],
   overrideTensor: ['exps=CPU', ['exps'], ['=CPU'], ['exps='], ['a=b,c'], [3], null],
-  temperature: [-0.1, '1', null],
-  topK: [-1, 0.5, null],
-  topP: [-0.1, 1.1, null],
-  minP: [-0.1, 1.1, null],
-  seed: [-2, 2 ** 32, 0.5, null],
-  repeatPenalty: [0, -1, null],
-  repeatLastN: [-2, 0.5, null],
-  presencePenalty: [1e7, '1', null],
-  frequencyPenalty: [-1e7, null],
-  typicalP: [-0.1, 1.1, null],
-  topNSigma: [-1.5, null],
-  xtcProbability: [-0.1, 1.1, null],
-  xtcThreshold: [-0.1, 1.1, null],
-  dynatempRange: [-1, null],
-  dynatempExponent: [-1, null],
-  mirostat: [-1, 3, 0.5, null],
-  mirostatTau: [-1, null],
-  mirostatEta: [-1, null],
-  dryMultiplier: [1e7, null],
-  dryBase: [0.5, null],
-  dryAllowedLength: [-1, 0.5, null],
-  dryPenaltyLastN: [-2, 0.5, null],
   drySequenceBreakers: ['x', [''], ['x'.repeat(41)], Array(17).fill('x'), [3], null],
   samplers: ['top_q', '', ['topK'], [], 3, null],
 };
+
+function refusedBy(name: string, row: OptionRow): readonly unknown[] {
+  switch (row.type) {
+    case 'boolean':
+      return [0, 1, 'true', 'yes', null];
+    case 'integer':
+      return [row.min - 1, row.max + 1, row.min + 0.5, String(row.min), 'most', null];
+    case 'number':
+      return [row.min - 1e-6, row.min - 1, row.max + 1, String(row.max), null];
+    case 'string':
+    case 'path':
+      return ['', 3, {}, ...(isNullable(row) ? [false] : [null])];
+    case 'choice':
+      return ['', 'neither', row.choices[0]?.toUpperCase(), true, null];
+    default:
+      return REFUSED[name as keyof typeof LOAD_OPTIONS] as readonly unknown[];
+  }
+}
+
 const NEVER = [Number.NaN, Number.POSITIVE_INFINITY, {}, () => 1, 10n, Symbol('x')];
 
-for (const [name, values] of Object.entries(REFUSED)) {
-  for (const value of [...values, ...NEVER]) {
+for (const [name, row] of Object.entries(LOAD_OPTIONS)) {
+  for (const value of [...refusedBy(name, row), ...NEVER]) {
     test(`refuses ${name} ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`, () => {
       const { code, message } = refusal({ [name]: value } as LoadOptions);
       assert.is(code, 'invalid_options');
@@ -162,8 +102,6 @@ test('native code is asked for what was given, in its own units', () => {
   const { options, prepareTimeoutMs } = toOpenRequest('/models/a.gguf', { ...given, ...others });
   assert.is(options.kvBudgetBytes, 1.5 * 2 ** 20);
   assert.is(prepareTimeoutMs, 77);
-  assert.is(options.cacheRamBytes, 2 * 2 ** 20);
-  assert.is(options.imageCacheBytes, 3 * 2 ** 20);
   assert.is(options.contextLength, 512);
   assert.equal([options.batchSize, options.ubatchSize], [100, 100]);
   assert.is(options.mmprojPath, '');
@@ -173,48 +111,25 @@ test('native code is asked for what was given, in its own units', () => {
 test('native code is asked for the defaults', () => {
   const { options, prepareTimeoutMs, verbose } = toOpenRequest('/models/a.gguf', {});
   assert.equal([prepareTimeoutMs, verbose], [10_000, false]);
-  const { offload, ...rest } = options;
-  assert.is(offload.splitMode, 'layer');
-  assert.equal(rest, {
+  assert.equal(options, {
+    ...completeLoadOptions({}),
+    offload: {
+      devices: null,
+      gpuLayers: null,
+      splitMode: 'layer',
+      mainGpu: null,
+      tensorSplit: [],
+      overrides: [],
+    },
     contextLength: 0,
     embeddingContextLength: 0,
-    parallel: 4,
-    threads: 0,
-    batchSize: 2048,
-    ubatchSize: 512,
-    threadsBatch: 0,
-    cacheTypeK: 'f16',
-    cacheTypeV: 'f16',
-    draftCacheTypeK: 'f16',
-    draftCacheTypeV: 'f16',
-    flashAttention: 'auto',
-    rope: {
-      scaling: '',
-      frequencyBase: 0,
-      frequencyScale: 0,
-      yarnOriginalContext: 0,
-      yarnExtrapolation: -1,
-      yarnAttention: -1,
-      yarnBetaSlow: -1,
-      yarnBetaFast: -1,
-    },
-    numa: '',
-    targetStepMs: 100,
-    deterministic: false,
     draftMax: 32,
     draftsOnGpus: false,
-    draftMin: 0,
-    draftPMin: 0,
-    draftModelPath: '',
-    draftMtp: false,
     chatTemplate: '',
-    cacheRamBytes: 1024 * 2 ** 20,
     kvBudgetBytes: 0,
-    cacheDiskBytes: 0,
     cacheFolder: path.join(os.homedir(), '.chasqui', 'cache'),
     mmprojPath: '',
     adapters: [],
-    imageCacheBytes: 256 * 2 ** 20,
   });
 });
 
@@ -265,9 +180,12 @@ test('options are data: what is called stands apart, whichever way it was given'
 });
 
 test('how often positions are scaled is said in one way', () => {
-  assert.is(toOpenRequest('/models/a.gguf', { ropeScale: 4 }).options.rope.frequencyScale, 0.25);
-  assert.is(toOpenRequest('/models/a.gguf', { ropeFreqScale: 0.5 }).options.rope.frequencyScale, 0.5);
-  assert.match(refusal({ ropeScale: 4, ropeFreqScale: 0.25 }).message, '`ropeScale` and `ropeFreqScale` say the same');
+  assert.is(toOpenRequest('/models/a.gguf', { ropeScale: 4 }).options.ropeFreqScale, 0.25);
+  assert.is(toOpenRequest('/models/a.gguf', { ropeFreqScale: 0.5 }).options.ropeFreqScale, 0.5);
+  assert.match(
+    refusal({ ropeScale: 4, ropeFreqScale: 0.25 }).message,
+    '`ropeScale` and `ropeFreqScale` exclude each other',
+  );
 });
 
 test('a template comes as text or from a file, of a size that a template has', () => {
@@ -298,7 +216,7 @@ test('variables of the template are a JSON object, and reasoning is one of them'
     enable_thinking: false,
   });
   assert.equal(templateVariables({ reasoning: 'on' }), { enable_thinking: true });
-  assert.match(refusal({ chatTemplateKwargs: '{a' }).message, '`chatTemplateKwargs` is no JSON');
+  assert.match(refusal({ chatTemplateKwargs: '{a' }).message, '`chatTemplateKwargs` is not valid JSON');
   for (const json of ['[1]', 'null', '"a"']) {
     assert.match(refusal({ chatTemplateKwargs: json }).message, '`chatTemplateKwargs` must be a JSON object');
   }

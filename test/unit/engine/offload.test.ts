@@ -12,10 +12,6 @@ const nothingSaid = {
   mainGpu: null,
   tensorSplit: [],
   overrides: [],
-  mmap: true,
-  mlock: false,
-  repack: true,
-  metadata: [],
 };
 
 const EXPERTS = String.raw`\.ffn_(up|down|gate|gate_up)_(ch|)exps`;
@@ -39,11 +35,6 @@ const READ: [options: LoadOptions, differs: object][] = [
   ],
   [{ splitMode: 'row' }, { splitMode: 'row' }],
   [{ tensorSplit: [3, 0, 0.5] }, { tensorSplit: [3, 0, 0.5] }],
-  [
-    { mmap: false, mlock: true, repack: false },
-    { mmap: false, mlock: true, repack: false },
-  ],
-  [{ overrideKv: ['a.b=int:1'] }, { metadata: ['a.b=int:1'] }],
   [{ cpuMoe: true, cpuMoeLayers: 3 }, { overrides: [{ tensors: EXPERTS, device: '' }] }],
   [
     { cpuMoeLayers: 2 },

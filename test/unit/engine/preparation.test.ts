@@ -5,10 +5,11 @@ import { submitChoices } from '../../../ts/api/shared/completion/stream-reply.js
 import type { AdapterUse } from '../../../ts/engine/adapter-file.js';
 import { type CallTarget, callTarget } from '../../../ts/engine/calls.js';
 import type { ModelInfo } from '../../../ts/engine/engine.js';
-import { completeJob, grammarOf, NEUTRAL_SAMPLING } from '../../../ts/engine/job.js';
+import { completeJob, grammarOf } from '../../../ts/engine/job.js';
 import type { LoadOptions } from '../../../ts/engine/load-options.js';
 import { Model } from '../../../ts/engine/model.js';
 import type { NativeConstraint, NativeJob } from '../../../ts/native/addon.js';
+import { NEUTRAL_SAMPLING } from '../../../ts/options/sampling-table.js';
 import { fakeCore } from '../../support/fake-core.js';
 import { FakeEngine } from '../../support/fake-engine.js';
 

@@ -2,8 +2,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { BackgroundResponses } from '../../../ts/api/openai/responses/background-responses.js';
 import { newResponse } from '../../../ts/api/openai/responses/new-response.js';
-import { NEUTRAL_SAMPLING } from '../../../ts/engine/job.js';
 import { ChasquiError } from '../../../ts/errors.js';
+import { NEUTRAL_SAMPLING } from '../../../ts/options/sampling-table.js';
 
 const test = suite('unit: responses in the background');
 const MIB = 2 ** 20;

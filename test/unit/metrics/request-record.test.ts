@@ -1,9 +1,10 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Token, TokenStream } from '../../../ts/engine/engine.js';
-import { completeJob, NEUTRAL_SAMPLING } from '../../../ts/engine/job.js';
+import { completeJob } from '../../../ts/engine/job.js';
 import { Metrics } from '../../../ts/metrics/metrics.js';
 import { RequestRecord } from '../../../ts/metrics/request-record.js';
+import { NEUTRAL_SAMPLING } from '../../../ts/options/sampling-table.js';
 import { FakeEngine, finishOf } from '../../support/fake-engine.js';
 import { Exposition } from '../../support/read-metrics.js';
 

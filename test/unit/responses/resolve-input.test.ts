@@ -4,8 +4,8 @@ import { newResponse } from '../../../ts/api/openai/responses/new-response.js';
 import { resolveInput } from '../../../ts/api/openai/responses/resolve-input.js';
 import type { ResponsesRequest } from '../../../ts/api/openai/responses/schema.js';
 import { MemoryStore } from '../../../ts/api/openai/responses/store/memory-store.js';
-import { NEUTRAL_SAMPLING } from '../../../ts/engine/job.js';
 import { ChasquiError } from '../../../ts/errors.js';
+import { NEUTRAL_SAMPLING } from '../../../ts/options/sampling-table.js';
 
 const test = suite('unit: stored items of a request');
 

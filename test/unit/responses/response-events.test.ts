@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { newResponse } from '../../../ts/api/openai/responses/new-response.js';
 import { ResponseEvents } from '../../../ts/api/openai/responses/response-events.js';
 import type { CompletionDelta } from '../../../ts/api/shared/completion/completion-reader.js';
-import { NEUTRAL_SAMPLING } from '../../../ts/engine/job.js';
+import { NEUTRAL_SAMPLING } from '../../../ts/options/sampling-table.js';
 import { dataOf, FULL_COMPLETION, toReadable } from '../../support/completion-deltas.js';
 import { finishOf } from '../../support/fake-engine.js';
 

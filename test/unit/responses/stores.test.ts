@@ -12,7 +12,7 @@ import type {
   StoreLimits,
 } from '../../../ts/api/openai/responses/store/response-store.js';
 import { SqliteStore } from '../../../ts/api/openai/responses/store/sqlite-store.js';
-import { NEUTRAL_SAMPLING } from '../../../ts/engine/job.js';
+import { NEUTRAL_SAMPLING } from '../../../ts/options/sampling-table.js';
 import { openSqlite } from '../../../ts/sqlite.js';
 
 const LIMITS: StoreLimits = { maxResponses: 100, maxBytes: 1_000_000, maxAgeMs: 1000 };

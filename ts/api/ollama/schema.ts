@@ -18,37 +18,16 @@ import {
   typed,
 } from '../../http/schema/json-schema.js';
 import { functionName, variantsBy } from '../../http/schema/variants.js';
-import {
-  completionFields,
-  MAX_STOP_STRINGS,
-  MAX_TOP_LOGPROBS,
-  stopString,
-  temperature,
-  topP,
-} from '../shared/chat/chat-schema.js';
+import { completionFields, MAX_STOP_STRINGS, MAX_TOP_LOGPROBS, stopString } from '../shared/chat/chat-schema.js';
+import { ollamaSampling, samplingFields } from '../shared/chat/sampler-fields.js';
 import { logprobEntry } from '../shared/completion/chat-reply-schema.js';
 import { modelUseFields } from '../shared/model-use-schema.js';
 import { MAX_EMBEDDING_INPUTS } from '../shared/text/embeddings-schema.js';
 import { functionToolSchema } from '../shared/tools/tool-schema.js';
 
-/** Settings of the sampler that a chat has under the same names. */
-const samplers = pickFields(completionFields, [
-  'min_p',
-  'typical_p',
-  'repeat_penalty',
-  'repeat_last_n',
-  'presence_penalty',
-  'frequency_penalty',
-  'mirostat',
-  'mirostat_tau',
-  'mirostat_eta',
-  'seed',
-]);
-
 const optionFields = {
-  ...samplers,
-  temperature,
-  top_p: topP,
+  ...pickFields(samplingFields, ollamaSampling),
+  seed: completionFields.seed,
   top_k: field('Chooses among this many most probable tokens; 0 is all.', integer),
   num_predict: field('The most tokens of a completion; less than 1 is no limit.', integer),
   stop: field(

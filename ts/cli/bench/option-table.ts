@@ -1,6 +1,6 @@
 /** What `chasqui bench` takes. Names are llama-bench's where it has the same option. */
-import { LOAD_OPTIONS } from '../../engine/load-option-table.js';
-import { MAX_COUNT, type OptionRows, type OptionsOf } from '../../engine/option-row.js';
+import { LOAD_OPTIONS } from '../../options/load-option-table.js';
+import { MAX_COUNT, type OptionRows, type OptionsOf } from '../../options/option-row.js';
 
 const GROUP = 'Measuring';
 

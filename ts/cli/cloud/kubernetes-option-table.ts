@@ -1,5 +1,5 @@
 /** The options of `chasqui deploy` that say how an app comes to a Kubernetes cluster. */
-import type { OptionRows } from '../../engine/option-row.js';
+import type { OptionRows } from '../../options/option-row.js';
 
 const GROUP = 'With --to kubernetes';
 

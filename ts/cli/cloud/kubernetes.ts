@@ -10,10 +10,10 @@ import { type AppStatus, type PodStatus, readStatus } from '../../cloud/kubernet
 import { OWN_ORG } from '../../cloud/places.js';
 import { digestOf, type Json } from '../../cloud/script/canonical-json.js';
 import { toManifest } from '../../cloud/script/manifest.js';
-import type { OptionsOf } from '../../engine/option-row.js';
 import { ChasquiError } from '../../errors.js';
 import type { StoredKey } from '../../keys/key-file.js';
 import { KeyStore } from '../../keys/key-store.js';
+import type { OptionsOf } from '../../options/option-row.js';
 import { dataDir } from '../data-dir.js';
 import { KUBERNETES_OPTIONS, WEIGHTS_OPTION } from './kubernetes-option-table.js';
 import { CommandFailed, EXIT, printJson } from './outcome.js';

@@ -1,5 +1,5 @@
 /** The options of the commands of a cloud. Their flags and their help come from these rows. */
-import { MAX_COUNT, type OptionRows } from '../../engine/option-row.js';
+import { MAX_COUNT, type OptionRows } from '../../options/option-row.js';
 import { HOSTING_OPTIONS } from '../hosting-option-table.js';
 import { KUBERNETES_OPTIONS, WEIGHTS_OPTION } from './kubernetes-option-table.js';
 

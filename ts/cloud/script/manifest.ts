@@ -4,10 +4,10 @@
  */
 import { Ajv, type ErrorObject } from 'ajv';
 import { MAX_ADAPTERS } from '../../engine/adapter-file.js';
-import { LOAD_OPTIONS } from '../../engine/load-option-table.js';
 import { aliasesOf } from '../../engine/load-options.js';
-import { fits, type OptionRow, wanted } from '../../engine/option-row.js';
 import { ChasquiError } from '../../errors.js';
+import { LOAD_OPTIONS } from '../../options/load-option-table.js';
+import { fits, type OptionRow, wanted } from '../../options/option-row.js';
 import type { AppModel, AppOptions, Duration } from './app.js';
 import type { Json } from './canonical-json.js';
 import { explain, invalid } from './explain.js';

@@ -1,6 +1,6 @@
 /** Reads an app from a command-line entry such as `app.ts::chat`. */
 import path from 'node:path';
-import { templateOf } from '../../engine/template-option-table.js';
+import { templateOf } from '../../engine/chat-template.js';
 import { ChasquiError } from '../../errors.js';
 import type { Json } from './canonical-json.js';
 import { type ExportedApp, evaluateScript } from './evaluate.js';

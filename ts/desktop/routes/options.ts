@@ -1,7 +1,7 @@
 /** The table of load options, for forms. */
 import type { FastifyInstance } from 'fastify';
-import { LOAD_OPTIONS } from '../../engine/load-option-table.js';
-import { isNullable, type OptionRow } from '../../engine/option-row.js';
+import { LOAD_OPTIONS } from '../../options/load-option-table.js';
+import { isNullable, type OptionRow } from '../../options/option-row.js';
 import type { OptionForm } from '../api-types.js';
 import { optionList } from '../schemas/options.js';
 

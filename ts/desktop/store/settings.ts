@@ -1,6 +1,7 @@
 /** User settings in the database. */
-import { LOAD_OPTIONS } from '../../engine/load-option-table.js';
+
 import { HUGGING_FACE } from '../../hub/hub-settings.js';
+import { LOAD_OPTIONS } from '../../options/load-option-table.js';
 import { desktop } from '../../profiles/desktop.js';
 import type { LoadConfig, Settings, SettingsChange } from '../api-types.js';
 import type { Store } from './database.js';

@@ -5,7 +5,7 @@
 import { resolve } from 'node:path';
 import { loadAddon } from '../../native/load-addon.js';
 import { completeLoadOptions } from '../load-options.js';
-import { toPreparerRequest } from '../open-request.js';
+import { toPreparerRequest } from '../to-native-options.js';
 import { MemoryWatch } from './memory-watch.js';
 import { EXIT_CODES } from './messages.js';
 import { PreparerTarget } from './preparer-target.js';

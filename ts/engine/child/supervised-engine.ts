@@ -6,6 +6,7 @@ import type { ChasquiError } from '../../errors.js';
 import { isOutOfFiles } from '../../process/open-files.js';
 import type { AdapterUse } from '../adapter-file.js';
 import { CALLS, type CallInput, type CallName, type CallResult } from '../calls.js';
+import { templateVariables } from '../chat-template.js';
 import { Engine } from '../engine.js';
 import { engineClosed, withReason } from '../engine-errors.js';
 import type {
@@ -19,7 +20,6 @@ import type {
 import { type GenerateRequest, generate } from '../generate.js';
 import type { Job } from '../job.js';
 import type { LoadHooks, LoadOptions } from '../load-options.js';
-import { templateVariables } from '../template-option-table.js';
 import { JobStream } from '../token-stream.js';
 import type { RestartEvent } from './restart-event.js';
 import { RestartPolicy } from './restart-policy.js';

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { NativeEngine } from '../../native/addon.js';
 import { decideGpus, decideModules } from '../../native/backends.js';
 import { loadAddon } from '../../native/load-addon.js';
+import { samplingOf } from '../../options/sampling-table.js';
 import { readAdapterFiles } from '../adapter-file.js';
 import { checkMetadata, tryMetadata } from '../check-metadata.js';
 import { chooseContext } from '../choose-context.js';
@@ -11,8 +12,7 @@ import type { ModelInfo } from '../engine-types.js';
 import { type LoadHooks, type LoadOptions, modelIdOf } from '../load-options.js';
 import { loadedShare } from '../model-files.js';
 import { type ChosenOffload, chooseOffload } from '../offload.js';
-import { toOpenRequest } from '../open-request.js';
-import { samplingOf } from '../sampling-option-table.js';
+import { toOpenRequest } from '../to-native-options.js';
 import { LocalCore } from './local-core.js';
 import { ReplyParsers } from './reply-parsers.js';
 
@@ -44,9 +44,9 @@ export async function openLocal(
   const request = { ...wanted, options: { ...wanted.options, ...context } };
   const chosen = await chooseOffload(request, options, signal);
   const parsers = new ReplyParsers((format) => addon.openParser(format));
-  const { mmprojPath, draftModelPath, adapters } = request.options;
+  const { mmprojPath, draftModel, adapters } = request.options;
   const share = loadedShare(absolutePath, {
-    draft: draftModelPath || undefined,
+    draft: draftModel,
     silent: [mmprojPath, ...adapters].filter(Boolean),
   });
   const opening = addon.open(

@@ -6,8 +6,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { filesOf, limitsOf, runArguments } from '../../../../ts/cloud/runners/container-arguments.js';
 import type { RunnerConfig } from '../../../../ts/cloud/runners/protocol.js';
-import { LOAD_OPTIONS } from '../../../../ts/engine/load-option-table.js';
-import type { OptionRow } from '../../../../ts/engine/option-row.js';
+import { LOAD_OPTIONS } from '../../../../ts/options/load-option-table.js';
+import type { OptionRow } from '../../../../ts/options/option-row.js';
 
 const test = suite('cloud: container arguments');
 let folder = '';

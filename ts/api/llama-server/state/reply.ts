@@ -1,8 +1,9 @@
 /** What llama-server tells of a model that it serves. */
 import { basename } from 'node:path';
 import type { EngineStats, ModelInfo } from '../../../engine/engine.js';
-import { completeJob, type SamplingSettings } from '../../../engine/job.js';
+import { completeJob } from '../../../engine/job.js';
 import { quantisationOf } from '../../../models/model-facts.js';
+import type { SamplingSettings } from '../../../options/sampling-table.js';
 import { VERSION } from '../../../version.js';
 import { toGenerationSettings } from '../generation-settings.js';
 import type { AdapterList, Props, Slots } from '../schema.js';

@@ -1,6 +1,7 @@
 /** A response before its completion begins: its id, and the fields of the request that it repeats. */
-import type { SamplingSettings } from '../../../engine/job.js';
+
 import { newId } from '../../../new-id.js';
+import type { SamplingSettings } from '../../../options/sampling-table.js';
 import type { ResponseObject } from './object-schema.js';
 import type { ResponsesRequest } from './schema.js';
 

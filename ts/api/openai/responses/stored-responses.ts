@@ -1,8 +1,8 @@
 /** Stored responses: asked for, deleted and cancelled, each by who sends the key that it was made with. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { NEUTRAL_SAMPLING } from '../../../engine/job.js';
 import { ChasquiError } from '../../../errors.js';
 import type { Operation } from '../../../http/openapi/operation.js';
+import { NEUTRAL_SAMPLING } from '../../../options/sampling-table.js';
 import type { AppContext } from '../../context.js';
 import { streamStoredEvents } from '../../shared/completion/stream-reply.js';
 import { responseEventSchema } from './event-schema.js';

@@ -1,10 +1,10 @@
 /** What a request for a response comes to: the chat body, the completion, and the response that is kept of it. */
 import type { FastifyRequest } from 'fastify';
 import type { TokenStream } from '../../../engine/engine.js';
-import type { SamplingSettings } from '../../../engine/job.js';
 import { ChasquiError } from '../../../errors.js';
 import { toChasquiError, toErrorBody } from '../../../http/error-handler.js';
 import { MAX_IGNORED_PARTS } from '../../../http/read-fields.js';
+import type { SamplingSettings } from '../../../options/sampling-table.js';
 import type { AppContext } from '../../context.js';
 import type { ChatCompletionRequest } from '../../shared/chat/chat-schema.js';
 import { refusePassedOver, renderChat } from '../../shared/chat/render-chat.js';

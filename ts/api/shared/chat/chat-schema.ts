@@ -29,7 +29,7 @@ import type { Profile } from '../../../profiles/profile.js';
 import { modelUseFields } from '../model-use-schema.js';
 import { type Tool, type ToolChoice, toolChoiceSchema, toolSchema } from '../tools/tool-schema.js';
 import { type Message, messages } from './message-schema.js';
-import { samplerFields } from './sampler-fields.js';
+import { samplerFields, samplingFields } from './sampler-fields.js';
 
 export const MAX_STOP_STRINGS = 64;
 /** In characters. Text is held back for as long as it may become a stop string. */
@@ -47,7 +47,6 @@ export const MAX_REASONING_MESSAGE = 2000;
 export const MAX_ADAPTERS = 64;
 export const MAX_ADAPTER_SCALE = 100;
 
-const share = { minimum: 0, maximum: 1 };
 /** An empty one ends nothing and is passed over. */
 export const stopString = limited(string, { maxLength: MAX_STOP_STRING_LENGTH });
 /** Users of other servers send -1 for no limit. */
@@ -57,11 +56,7 @@ export const model = field('The id of a model that is served; see `GET /v1/model
 export const stream = field('Sends the completion as server-sent events while it is computed.', boolean, {
   default: false,
 });
-export const temperature = field(
-  'How freely tokens are chosen; 0 always takes the most probable one.',
-  limited(number, { minimum: 0 }),
-);
-export const topP = field('Chooses among the most probable tokens that together have this probability.', number, share);
+export const { temperature, top_p: topP, ...otherSampling } = samplingFields;
 
 const requestedAdapter = objectOf(
   { id: typed<number | string>({ type: ['integer', 'string'], minimum: 0 }) },
@@ -72,14 +67,7 @@ export const requestedAdapters = limited(arrayOf(requestedAdapter), { maxItems: 
 
 /** Fields that every endpoint with completions takes under these names: chats, texts, responses, messages. */
 export const completionFields = {
-  top_k: field('Chooses among this many most probable tokens; 0 or -1 is all.', integer, { minimum: -1 }),
-  min_p: field('Leaves out tokens less probable than this share of the most probable one; 0 is off.', number, share),
-  repetition_penalty: field('Divides the logits of tokens among the last 64; 1 is off.', number, {
-    exclusiveMinimum: 0,
-  }),
-  repeat_penalty: field('Divides the logits of tokens among the last 64; 1 is off.', number, { exclusiveMinimum: 0 }),
-  presence_penalty: field('Is subtracted from the logits of tokens among the last 64.', number),
-  frequency_penalty: field('The same for each time that the token is among them.', number),
+  ...otherSampling,
   logit_bias: field('Token id → what is added to its logit.', recordOf(number), {
     // Without leading zeros each token has one name only.
     propertyNames: { type: 'string', pattern: '^(0|[1-9][0-9]{0,8})$' },

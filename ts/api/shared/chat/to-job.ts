@@ -7,20 +7,22 @@ import type {
   SubmitOptions,
   TokenStream,
 } from '../../../engine/engine.js';
+import { completeJob, type GenerateOptions, grammarOf, type Job } from '../../../engine/job.js';
 import {
   ANY_SEED,
-  completeJob,
-  type GenerateOptions,
-  grammarOf,
-  type Job,
-  NEUTRAL_SAMPLING,
+  MAX_MAGNITUDE,
   SAMPLER_LETTERS,
+  SAMPLERS,
   type SamplerName,
+  type SamplingField,
+  type SamplingNumber,
   type SamplingSettings,
-} from '../../../engine/job.js';
+  SETTING_OF,
+  toSetting,
+} from '../../../options/sampling-table.js';
 import type { Profile } from '../../../profiles/profile.js';
 import { submitChoices } from '../completion/stream-reply.js';
-import type { ChatCompletionRequest, ChatParameter } from './chat-schema.js';
+import type { ChatCompletionRequest } from './chat-schema.js';
 import { toAdapterUses } from './to-adapters.js';
 
 /** What a request does not say: the model's options go before the mode's defaults. */
@@ -60,52 +62,13 @@ const UNSET = -1;
 /** The engine counts tokens in 32 bits; no context is that long. */
 const MAX_TOKENS = 2 ** 31 - 1;
 
-/**
- * The engine samples in 32-bit floats, where extreme values would become infinite or zero and the probabilities NaN.
- * Beyond these bounds larger values change nothing: 10^6 flattens any distribution, 10^-6 makes it greedy.
- */
-const MAX_MAGNITUDE = 1e6;
-const MIN_MAGNITUDE = 1e-6;
-
-type NumberSetting = Exclude<keyof SamplingSettings, 'logitBias' | 'drySequenceBreakers' | 'samplers'>;
-
-/**
- * The fields that set a number of the sampler: which setting, and how the value becomes one. Where a request leaves them
- * open, the mode's profile has the value. Of two fields with one setting the later row wins.
- */
-export const SAMPLING_FIELDS = {
-  temperature: ['temperature', toTemperature],
-  top_k: ['topK', (count) => Math.min(Math.max(count, 0), MAX_TOKENS)],
-  top_p: ['topP', (share) => share],
-  min_p: ['minP', (share) => share],
-  repeat_penalty: ['repeatPenalty', (penalty) => within(penalty, MIN_MAGNITUDE)],
-  repetition_penalty: ['repeatPenalty', (penalty) => within(penalty, MIN_MAGNITUDE)],
-  presence_penalty: ['presencePenalty', (penalty) => within(penalty, -MAX_MAGNITUDE)],
-  frequency_penalty: ['frequencyPenalty', (penalty) => within(penalty, -MAX_MAGNITUDE)],
-  repeat_last_n: ['repeatLastN', (count) => Math.min(count, MAX_TOKENS)],
-  typical_p: ['typicalP', (share) => Math.min(share, 1)],
-  top_n_sigma: ['topNSigma', (deviations) => within(deviations, -1)],
-  xtc_probability: ['xtcProbability', (share) => share],
-  xtc_threshold: ['xtcThreshold', (share) => share],
-  dynatemp_range: ['dynatempRange', (range) => within(range, 0)],
-  dynatemp_exponent: ['dynatempExponent', (exponent) => within(exponent, 0)],
-  mirostat: ['mirostat', (version) => version],
-  mirostat_tau: ['mirostatTau', (bits) => within(bits, 0)],
-  mirostat_eta: ['mirostatEta', (rate) => within(rate, 0)],
-  dry_multiplier: ['dryMultiplier', (penalty) => within(penalty, -MAX_MAGNITUDE)],
-  dry_base: ['dryBase', (base) => (base < 1 ? NEUTRAL_SAMPLING.dryBase : within(base, 1))],
-  dry_allowed_length: ['dryAllowedLength', (count) => Math.min(count, MAX_TOKENS)],
-  dry_penalty_last_n: ['dryPenaltyLastN', (count) => Math.min(count, MAX_TOKENS)],
-} as const satisfies Partial<Record<ChatParameter, readonly [NumberSetting, (value: number) => number]>>;
-
-const samplingFields = Object.keys(SAMPLING_FIELDS) as (keyof typeof SAMPLING_FIELDS)[];
+const SETTINGS = Object.entries(SETTING_OF) as [SamplingField, SamplingNumber][];
 
 function toSampling(body: ChatCompletionRequest): Partial<SamplingSettings> {
   const sampling: Partial<SamplingSettings> = {};
-  for (const field of samplingFields) {
+  for (const [field, name] of SETTINGS) {
     const value = body[field];
-    const [setting, toSetting] = SAMPLING_FIELDS[field];
-    if (value !== undefined) sampling[setting] = toSetting(value);
+    if (value !== undefined) sampling[name] = toSetting(name, value);
   }
   if (body.logit_bias !== undefined) sampling.logitBias = toLogitBias(body.logit_bias);
   if (body.dry_sequence_breakers !== undefined) sampling.drySequenceBreakers = body.dry_sequence_breakers;
@@ -114,22 +77,17 @@ function toSampling(body: ChatCompletionRequest): Partial<SamplingSettings> {
   return sampling;
 }
 
-/** Names, of which `typical_p` is that of the field, or letters. */
+/** Accepts names, with `typical_p` for `typ_p` as in the request field, or a string of letters. */
 function toSamplers(samplers: Exclude<ChatCompletionRequest['samplers'], undefined>): readonly SamplerName[] {
-  const names = typeof samplers === 'string' ? [...samplers].map((letter) => SAMPLER_LETTERS[letter]) : samplers;
-  return names.flatMap((name) => (name === 'typical_p' ? 'typ_p' : (name ?? [])));
+  if (typeof samplers === 'string') return [...samplers].flatMap((letter) => SAMPLER_OF_LETTER.get(letter) ?? []);
+  return samplers.map((name) => (name === 'typical_p' ? 'typ_p' : name));
 }
 
-function within(value: number, min: number): number {
-  return Math.min(Math.max(value, min), MAX_MAGNITUDE);
-}
+const SAMPLER_OF_LETTER = new Map<string, SamplerName>(SAMPLERS.map((name) => [SAMPLER_LETTERS[name], name]));
 
 function toLogitBias(biases: Readonly<Record<string, number>>): Record<number, number> {
-  return Object.fromEntries(Object.entries(biases).map(([token, bias]) => [token, within(bias, -MAX_MAGNITUDE)]));
-}
-
-function toTemperature(temperature: number): number {
-  return temperature < MIN_MAGNITUDE ? 0 : Math.min(temperature, MAX_MAGNITUDE);
+  const clamp = (bias: number) => Math.min(Math.max(bias, -MAX_MAGNITUDE), MAX_MAGNITUDE);
+  return Object.fromEntries(Object.entries(biases).map(([token, bias]) => [token, clamp(bias)]));
 }
 
 function toMaxTokens(body: ChatCompletionRequest): number | null {

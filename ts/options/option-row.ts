@@ -1,34 +1,31 @@
-/**
- * An option as data: its row says everything about it, and whatever needs to know reads the row. The command line makes
- * flags, environment variables and help from rows; `loadModel` checks values by them and fills in the defaults.
- */
+/** An option as data: the row from which its type, check, default, flag, environment variable and help derive. */
 
 interface CommonFields {
-  /** On the command line. `null`: only the library has this option. */
+  /** On the command line; `null` for options of the library alone. */
   readonly flag: `--${string}` | null;
-  /** One letter that means the same. */
+  /** A one-letter flag. */
   readonly short?: `-${string}`;
-  /** Other names that the command line takes and help does not show: those of earlier versions and of llama.cpp. */
+  /** Further flags, hidden in the help: names in earlier versions and in llama.cpp. */
   readonly aliases?: readonly `-${string}`[];
-  /** Short names for the opposite of a flag, as llama.cpp has them. */
+  /** Short flags for the negation, as in llama.cpp. */
   readonly noAliases?: readonly `-${string}`[];
-  /** The environment variable, where it does not follow from the flag. */
+  /** The environment variable, if it does not derive from the flag. */
   readonly variable?: string;
-  /** Values of the environment variable that come from elsewhere and are passed over. */
+  /** Values of the environment variable that other programs set, and that are ignored. */
   readonly foreign?: RegExp;
-  /** The options that cannot be given beside this one. */
+  /** Options that conflict with this one. */
   readonly excludes?: readonly string[];
-  /** What stands for the value in help, where the type and the unit say too little. */
+  /** Replaces type and unit as the placeholder of the value in the help. */
   readonly placeholder?: string;
-  /** The heading that the option stands under in help and in forms. */
+  /** The heading in help and forms. */
   readonly group: string;
-  /** What the option says, without a full stop. Other options go by their names in backticks. */
+  /** Help text, without a full stop. Other options are named in backticks, by their keys. */
   readonly help: string;
-  /** In words, what holds when the option is not given: for options without a default, or whose default says too little. */
+  /** Describes the default, if there is no `default` or if that is not enough. */
   readonly otherwise?: string;
 }
 
-/** The greatest number that native code counts to, for options that have no limit of their own. */
+/** The limit of options without one of their own: native code counts in 32 bits. */
 export const MAX_COUNT = 2 ** 31 - 1;
 
 type Unit = 'tokens' | 'MiB' | 'ms' | 's';
@@ -37,9 +34,9 @@ interface NumberFields {
   readonly min: number;
   readonly max: number;
   readonly unit?: Unit;
-  /** The unit on the command line and how many of `unit` it has, where people count in larger ones. */
+  /** A larger unit on the command line, and its size in `unit`. */
   readonly flagUnit?: { readonly unit: Unit; readonly size: number };
-  /** Words that are taken in place of a number. */
+  /** Words accepted instead of a number. */
   readonly words?: readonly string[];
   readonly default?: number | string;
 }
@@ -49,31 +46,32 @@ type TypeFields =
   | ({ readonly type: 'integer' | 'number' } & NumberFields)
   | {
       readonly type: 'string' | 'path';
-      readonly default?: string /** Whether `null` is taken. */;
+      readonly default?: string /** Whether `null` is accepted. */;
       readonly nullable?: true;
     }
   | { readonly type: 'choice'; readonly choices: readonly string[]; readonly default?: string }
   | {
-      /** A list of texts, or one text with commas. */
+      /** A list of strings, or one string with commas. */
       readonly type: 'names';
-      /** What each of them must match, and how to say that in words. */
+      /** What each must match, and its description. */
       readonly each?: { readonly pattern: RegExp; readonly says: string };
     }
-  /** A list of paths, each of which is given by a flag of its own. */
+  /** A list of paths, with a flag for each. */
   | { readonly type: 'paths' }
-  /** The same of texts. The environment gives one of them. */
+  /** A list of strings, with a flag for each. The environment variable holds one. */
   | {
       readonly type: 'texts';
       readonly max: number;
       readonly maxLength: number;
-      /** What each of them must match, and how to say that in words. */
+      /** What each must match, and its description. */
       readonly pattern?: RegExp;
       readonly says?: string;
     }
-  /** A list of numbers that only mean something in proportion to each other. */
+  /** A list of proportions. */
   | { readonly type: 'shares' };
 
 export type OptionRow = CommonFields & TypeFields;
+export type NumberRow = Extract<OptionRow, { type: 'integer' | 'number' }>;
 export type OptionRows = Readonly<Record<string, OptionRow>>;
 
 type ValueOfType<Row> = Row extends { type: 'boolean' }
@@ -90,16 +88,16 @@ type ValueOfType<Row> = Row extends { type: 'boolean' }
             ? readonly number[]
             : string;
 
-/** The values that an option takes. */
+/** The type of an option's values. */
 export type ValueOf<Row> =
   | ValueOfType<Row>
   | (Row extends { words: readonly (infer Word)[] } ? Word : never)
   | (Row extends { nullable: true } ? null : never);
 
-/** An object of options, each of which may be left out. */
+/** The options, all optional. */
 export type OptionsOf<Rows> = { -readonly [Name in keyof Rows]?: ValueOf<Rows[Name]> };
 
-/** The same with the defaults filled in. */
+/** The options with their defaults. */
 export type CompleteOptionsOf<Rows> = {
   -readonly [Name in keyof Rows]: ValueOf<Rows[Name]> | (Rows[Name] extends { default: unknown } ? never : undefined);
 };
@@ -108,7 +106,7 @@ export function isNullable(row: OptionRow): boolean {
   return 'nullable' in row && row.nullable === true;
 }
 
-/** Whether a value is one that the option takes. */
+/** Whether the option accepts a value. */
 export function fits(row: OptionRow, value: unknown): boolean {
   switch (row.type) {
     case 'boolean':
@@ -134,7 +132,7 @@ export function fits(row: OptionRow, value: unknown): boolean {
   }
 }
 
-function isNumberFor({ type, min, max }: NumberFields & { type: 'integer' | 'number' }, value: unknown): boolean {
+function isNumberFor({ type, min, max }: NumberRow, value: unknown): boolean {
   if (typeof value !== 'number' || (type === 'integer' && !Number.isInteger(value))) return false;
   return value >= min && value <= max;
 }
@@ -148,7 +146,7 @@ function isNameFor({ each }: Extract<OptionRow, { type: 'names' }>, name: unknow
   return typeof name === 'string' && name !== '' && (each === undefined || each.pattern.test(name));
 }
 
-/** llama.cpp counts shares in single precision. */
+/** llama.cpp stores shares in single precision. */
 function isShare(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && Number.isFinite(Math.fround(value));
 }
@@ -158,7 +156,7 @@ function haveSum(shares: readonly number[]): boolean {
   return sum > 0 && Number.isFinite(sum);
 }
 
-/** What the option takes, to follow "must be". `inText`: as it is written on a command line. */
+/** What the option accepts, to follow "must be". `inText`: as written on a command line. */
 export function wanted(row: OptionRow, { inText = false } = {}): string {
   switch (row.type) {
     case 'boolean':
@@ -187,8 +185,6 @@ export function wanted(row: OptionRow, { inText = false } = {}): string {
 function wantedOfTexts({ says, maxLength }: Extract<OptionRow, { type: 'texts' }>): string {
   return says ?? `a text of 1 to ${maxLength} characters`;
 }
-
-type NumberRow = Extract<OptionRow, { type: 'integer' | 'number' }>;
 
 const UNIT_NAMES: Record<Unit, string> = { tokens: 'tokens', MiB: 'MiB', ms: 'milliseconds', s: 'seconds' };
 

@@ -1,0 +1,69 @@
+/** The checked options of `loadModel` → what native code opens. */
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { ChasquiError } from '../errors.js';
+import type { OpenPreparerRequest, OpenRequest } from '../native/native-options.js';
+import { DRAFT_MAX, DRAFT_MAX_WITH_MODEL, DRAFT_MAX_WITH_MTP } from '../options/context-option-table.js';
+import { readAdapterFiles } from './adapter-file.js';
+import { templateOf, templateVariables } from './chat-template.js';
+import { findProjector } from './find-projector.js';
+import { type CompleteLoadOptions, completeLoadOptions, type LoadOptions } from './load-options.js';
+import { toNativeOffload } from './offload.js';
+import { reasoningLimits } from './reasoning-limit.js';
+
+/** False if drafts may only come from the text, and only where they cost nothing. */
+export function asksForDrafts({ draftMax, draftModel, specType }: LoadOptions): boolean {
+  return draftMax !== undefined || draftModel !== undefined || specType === 'draft-mtp';
+}
+
+/** @throws {ChasquiError} `invalid_options` */
+export function toOpenRequest(path: string, given: LoadOptions): Omit<OpenRequest, 'modules'> {
+  const options = completeLoadOptions(given);
+  const { contextSize = 0, kvBudgetMiB = 0, ropeScale, draftModel } = options;
+  if (ropeScale !== undefined && options.ropeFreqScale !== undefined) {
+    throw new ChasquiError(
+      'invalid_options',
+      '`ropeScale` and `ropeFreqScale` exclude each other: set only one of them.',
+    );
+  }
+  // Native code does not need these, but errors in them must be reported before the model is loaded.
+  templateVariables(given);
+  reasoningLimits(given);
+  return {
+    verbose: options.verbose,
+    path,
+    prepareTimeoutMs: options.prepareTimeoutMs,
+    options: {
+      ...options,
+      offload: toNativeOffload(options),
+      contextLength: contextSize,
+      embeddingContextLength: contextSize,
+      ubatchSize: Math.min(options.batchSize, options.ubatchSize),
+      ropeFreqScale: ropeScale === undefined ? options.ropeFreqScale : 1 / ropeScale,
+      draftMax: options.draftMax ?? defaultDraftMax(options),
+      draftsOnGpus: asksForDrafts(given),
+      draftModel: draftModel && resolve(draftModel),
+      chatTemplate: templateOf(given),
+      adapters: readAdapterFiles(options.lora).map((file) => file.path),
+      kvBudgetBytes: Math.floor(kvBudgetMiB * 2 ** 20),
+      cacheFolder: resolve(options.cacheFolder ?? join(homedir(), '.chasqui', 'cache')),
+      mmprojPath: projectorPath(path, options.mmproj),
+    },
+  };
+}
+
+/** @throws {ChasquiError} `invalid_options` */
+export function toPreparerRequest(path: string, given: LoadOptions): Omit<OpenPreparerRequest, 'stuckExitCode'> {
+  const { prepareTimeoutMs, overrideKv: metadata = [] } = completeLoadOptions(given);
+  return { path, prepareTimeoutMs, metadata, chatTemplate: templateOf(given) };
+}
+
+function defaultDraftMax({ draftModel, specType }: CompleteLoadOptions): number {
+  if (draftModel !== undefined) return DRAFT_MAX_WITH_MODEL;
+  return specType === 'draft-mtp' ? DRAFT_MAX_WITH_MTP : DRAFT_MAX;
+}
+
+function projectorPath(modelPath: string, mmproj: string | null | undefined): string {
+  if (mmproj === undefined) return findProjector(modelPath) ?? '';
+  return mmproj === null ? '' : resolve(mmproj);
+}

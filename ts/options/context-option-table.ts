@@ -1,0 +1,163 @@
+/** Options of `loadModel` about the context and drafts: KV cache, attention, RoPE, speculative decoding. */
+import { MAX_COUNT, type OptionRows } from './option-row.js';
+
+const CACHE = 'KV cache and attention';
+const DRAFTS = 'Drafts (speculative decoding)';
+const ROPE = 'RoPE and YaRN';
+const BY_MODEL = 'declared by the model';
+
+/** llama.cpp's types of KV cells. */
+export const CELL_TYPES = ['f32', 'f16', 'bf16', 'q8_0', 'q5_1', 'q5_0', 'q4_1', 'q4_0', 'iq4_nl'] as const;
+
+/** The default of `draftMax`. */
+export const DRAFT_MAX = 32;
+/** The same with a draft model or an MTP layer, which cost time per draft. llama-server has the same values. */
+export const DRAFT_MAX_WITH_MODEL = 8;
+export const DRAFT_MAX_WITH_MTP = 3;
+
+/** Native code stores the length of a draft in 16 bits. */
+const MAX_DRAFT = 65_535;
+
+const cellType = { type: 'choice', choices: CELL_TYPES, default: 'f16', placeholder: 'type', group: CACHE } as const;
+const factor = { type: 'number', min: 0, max: 1e9, group: ROPE, otherwise: BY_MODEL } as const;
+const yarnFactor = { ...factor, min: -1 } as const;
+
+export const CONTEXT_OPTIONS = {
+  cacheTypeK: {
+    ...cellType,
+    flag: '--cache-type-k',
+    aliases: ['-ctk'],
+    help: 'Data type of cached keys; q8_0 needs about half the memory of f16',
+  },
+  cacheTypeV: {
+    ...cellType,
+    flag: '--cache-type-v',
+    aliases: ['-ctv'],
+    help: 'Data type of cached values; types other than f32, f16 and bf16 require flash attention',
+  },
+  draftCacheTypeK: {
+    ...cellType,
+    flag: '--cache-type-k-draft',
+    aliases: ['-ctkd', '--spec-draft-type-k'],
+    help: 'Data type of cached keys of `draftModel` or `specType`',
+  },
+  draftCacheTypeV: {
+    ...cellType,
+    flag: '--cache-type-v-draft',
+    aliases: ['-ctvd', '--spec-draft-type-v'],
+    help: 'Data type of cached values of `draftModel` or `specType`',
+  },
+  flashAttention: {
+    type: 'choice',
+    choices: ['auto', 'on', 'off'],
+    default: 'auto',
+    flag: '--flash-attn',
+    aliases: ['-fa'],
+    placeholder: 'mode',
+    group: CACHE,
+    help: 'Flash attention; auto uses it on devices that support it',
+  },
+  ropeScaling: {
+    type: 'choice',
+    choices: ['none', 'linear', 'yarn'],
+    flag: '--rope-scaling',
+    placeholder: 'method',
+    group: ROPE,
+    help: 'RoPE scaling method beyond the trained context',
+    otherwise: BY_MODEL,
+  },
+  ropeScale: {
+    type: 'number',
+    min: 1e-6,
+    max: 1e6,
+    excludes: ['ropeFreqScale'],
+    flag: '--rope-scale',
+    group: ROPE,
+    help: 'Factor by which RoPE extends the trained context',
+    otherwise: BY_MODEL,
+  },
+  ropeFreqBase: { ...factor, flag: '--rope-freq-base', help: 'RoPE base frequency; 0 uses the value of the model' },
+  ropeFreqScale: {
+    ...factor,
+    excludes: ['ropeScale'],
+    flag: '--rope-freq-scale',
+    help: 'RoPE frequency scaling factor, 1 / `ropeScale`; 0 uses the value of the model',
+  },
+  yarnOrigCtx: {
+    type: 'integer',
+    min: 0,
+    max: MAX_COUNT,
+    unit: 'tokens',
+    flag: '--yarn-orig-ctx',
+    placeholder: 'n',
+    group: ROPE,
+    help: 'YaRN: trained context of the original model; 0 uses the value of the model',
+    otherwise: BY_MODEL,
+  },
+  yarnExtFactor: {
+    ...yarnFactor,
+    flag: '--yarn-ext-factor',
+    help: 'YaRN: extrapolation factor; 0 is full interpolation',
+  },
+  yarnAttnFactor: { ...yarnFactor, flag: '--yarn-attn-factor', help: 'YaRN: attention scaling factor' },
+  yarnBetaSlow: { ...yarnFactor, flag: '--yarn-beta-slow', help: 'YaRN: high correction dimension (alpha)' },
+  yarnBetaFast: { ...yarnFactor, flag: '--yarn-beta-fast', help: 'YaRN: low correction dimension (beta)' },
+  draftMax: {
+    type: 'integer',
+    min: 0,
+    max: MAX_DRAFT,
+    unit: 'tokens',
+    flag: '--draft-max',
+    placeholder: 'n',
+    group: DRAFTS,
+    help:
+      'Maximum draft length while at most two completions are running; drafts come from the text so far (up to 64 ' +
+      'tokens, fewer if they do not pay off), `draftModel` or `specType`; seeded requests use text drafts only if these ' +
+      'cannot change rounding; 0 disables drafts',
+    otherwise: `${DRAFT_MAX} without a GPU (greedy requests: only if drafts cannot change rounding), ${DRAFT_MAX_WITH_MODEL} with \`draftModel\`, ${DRAFT_MAX_WITH_MTP} with \`specType\``,
+  },
+  draftModel: {
+    type: 'path',
+    flag: '--draft-model',
+    aliases: ['-md', '--model-draft', '--spec-draft-model'],
+    group: DRAFTS,
+    excludes: ['specType'],
+    help: 'GGUF file of a small draft model with the same vocabulary',
+    otherwise: 'none',
+  },
+  draftMin: {
+    type: 'integer',
+    min: 0,
+    max: MAX_DRAFT,
+    unit: 'tokens',
+    default: 0,
+    flag: '--draft-min',
+    placeholder: 'n',
+    group: DRAFTS,
+    help:
+      'Discard shorter drafts of `draftModel` or `specType`; without either, draft at least this many tokens wherever ' +
+      'the text repeats itself',
+  },
+  draftPMin: {
+    type: 'number',
+    min: 0,
+    max: 1,
+    default: 0,
+    flag: '--draft-p-min',
+    placeholder: 'p',
+    group: DRAFTS,
+    help: 'End a draft of `draftModel` or `specType` at a token less probable than this',
+  },
+  specType: {
+    type: 'choice',
+    choices: ['none', 'draft-mtp'],
+    flag: '--spec-type',
+    placeholder: 'type',
+    group: DRAFTS,
+    excludes: ['draftModel'],
+    help:
+      "draft-mtp drafts with the model's own multi-token prediction layer (Qwen3.5 and 3.6, GLM-4.5 and Hy3 files that " +
+      'contain one)',
+    otherwise: 'none',
+  },
+} as const satisfies OptionRows;

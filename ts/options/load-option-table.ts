@@ -1,0 +1,342 @@
+/**
+ * The options of `loadModel`, each described once. The type `LoadOptions`, the checks and defaults, the flags of
+ * `chasqui serve`, their environment variables, the help, the form of the desktop app and the tables in ts/cli/README.md
+ * derive from these rows. `npx tsx test/house/tables.ts` rewrites the README.
+ *
+ * Native code receives every option under its name here (native/napi/from-js.cpp).
+ */
+import { CONTEXT_OPTIONS } from './context-option-table.js';
+import { MODEL_OPTIONS } from './model-option-table.js';
+import { MAX_COUNT, type OptionRows } from './option-row.js';
+import { SAMPLING_OPTIONS } from './sampling-table.js';
+
+/** GPU backends, best first. */
+export const GPU_BACKENDS = ['cuda', 'metal', 'vulkan'] as const;
+export const BACKENDS = [...GPU_BACKENDS, 'cpu'] as const;
+
+const COMPUTE = 'Compute';
+const GPUS = 'GPUs';
+/** ggml's limit (`GGML_MAX_N_THREADS`). */
+const MAX_THREADS = 512;
+const MAX_BATCH = 2 ** 20;
+
+export const LOAD_OPTIONS = {
+  ...MODEL_OPTIONS,
+  contextSize: {
+    type: 'integer',
+    min: 16,
+    max: MAX_COUNT,
+    unit: 'tokens',
+    flag: '--ctx-size',
+    short: '-c',
+    placeholder: 'n',
+    group: COMPUTE,
+    help: 'Context size of one conversation, completion included',
+    otherwise: 'the trained context, limited to half of the free memory',
+  },
+  fit: {
+    type: 'choice',
+    choices: ['on', 'off'],
+    default: 'on',
+    flag: '--fit',
+    aliases: ['-fit'],
+    placeholder: 'mode',
+    group: COMPUTE,
+    help: 'Without `contextSize`, use the largest context that fits; off uses `fitCtx`',
+    otherwise: 'on for a single model, off for several, which share the memory',
+  },
+  fitCtx: {
+    type: 'integer',
+    min: 256,
+    max: MAX_COUNT,
+    unit: 'tokens',
+    default: 4096,
+    flag: '--fit-ctx',
+    aliases: ['-fitc'],
+    placeholder: 'n',
+    group: COMPUTE,
+    help: 'Minimum context that `fit` chooses, unless the trained context is smaller',
+  },
+  parallel: {
+    type: 'integer',
+    min: 1,
+    // llama.cpp's limit (`LLAMA_MAX_SEQ`).
+    max: 256,
+    default: 4,
+    flag: '--parallel',
+    short: '-j',
+    aliases: ['-np'],
+    group: COMPUTE,
+    help: 'Number of slots: completions computed at the same time, each with a context of `contextSize`',
+  },
+  /** The first model of a process decides. The library also reads CHASQUI_BACKEND. */
+  backend: {
+    type: 'choice',
+    choices: ['auto', ...BACKENDS],
+    flag: '--backend',
+    placeholder: 'name',
+    group: COMPUTE,
+    help: 'Compute backend; auto chooses the best one that passes its self-test (chasqui doctor)',
+    otherwise: 'auto',
+  },
+  threads: {
+    type: 'integer',
+    min: 1,
+    max: MAX_THREADS,
+    flag: '--threads',
+    short: '-t',
+    group: COMPUTE,
+    help: 'CPU threads for decoding',
+    otherwise: 'one per physical core, fewer for very small models',
+  },
+  threadsBatch: {
+    type: 'integer',
+    min: 1,
+    max: MAX_THREADS,
+    flag: '--threads-batch',
+    aliases: ['-tb'],
+    group: COMPUTE,
+    help: 'CPU threads for prefill',
+    otherwise: 'the same as `threads`, or one per physical core',
+  },
+  batchSize: {
+    type: 'integer',
+    min: 1,
+    max: MAX_BATCH,
+    unit: 'tokens',
+    default: 2048,
+    flag: '--batch-size',
+    short: '-b',
+    placeholder: 'n',
+    group: COMPUTE,
+    help: 'Maximum tokens per step',
+  },
+  ubatchSize: {
+    type: 'integer',
+    min: 1,
+    max: MAX_BATCH,
+    unit: 'tokens',
+    default: 512,
+    flag: '--ubatch-size',
+    aliases: ['-ub'],
+    placeholder: 'n',
+    group: COMPUTE,
+    help: 'Physical batch size, at most `batchSize`',
+  },
+  maxQueue: {
+    type: 'integer',
+    min: 0,
+    max: MAX_COUNT,
+    default: 256,
+    flag: '--max-queue',
+    group: COMPUTE,
+    help: 'Maximum number of waiting requests; a server replies 429 to further ones',
+  },
+  targetStepMs: {
+    type: 'integer',
+    min: 1,
+    max: MAX_COUNT,
+    unit: 'ms',
+    default: 100,
+    flag: '--target-step-ms',
+    group: COMPUTE,
+    help: 'Target duration of a step while completions are running; prompts are split to meet it',
+  },
+  prepareTimeoutMs: {
+    type: 'integer',
+    min: 1,
+    // Native code counts milliseconds in 32 bits.
+    max: 1e9,
+    unit: 'ms',
+    flagUnit: { unit: 's', size: 1000 },
+    default: 10_000,
+    flag: '--prepare-timeout',
+    group: COMPUTE,
+    help: 'Time limit for preparing one request (template, tokens, grammar)',
+  },
+  /** Only a separate preparation process has this limit. */
+  prepareMemoryMiB: {
+    type: 'integer',
+    min: 64,
+    max: MAX_COUNT,
+    unit: 'MiB',
+    default: 1024,
+    flag: '--prepare-memory',
+    group: COMPUTE,
+    help: 'Memory limit of the preparation process, which is restarted beyond it',
+  },
+  kvBudgetMiB: {
+    type: 'number',
+    min: 1,
+    max: MAX_COUNT,
+    unit: 'MiB',
+    flag: '--kv-budget',
+    group: COMPUTE,
+    help:
+      'Memory for the KV cells of all completions and cached prefixes; completions beyond it wait or are preempted by ' +
+      'earlier ones',
+    otherwise: '`parallel` × `contextSize`; without `contextSize`, at most half of the free memory',
+  },
+  cacheRamMiB: {
+    type: 'number',
+    min: 0,
+    max: MAX_COUNT,
+    unit: 'MiB',
+    default: 1024,
+    flag: '--cache-ram',
+    aliases: ['-cram'],
+    group: COMPUTE,
+    help: 'Main memory for the cached state of evicted conversations; 0 keeps none',
+  },
+  cacheDiskMiB: {
+    type: 'number',
+    min: 0,
+    max: MAX_COUNT,
+    unit: 'MiB',
+    default: 0,
+    flag: '--cache-disk',
+    group: COMPUTE,
+    help:
+      'Disk space, shared by all models, for the state of evicted conversations and of those cached at shutdown; ' +
+      'requires `cacheRamMiB`; 0 keeps none',
+  },
+  cacheFolder: {
+    type: 'path',
+    flag: '--cache-folder',
+    group: COMPUTE,
+    help: 'Folder for `cacheDiskMiB`; its files reveal the conversations to anyone who can read them',
+    otherwise: 'cache in the data folder of a server, or in ~/.chasqui',
+  },
+  imageCacheMiB: {
+    type: 'integer',
+    min: 0,
+    max: MAX_COUNT,
+    unit: 'MiB',
+    default: 256,
+    flag: '--image-cache',
+    aliases: ['--image-cache-mb'],
+    group: COMPUTE,
+    help: 'Main memory for the embeddings of encoded images',
+  },
+  /** Applies to `generate`. A server has its own setting. */
+  imageHosts: {
+    type: 'choice',
+    choices: ['public', 'loopback', 'any'],
+    default: 'public',
+    flag: null,
+    group: COMPUTE,
+    help: 'Hosts from which images may be fetched',
+  },
+  /**
+   * Kernels round differently for other batch shapes: two tokens of nearly equal probability may swap when other requests
+   * are served at the same time or a prefix is cached. This excludes it, without batching, caching or drafts.
+   */
+  deterministic: {
+    type: 'boolean',
+    default: false,
+    flag: '--deterministic',
+    group: COMPUTE,
+    help: 'Compute each completion alone and without caches: equal requests get bit-identical results; slow',
+    otherwise: 'off',
+  },
+  verbose: {
+    type: 'boolean',
+    default: false,
+    flag: '--verbose',
+    group: COMPUTE,
+    help: "Write llama.cpp's log to standard error",
+  },
+  device: {
+    type: 'names',
+    flag: '--device',
+    aliases: ['-dev'],
+    group: GPUS,
+    help: 'GPUs to use (comma-separated, see chasqui doctor); none uses the CPU alone',
+    otherwise: 'all of the backend',
+  },
+  gpuLayers: {
+    type: 'integer',
+    min: 0,
+    max: MAX_COUNT,
+    words: ['auto', 'all'],
+    default: 'auto',
+    flag: '--gpu-layers',
+    aliases: ['-ngl', '--n-gpu-layers'],
+    group: GPUS,
+    help: 'Number of layers on GPUs, output layer included (-ngl); auto offloads as many as fit into their free memory',
+  },
+  splitMode: {
+    type: 'choice',
+    choices: ['none', 'layer', 'row'],
+    default: 'layer',
+    flag: '--split-mode',
+    aliases: ['-sm'],
+    placeholder: 'mode',
+    group: GPUS,
+    help: 'How to split the model across GPUs: by layer, by row (CUDA), or none, which uses `mainGpu` alone',
+  },
+  mainGpu: {
+    type: 'integer',
+    min: 0,
+    max: MAX_COUNT,
+    flag: '--main-gpu',
+    aliases: ['-mg'],
+    placeholder: 'index',
+    group: GPUS,
+    help: 'GPU for `splitMode` none: its index in `device`',
+    otherwise: '0',
+  },
+  tensorSplit: {
+    type: 'shares',
+    flag: '--tensor-split',
+    aliases: ['-ts'],
+    group: GPUS,
+    help: 'Proportion of the model on each GPU, such as 3,1',
+    otherwise: 'by free memory',
+  },
+  fitTargetMiB: {
+    type: 'integer',
+    min: 0,
+    max: MAX_COUNT,
+    unit: 'MiB',
+    default: 1024,
+    flag: '--fit-target',
+    aliases: ['-fitt'],
+    group: GPUS,
+    help: 'Memory to leave free on each GPU with `gpuLayers` auto',
+  },
+  cpuMoe: {
+    type: 'boolean',
+    default: false,
+    flag: '--cpu-moe',
+    aliases: ['-cmoe'],
+    group: GPUS,
+    help: 'Keep all expert weights in main memory',
+  },
+  cpuMoeLayers: {
+    type: 'integer',
+    min: 0,
+    max: 1000,
+    default: 0,
+    flag: '--n-cpu-moe',
+    aliases: ['-ncmoe'],
+    placeholder: 'n',
+    group: GPUS,
+    help: 'Keep the expert weights of the first n layers in main memory',
+  },
+  overrideTensor: {
+    type: 'texts',
+    max: 256,
+    maxLength: 300,
+    pattern: /^[^=,]+=[^=,]+(,[^=,]+=[^=,]+)*$/,
+    says: 'pattern=device, separated by commas',
+    flag: '--override-tensor',
+    aliases: ['-ot'],
+    placeholder: 'pattern=device',
+    group: GPUS,
+    help: 'Place weights whose names match a regular expression on a device, such as exps=CPU (repeatable)',
+    otherwise: 'with their layers',
+  },
+  ...CONTEXT_OPTIONS,
+  ...SAMPLING_OPTIONS,
+} as const satisfies OptionRows;

@@ -1,0 +1,149 @@
+/** Options of `loadModel` about the model's files: names, projector, adapters, template, reasoning, loading. */
+import { MAX_COUNT, type OptionRows } from './option-row.js';
+
+const MODEL = 'Model';
+const LOADING = 'Loading';
+const OWN_TEMPLATE = "the model's own";
+
+export const MODEL_OPTIONS = {
+  alias: {
+    type: 'names',
+    flag: '--alias',
+    short: '-a',
+    placeholder: 'names',
+    group: MODEL,
+    help: 'Model name in requests, and further names (comma-separated or repeatable)',
+    otherwise: 'the file name without .gguf',
+  },
+  /** `null` ignores a projector beside the model. */
+  mmproj: {
+    type: 'path',
+    nullable: true,
+    flag: '--mmproj',
+    aliases: ['-mm'],
+    group: MODEL,
+    help: 'GGUF file of the vision projector; none disables images',
+    otherwise:
+      'mmproj-<model>.gguf, <model>-mmproj.gguf or <model>.mmproj.gguf beside the model, or the only mmproj*.gguf of a ' +
+      'folder with one model',
+  },
+  lora: {
+    type: 'paths',
+    flag: '--lora',
+    placeholder: '[name=]file[:scale]',
+    group: MODEL,
+    help: 'GGUF file of a LoRA adapter, which requests select as model:name (repeatable)',
+    otherwise: 'none',
+  },
+  chatTemplate: {
+    type: 'string',
+    excludes: ['chatTemplateFile'],
+    flag: '--chat-template',
+    placeholder: 'jinja',
+    group: MODEL,
+    help: "Jinja chat template, or one of llama.cpp's names such as chatml, llama3, gemma or mistral-v7",
+    otherwise: OWN_TEMPLATE,
+  },
+  chatTemplateFile: {
+    type: 'path',
+    excludes: ['chatTemplate'],
+    flag: '--chat-template-file',
+    group: MODEL,
+    help: 'File with a Jinja chat template',
+    otherwise: OWN_TEMPLATE,
+  },
+  chatTemplateKwargs: {
+    type: 'string',
+    flag: '--chat-template-kwargs',
+    placeholder: 'json',
+    group: MODEL,
+    help: 'JSON object with default values of template variables; requests override it',
+    otherwise: 'none',
+  },
+  reasoning: {
+    type: 'choice',
+    choices: ['auto', 'on', 'off'],
+    default: 'auto',
+    flag: '--reasoning',
+    aliases: ['-rea'],
+    placeholder: 'mode',
+    group: MODEL,
+    help: 'Turn reasoning on or off, if the template supports it; requests override it',
+  },
+  reasoningBudget: {
+    type: 'integer',
+    min: -1,
+    max: MAX_COUNT,
+    unit: 'tokens',
+    default: -1,
+    flag: '--reasoning-budget',
+    placeholder: 'n',
+    group: MODEL,
+    help:
+      'Limit for each block of reasoning, if the template marks reasoning with tags; 0 disables reasoning, -1 is ' +
+      'unlimited; requests override it',
+  },
+  reasoningBudgetMessage: {
+    type: 'string',
+    flag: '--reasoning-budget-message',
+    placeholder: 'text',
+    group: MODEL,
+    help: 'Text inserted when `reasoningBudget` ends the reasoning; requests override it',
+    otherwise: 'none',
+  },
+  pooling: {
+    type: 'choice',
+    choices: ['mean', 'cls', 'last', 'rank'],
+    flag: '--pooling',
+    placeholder: 'method',
+    group: MODEL,
+    help: 'Pooling method for embeddings; use rank for rerankers that do not declare it',
+    otherwise: 'declared by the model, or mean',
+  },
+  mmap: {
+    type: 'boolean',
+    default: true,
+    flag: '--mmap',
+    group: LOADING,
+    help: 'Map the model file into memory; without it, loading is slower',
+    otherwise: 'on, if the devices support it',
+  },
+  mlock: {
+    type: 'boolean',
+    default: false,
+    flag: '--mlock',
+    group: LOADING,
+    help: 'Lock the model in memory, so that it is never swapped out',
+  },
+  repack: {
+    type: 'boolean',
+    default: true,
+    flag: '--repack',
+    noAliases: ['-nr'],
+    group: LOADING,
+    help: "Repack weights into the CPU's fastest layout",
+    otherwise: 'on',
+  },
+  numa: {
+    type: 'choice',
+    choices: ['distribute', 'isolate', 'numactl'],
+    flag: '--numa',
+    placeholder: 'policy',
+    group: LOADING,
+    help: 'Thread placement on NUMA machines; the first model of a process decides',
+    otherwise: 'off',
+  },
+  overrideKv: {
+    type: 'texts',
+    max: 64,
+    maxLength: 300,
+    // llama.cpp stores keys and strings of up to 127 bytes.
+    pattern: /^[\w.-]{1,127}=(int:-?\d{1,18}|float:-?\d*\.?\d+(e-?\d{1,3})?|bool:(true|false)|str:[\x20-\x7e]{1,127})$/,
+    says: 'key=int:1, key=float:0.5, key=bool:true or key=str:text',
+    flag: '--override-kv',
+    placeholder: 'key=type:value',
+    group: LOADING,
+    help: 'Override a metadata value of the model file (repeatable)',
+    otherwise: 'none',
+  },
+} as const satisfies OptionRows;

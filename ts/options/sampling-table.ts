@@ -1,0 +1,352 @@
+/**
+ * The sampling parameters, each described once. The request fields of all dialects, the options of `loadModel`, their flags
+ * and environment variables, the tables in ts/cli/README.md and ts/http/README.md, and native/core/sampling-fields.h derive
+ * from these rows. `npx tsx test/house/tables.ts` rewrites the generated files.
+ */
+import { MAX_COUNT, type NumberRow, type OptionRows, type OptionsOf } from './option-row.js';
+
+interface SamplingRow extends Omit<NumberRow, 'group' | 'otherwise'> {
+  /** The request field. The member of the C++ struct has the same name. */
+  readonly field: string;
+  /** A second name of the request field. If a request has both, this one wins. */
+  readonly alias?: string;
+  /** The value that disables it. */
+  readonly neutral: number;
+  /** Bounds of the request field, if it accepts values outside `min` and `max`. The job gets them clamped. */
+  readonly accepts?: { readonly minimum?: number; readonly exclusiveMinimum?: number };
+  /** `[limit, value]`: a request value below the limit becomes this value. */
+  readonly below?: readonly [limit: number, value: number];
+  /** Whether it is also one of Ollama's `options`. */
+  readonly ollama?: true;
+  /** Whether each hosting mode has its own default (ts/profiles). */
+  readonly perMode?: true;
+}
+
+/** The engine samples in single precision. Larger values have no further effect and could overflow. */
+export const MAX_MAGNITUDE = 1e6;
+const MIN_MAGNITUDE = 1e-6;
+
+const share = { type: 'number', min: 0, max: 1 } as const;
+const positive = { type: 'number', min: 0, max: MAX_MAGNITUDE } as const;
+const signed = { type: 'number', min: -MAX_MAGNITUDE, max: MAX_MAGNITUDE } as const;
+const tokens = { type: 'integer', max: MAX_COUNT, unit: 'tokens', placeholder: 'n' } as const;
+
+/** The parameters that are numbers, in the order in which `/completion` reports them. */
+export const SAMPLING_NUMBERS = {
+  temperature: {
+    ...positive,
+    field: 'temperature',
+    neutral: 1,
+    below: [MIN_MAGNITUDE, 0],
+    flag: '--temp',
+    aliases: ['--temperature'],
+    ollama: true,
+    perMode: true,
+    help: 'Sampling temperature; 0 is greedy',
+  },
+  topK: {
+    type: 'integer',
+    min: 0,
+    max: MAX_COUNT,
+    field: 'top_k',
+    neutral: 0,
+    accepts: { minimum: -1 },
+    flag: '--top-k',
+    perMode: true,
+    help: 'Keep the k most probable tokens; 0 keeps all',
+  },
+  topP: {
+    ...share,
+    field: 'top_p',
+    neutral: 1,
+    flag: '--top-p',
+    ollama: true,
+    perMode: true,
+    help: 'Keep the most probable tokens up to this cumulative probability; 1 keeps all',
+  },
+  minP: {
+    ...share,
+    field: 'min_p',
+    neutral: 0,
+    flag: '--min-p',
+    ollama: true,
+    perMode: true,
+    help: 'Drop tokens less probable than this fraction of the most probable one; 0 keeps all',
+  },
+  repeatPenalty: {
+    type: 'number',
+    min: MIN_MAGNITUDE,
+    max: MAX_MAGNITUDE,
+    field: 'repeat_penalty',
+    alias: 'repetition_penalty',
+    neutral: 1,
+    accepts: { exclusiveMinimum: 0 },
+    flag: '--repeat-penalty',
+    ollama: true,
+    perMode: true,
+    help: 'Divide the logits of tokens among the last `repeatLastN`; 1 disables it',
+  },
+  repeatLastN: {
+    ...tokens,
+    min: -1,
+    field: 'repeat_last_n',
+    neutral: 64,
+    flag: '--repeat-last-n',
+    ollama: true,
+    help: 'Window of the three penalties; 0 disables them, -1 is the whole context',
+  },
+  presencePenalty: {
+    ...signed,
+    field: 'presence_penalty',
+    neutral: 0,
+    flag: '--presence-penalty',
+    ollama: true,
+    help: 'Subtract this from the logits of tokens among the last `repeatLastN`',
+  },
+  frequencyPenalty: {
+    ...signed,
+    field: 'frequency_penalty',
+    neutral: 0,
+    flag: '--frequency-penalty',
+    ollama: true,
+    help: 'Subtract this once for each occurrence of the token among the last `repeatLastN`',
+  },
+  typicalP: {
+    ...share,
+    field: 'typical_p',
+    neutral: 1,
+    accepts: { minimum: 0 },
+    flag: '--typical-p',
+    aliases: ['--typical'],
+    ollama: true,
+    help: 'Locally typical sampling: cumulative probability to keep; 1 disables it',
+  },
+  topNSigma: {
+    type: 'number',
+    min: -1,
+    max: MAX_MAGNITUDE,
+    field: 'top_n_sigma',
+    neutral: -1,
+    accepts: {},
+    flag: '--top-n-sigma',
+    aliases: ['--top-nsigma'],
+    help: 'Drop logits more than this many standard deviations below the largest; 0 or less disables it',
+  },
+  xtcProbability: {
+    ...share,
+    field: 'xtc_probability',
+    neutral: 0,
+    flag: '--xtc-probability',
+    help: 'XTC: probability of dropping all tokens above `xtcThreshold` except the least probable; 0 disables it',
+  },
+  xtcThreshold: {
+    ...share,
+    field: 'xtc_threshold',
+    neutral: 0.1,
+    flag: '--xtc-threshold',
+    help: 'XTC: token probability threshold; above 0.5 disables it',
+  },
+  dynatempRange: {
+    ...positive,
+    field: 'dynatemp_range',
+    neutral: 0,
+    flag: '--dynatemp-range',
+    help: 'Dynamic temperature: range around the temperature, by entropy; 0 disables it',
+  },
+  dynatempExponent: {
+    ...positive,
+    field: 'dynatemp_exponent',
+    neutral: 1,
+    flag: '--dynatemp-exp',
+    help: 'Dynamic temperature: exponent of the normalized entropy',
+  },
+  mirostat: {
+    type: 'integer',
+    min: 0,
+    max: 2,
+    field: 'mirostat',
+    neutral: 0,
+    flag: '--mirostat',
+    ollama: true,
+    help: 'Mirostat version, which replaces all samplers except the temperature; 0 disables it',
+  },
+  mirostatTau: {
+    ...positive,
+    field: 'mirostat_tau',
+    neutral: 5,
+    flag: '--mirostat-ent',
+    ollama: true,
+    help: 'Mirostat: target surprise in bits',
+  },
+  mirostatEta: {
+    ...positive,
+    field: 'mirostat_eta',
+    neutral: 0.1,
+    flag: '--mirostat-lr',
+    ollama: true,
+    help: 'Mirostat: learning rate',
+  },
+  dryMultiplier: {
+    ...signed,
+    field: 'dry_multiplier',
+    neutral: 0,
+    flag: '--dry-multiplier',
+    help: 'DRY: penalty on tokens that extend a repetition; 0 disables it',
+  },
+  dryBase: {
+    type: 'number',
+    min: 1,
+    max: MAX_MAGNITUDE,
+    field: 'dry_base',
+    neutral: 1.75,
+    accepts: { minimum: 0 },
+    below: [1, 1.75],
+    flag: '--dry-base',
+    help: 'DRY: growth of the penalty per repeated token',
+  },
+  dryAllowedLength: {
+    ...tokens,
+    min: 0,
+    field: 'dry_allowed_length',
+    neutral: 2,
+    flag: '--dry-allowed-length',
+    help: 'DRY: longest repetition without a penalty',
+  },
+  dryPenaltyLastN: {
+    ...tokens,
+    min: -1,
+    field: 'dry_penalty_last_n',
+    neutral: 64,
+    flag: '--dry-penalty-last-n',
+    help: 'DRY: window searched for repetitions; 0 disables it, -1 is the whole context',
+  },
+} as const satisfies Readonly<Record<string, SamplingRow>>;
+
+export type SamplingNumber = keyof typeof SAMPLING_NUMBERS;
+
+const NUMBERS = Object.entries(SAMPLING_NUMBERS) as [SamplingNumber, SamplingRow][];
+
+/** The samplers in their default order, each with the letter that llama.cpp uses for it. */
+export const SAMPLER_LETTERS = {
+  penalties: 'e',
+  dry: 'd',
+  top_n_sigma: 's',
+  top_k: 'k',
+  typ_p: 'y',
+  top_p: 'p',
+  min_p: 'm',
+  xtc: 'x',
+  temperature: 't',
+} as const;
+export type SamplerName = keyof typeof SAMPLER_LETTERS;
+export const SAMPLERS = Object.keys(SAMPLER_LETTERS) as SamplerName[];
+
+/** llama.cpp's number for a random seed. As a seed, it would give all its users the same completions. */
+export const ANY_SEED = 2 ** 32 - 1;
+
+/** Each sequence breaker is searched for in the whole vocabulary. */
+export const MAX_BREAKERS = 16;
+/** In characters. Native code takes 160 bytes, and a character has at most four. */
+export const MAX_BREAKER_LENGTH = 40;
+
+/** How the next token is chosen. `SAMPLING_NUMBERS` documents the numbers. */
+export interface SamplingSettings extends Record<SamplingNumber, number> {
+  /** Texts that end a repetition. */
+  drySequenceBreakers: readonly string[];
+  /** The samplers to apply, in this order; empty: all, in the default order. */
+  samplers: readonly SamplerName[];
+  /** Token id → what is added to its logit before all samplers; -Infinity bans the token. */
+  logitBias: Readonly<Record<number, number>>;
+  /**
+   * 32 bits; `null` draws a random one. A seed makes a completion repeatable, so drafts from the text are off unless the
+   * model is batch-invariant (`ModelInfo.batchInvariant`).
+   */
+  seed: number | null;
+}
+
+/** All samplers disabled. */
+export const NEUTRAL_SAMPLING: Readonly<SamplingSettings> = {
+  ...(Object.fromEntries(NUMBERS.map(([name, { neutral }]) => [name, neutral])) as Record<SamplingNumber, number>),
+  drySequenceBreakers: ['\n', ':', '"', '*'],
+  samplers: [],
+  logitBias: {},
+  seed: null,
+};
+
+type FieldsOf<Row> = Row extends { field: infer Field; alias: infer Alias }
+  ? Field | Alias
+  : Row extends { field: infer Field }
+    ? Field
+    : never;
+/** A request field that sets a number of the sampler. */
+export type SamplingField = FieldsOf<(typeof SAMPLING_NUMBERS)[SamplingNumber]> & string;
+
+/** Request field → the number that it sets. The alias of a field comes after the field. */
+export const SETTING_OF = Object.fromEntries(
+  NUMBERS.flatMap(([name, { field, alias }]) => [field, ...(alias ? [alias] : [])].map((each) => [each, name])),
+) as Readonly<Record<SamplingField, SamplingNumber>>;
+
+/** The value of a request field as the engine takes it. */
+export function toSetting(name: SamplingNumber, value: number): number {
+  const { below, min, max }: SamplingRow = SAMPLING_NUMBERS[name];
+  if (below !== undefined && value < below[0]) return below[1];
+  return Math.min(Math.max(value, min), max);
+}
+
+const GROUP = 'Sampling defaults';
+
+type NumberOptions = {
+  [Name in SamplingNumber]: Pick<(typeof SAMPLING_NUMBERS)[Name], 'type' | 'min' | 'max' | 'flag' | 'help'> & {
+    group: string;
+    otherwise: string;
+  };
+};
+
+/** The same parameters as options of `loadModel`. */
+export const SAMPLING_OPTIONS = {
+  ...(Object.fromEntries(
+    NUMBERS.map(([name, { field: _, alias, neutral, accepts, below, ollama, perMode, ...row }]) => [
+      name,
+      { ...row, group: GROUP, otherwise: perMode ? 'set by the mode' : String(neutral) },
+    ]),
+  ) as NumberOptions),
+  seed: {
+    type: 'integer',
+    min: -1,
+    max: ANY_SEED,
+    flag: '--seed',
+    short: '-s',
+    group: GROUP,
+    help: 'Seed of requests without one; -1 or 4294967295 draws a random seed per request',
+    otherwise: '-1',
+  },
+  drySequenceBreakers: {
+    type: 'texts',
+    max: MAX_BREAKERS,
+    maxLength: MAX_BREAKER_LENGTH,
+    flag: '--dry-sequence-breaker',
+    group: GROUP,
+    help: 'DRY: text that ends a repetition (repeatable)',
+    otherwise: 'line break, colon, quotation mark, asterisk',
+  },
+  samplers: {
+    type: 'names',
+    each: { pattern: new RegExp(`^(${SAMPLERS.join('|')})$`), says: `some of ${SAMPLERS.join(', ')}` },
+    flag: '--samplers',
+    group: GROUP,
+    help: 'Samplers to apply, in this order',
+    otherwise: "all, in llama.cpp's order",
+  },
+} as const satisfies OptionRows;
+
+const OPTION_NAMES = Object.keys(SAMPLING_OPTIONS) as (keyof typeof SAMPLING_OPTIONS)[];
+
+/** The settings that these options set. */
+export function samplingOf(options: OptionsOf<typeof SAMPLING_OPTIONS>): Partial<SamplingSettings> {
+  const given = OPTION_NAMES.filter((name) => options[name] !== undefined);
+  const sampling: Record<string, unknown> = Object.fromEntries(given.map((name) => [name, options[name]]));
+  if (sampling.seed === -1 || sampling.seed === ANY_SEED) delete sampling.seed;
+  const { samplers } = options;
+  if (typeof samplers === 'string') sampling.samplers = samplers.split(',') as SamplerName[];
+  return sampling;
+}

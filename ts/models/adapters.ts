@@ -6,6 +6,7 @@ import {
   type Embeddings,
   Engine,
   type EngineState,
+  type EngineStats,
   type ModelInfo,
   type Ranking,
   type RenderedPrompt,
@@ -75,6 +76,10 @@ export class AdaptedEngine extends Engine {
 
   override render(...args: Parameters<Engine['render']>): Promise<RenderedPrompt> {
     return this.#engine.render(...args);
+  }
+
+  override stats(): Promise<EngineStats> {
+    return this.#engine.stats();
   }
 
   override async embed(): Promise<Embeddings> {

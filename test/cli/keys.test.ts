@@ -83,7 +83,7 @@ test('what cannot be is refused by the name of its flag', async ({ folder }) => 
     [['--expires', '2001-01-01'], '--expires must be a time in the future'],
     [['--app', 'chat'], '--org must name the organisation'],
     [['--scopes', 'root'], '--scopes must have one or more of'],
-    [['--org', 'a b'], '--org must have up to 100'],
+    [['--org', 'a b'], '--org must have at most 100'],
     [['--concurrency', '0'], '--concurrency'],
   ] as [string[], string][]) {
     const { code, stdout, stderr } = await runCli(['keys', 'create', ...args, '--data-dir', folder]);

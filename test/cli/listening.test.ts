@@ -136,7 +136,7 @@ const REFUSED: [args: string[], says: RegExp][] = [
   [['--tls-cert', 'a.crt'], /--tls-cert and --tls-key are given together/],
   [['--tls-cert', '/nowhere.crt', '--tls-key', '/nowhere.key'], /--tls-cert cannot be read: ENOENT/],
   [['--api-key-file', '/nowhere'], /--api-key-file cannot be read: ENOENT/],
-  [['--api-key', 'two words'], /--api-key has a key that is not of 1 to 512/],
+  [['--api-key', 'two words'], /--api-key has a key that is not 1 to 512/],
   [['--mode', 'serverless', '--api-key', 'x'], /--api-key and --api-key-file are for the local modes/],
   [['--socket', '/tmp/x.sock', '--port', '1'], /'-p, --port <n>' cannot be used with option '--socket <path>'/],
   [['--socket', `/tmp/${'x'.repeat(120)}`], /--socket is longer than the 103 bytes/],

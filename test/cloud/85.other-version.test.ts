@@ -28,7 +28,7 @@ test('an app whose script cannot be read any more says so, until it is deployed 
   assert.is((await cloud.post('other', { max_tokens: 1 })).status, 200);
   const { state, reason } = await cloud.status('old');
   assert.is(state, 'failed');
-  assert.match(reason ?? '', 'Revision 1 was deployed by another version of chasqui');
+  assert.match(reason ?? '', 'Revision 1 was deployed by an incompatible version of chasqui');
   assert.is((await cloud.cli('apps', 'restart', 'old')).code, 2);
   const events = await cloud.events('old');
   assert.is(events.filter(({ runner }) => runner !== null).at(-1)?.state, 'STOPPED');

@@ -10,3 +10,8 @@ export function formatBytes(bytes: number): string {
   }
   return `${value < 9.95 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`;
 }
+
+/** Formats bytes in powers of 1024, as memory is measured: `512 MiB`, `4.9 GiB`. */
+export function formatMemory(bytes: number): string {
+  return bytes < 2 ** 30 ? `${Math.ceil(bytes / 2 ** 20)} MiB` : `${(bytes / 2 ** 30).toFixed(1)} GiB`;
+}

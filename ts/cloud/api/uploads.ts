@@ -8,7 +8,7 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ChasquiError } from '../../errors.js';
-import { gib } from '../apps/decide.js';
+import { formatMemory } from '../../hub/format-bytes.js';
 import { isFullDisk, usedAt } from '../apps/old-weights.js';
 import type { Database } from '../store/database.js';
 
@@ -190,7 +190,7 @@ export class ModelUploads {
   #tooMuch(bytes: number, limit: number): ChasquiError {
     return new ChasquiError(
       'no_space',
-      `The model of ${formatSize(bytes)} does not fit into the ${formatSize(limit)} for uploads (\`uploadsLimit\`). ` +
+      `The model of ${formatMemory(bytes)} does not fit into the ${formatMemory(limit)} for uploads (\`uploadsLimit\`). ` +
         'Apps may still need the uploaded models.',
     );
   }
@@ -202,12 +202,6 @@ function otherDigest(): ChasquiError {
 
 function noGguf(): ChasquiError {
   return new ChasquiError('invalid_value', 'The body is not a GGUF file.');
-}
-
-const MIB = 2 ** 20;
-
-function formatSize(bytes: number): string {
-  return bytes < 1024 * MIB ? `${Math.ceil(bytes / MIB)} MiB` : gib(bytes);
 }
 
 function sizeOf(file: string): number {

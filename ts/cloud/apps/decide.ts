@@ -8,6 +8,7 @@
  *   waits for memory that it cannot get: memory that other apps always keep, or all of it.
  * - A deployment holds that place for `MAX_RESERVATION_MS`, or longer if evicting idle runners is enough for it.
  */
+import { formatMemory } from '../../hub/format-bytes.js';
 
 export interface PlannedRunner {
   readonly id: string;
@@ -282,16 +283,12 @@ function sumOf(runners: readonly PlannedRunner[]): number {
 function ownRunnersInTheWay({ app, bytes }: WantedRunner, budgetBytes: number): string {
   const taken = sumOf(app.runners.filter(({ state }) => state !== 'leaving'));
   return (
-    `A runner needs ${gib(bytes)}, but the runners of the active revision use ${gib(taken)} of ` +
-    `${gib(budgetBytes)}. Deploy with the strategy \`recreate\`, which stops them first.`
+    `A runner needs ${formatMemory(bytes)}, but the runners of the active revision use ${formatMemory(taken)} of ` +
+    `${formatMemory(budgetBytes)}. Deploy with the strategy \`recreate\`, which stops them first.`
   );
 }
 
 function noMemory(bytes: number, free: number, first: PlannedApp | null, app: PlannedApp): string {
   const behind = first === null || first.id === app.id ? '' : `; ${first.name} is first in line`;
-  return `out of memory: needs ${gib(bytes)}, free ${gib(Math.max(0, free))}${behind}`;
-}
-
-export function gib(bytes: number): string {
-  return `${(bytes / 2 ** 30).toFixed(1)} GiB`;
+  return `out of memory: needs ${formatMemory(bytes)}, free ${formatMemory(Math.max(0, free))}${behind}`;
 }

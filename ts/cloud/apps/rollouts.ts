@@ -4,10 +4,10 @@
  */
 import { totalmem } from 'node:os';
 import { ChasquiError } from '../../errors.js';
+import { formatMemory } from '../../hub/format-bytes.js';
 import type { ImageHosts } from '../../images/public-address.js';
 import { type Manifest, storedManifest } from '../script/manifest.js';
 import type { AppStore, RevisionRow, RevisionState, Strategy } from './app-store.js';
-import { gib } from './decide.js';
 import { CRASH_MEMORY_MS, type LiveApp, type Rollout, type Startable } from './live-app.js';
 import { isFullDisk } from './old-weights.js';
 import { estimateRunner, refuseTooLittleMemory } from './runner-memory.js';
@@ -238,12 +238,12 @@ export class Rollouts {
     const weights = await fetch().catch((error: unknown) => {
       const freed = isFullDisk(error) ? this.parts.freeDisk() : 0;
       if (freed === 0) throw error;
-      this.parts.onEvent?.(`the disk was full: removed ${gib(freed)} of weights of earlier revisions`);
+      this.parts.onEvent?.(`the disk was full: removed ${formatMemory(freed)} of weights of earlier revisions`);
       return fetch();
     });
     const bytes = manifest.memoryBytes ?? estimateRunner(manifest, weights);
     if (bytes > totalmem()) {
-      const message = `A runner needs ${gib(bytes)}, but this machine has only ${gib(totalmem())}.`;
+      const message = `A runner needs ${formatMemory(bytes)}, but this machine has only ${formatMemory(totalmem())}.`;
       throw new ChasquiError('deployment_refused', message);
     }
     return { revision, manifest, weights, bytes };

@@ -12,6 +12,7 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { formatMemory } from '../../hub/format-bytes.js';
 import { describeExit } from '../../process/fork-script.js';
 import { countOutOfMemoryKills } from '../../process/out-of-memory.js';
 import {
@@ -128,7 +129,7 @@ export class Container {
     // With cgroups v1 podman may miss an OOM kill, so the count of the whole machine helps.
     const isKilled = Number(exit) === SIGNALLED + os.constants.signals.SIGKILL;
     if (isKilled && (ranOut === 'true' || countOutOfMemoryKills() !== this.#killsBefore)) {
-      return `it ran out of memory: its limit is ${mib(Number(limit))}`;
+      return `it ran out of memory: its limit is ${formatMemory(Number(limit))}`;
     }
     return describeContainerExit(Number(exit));
   }
@@ -175,8 +176,4 @@ async function removeContainer(podman: Podman, container: string): Promise<void>
 /** Identifies a cloud by its folder without revealing the path. */
 function cloudOf(runFolder: string): string {
   return createHash('sha256').update(path.resolve(runFolder)).digest('hex').slice(0, 16);
-}
-
-function mib(bytes: number): string {
-  return `${Math.round(bytes / 2 ** 20)} MiB`;
 }

@@ -45,8 +45,8 @@ const pages = ['README.md', '.github/CONTRIBUTING.md', 'bench', 'native', 'ts', 
 
 /** How many sentences may match a pattern of sentences.ts. Lower a number when you have rewritten some; never raise it. */
 const CEILINGS: [what: string, among: string[], ceiling: number][] = [
-  ['ts', files('ts', code), 538],
-  ['native', files('native', code), 120],
+  ['ts', files('ts', code), 420],
+  ['native', files('native', code), 40],
   ['bench', files('bench', code), 6],
   ['test', files('test', code), 15],
   ['pages', pages.flatMap((page) => (page.endsWith('.md') && exists(page) ? [page] : files(page, /\.md$/))), 96],

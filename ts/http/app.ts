@@ -1,5 +1,5 @@
 /**
- * The HTTP server without its endpoints: hooks, guards, limits and errors. It neither listens nor reads the environment;
+ * The HTTP server without its endpoints: hooks, guards, limits and errors. It does not listen and does not read the environment;
  * its callers do, so tests and all hosting modes get the same behaviour.
  */
 import type { Socket } from 'node:net';

@@ -1,4 +1,4 @@
-/** What the engine is told of a job, under llama.cpp's names. */
+/** The settings of a job under llama.cpp's names. */
 import type { ModelInfo } from '../../engine/engine.js';
 import type { Job } from '../../engine/job.js';
 import { ANY_SEED } from '../../options/sampling-table.js';

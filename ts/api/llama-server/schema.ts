@@ -37,7 +37,7 @@ const { logit_bias: _objectOnly, ...samplers } = completionFields;
 
 /** A bias is a number, or false to ban the token. */
 type Bias = number | false;
-/** By token, or by a text whose tokens all get the bias; of a list, `toLogitBias` checks what its pairs hold. */
+/** Keyed by token, or by a text whose tokens all get the bias. `toLogitBias` checks the pairs of a list. */
 export type LogitBiases = Record<string, Bias> | (number | string | boolean)[][];
 
 const bias = { anyOf: [{ type: 'number' }, { const: false }] };
@@ -128,7 +128,7 @@ const extraText = objectOf({ text: string }, { filename: string });
 
 export const infillSchema = objectOf(
   {
-    input_prefix: field('What comes before the gap.', string),
+    input_prefix: field('The text before the gap.', string),
     input_suffix: field('What comes after the gap.', string),
   },
   {
@@ -136,7 +136,7 @@ export const infillSchema = objectOf(
       'Other texts that the model should know of, such as files of the same project.',
       limited(arrayOf(extraText), { maxItems: MAX_EXTRA_TEXTS }),
     ),
-    prompt: field('What the filling begins with: it follows the prefix.', string),
+    prompt: field('The beginning of the filling; it follows the prefix.', string),
     ...completing,
   },
 );
@@ -146,7 +146,7 @@ export const textRankSchema = objectOf(
   { query: field('What is looked for.', string) },
   {
     model,
-    texts: field('What is to be put in order.', limited(arrayOf(string), { minItems: 1, maxItems: MAX_DOCUMENTS })),
+    texts: field('The texts to rank.', limited(arrayOf(string), { minItems: 1, maxItems: MAX_DOCUMENTS })),
     documents: field(
       'The same; the reply is that of `/v1/rerank` then.',
       limited(arrayOf(string), { minItems: 1, maxItems: MAX_DOCUMENTS }),
@@ -179,7 +179,7 @@ const probabilities = arrayOf(
   ),
 );
 
-/** What the engine was told, under llama.cpp's names. */
+/** The settings of the job under llama.cpp's names. */
 const settings = typed<Record<string, unknown>>({ type: 'object', additionalProperties: true });
 
 const nativeTimings = typed<object>({
@@ -191,7 +191,7 @@ const nativeTimings = typed<object>({
   },
 });
 
-/** Of each event of a stream, and of a reply that is sent whole. */
+/** Fields of stream events and of whole replies. */
 const piece = {
   index: integer,
   content: string,
@@ -248,7 +248,7 @@ const chosen = typed<Record<string, unknown>>({
 export const nativeReplySchema = anyOf(chosen, arrayOf(chosen));
 
 export const propsSchema = objectOf({
-  /** What holds where a request does not say. */
+  /** Defaults of requests. */
   default_generation_settings: objectOf({ n_ctx: integer, params: settings }),
   total_slots: integer,
   model_alias: string,

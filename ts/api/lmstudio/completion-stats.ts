@@ -1,4 +1,4 @@
-/** What LM Studio adds to completions: how fast they were, why they ended, and what computed them. */
+/** The fields that LM Studio adds to completions: speed, stop reason, model and runtime. */
 import type { Finish, ModelInfo, TokenStream } from '../../engine/engine.js';
 import type { SseEvent } from '../../http/sse.js';
 import { FollowedStream } from '../../metrics/followed-stream.js';
@@ -11,7 +11,7 @@ interface Completed {
   choices: readonly { finish_reason: string | null }[];
 }
 
-/** Of the choice of a request that ended last. */
+/** The fields describe the choice that ended last. */
 export class CompletionStats {
   readonly #model: ModelInfo;
   #finish: Finish | null = null;

@@ -54,7 +54,7 @@ const extras: LmStudioExtras = {
 const WITH_STATS =
   "LM Studio's `stats`, `model_info` and `runtime`; in a stream they are in the last chunk of a choice.";
 
-/** What ends a choice, whole or in a stream, has what the endpoint adds. */
+/** Adds LM Studio's fields to examples that end a choice. */
 function withExtras({ examples }: Operation): NonNullable<Operation['examples']> {
   return (model) =>
     Object.fromEntries(

@@ -1,4 +1,4 @@
-/** The replies of LM Studio's own endpoints: its lists of models, and what it adds to completions. */
+/** Replies of LM Studio's endpoints: model lists, and additional fields of completions. */
 
 import {
   anything,

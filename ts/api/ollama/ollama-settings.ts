@@ -30,7 +30,7 @@ export function errorsByPath({ options }: Pick<AppContext, 'options'>) {
     (OLLAMA_PATH.test(request.url) ? ollamas : plain)(thrown, request, reply);
 }
 
-/** Of a route whose body has a model, and options that are obeyed as far as they are about sampling. */
+/** Settings of a route whose body has a model and `options`. */
 export function ollamaRoute(
   context: AppContext,
   schema: JsonSchema & { properties: object },
@@ -97,7 +97,7 @@ export function toOllamaName(id: string): string {
 
 type Named = Pick<ModelEntry, 'id'> & Partial<Pick<ModelEntry, 'aliases'>>;
 
-/** The name by which others know the model; the name without its tag where there is none of the whole name. */
+/** Resolves an Ollama name: the full name if a model has it, else the name without its tag. */
 export function toModelId(name: string, entries: readonly Named[]): string {
   if (!name.endsWith(LATEST) || findEntry(entries, name) !== undefined) return name;
   return name.slice(0, -LATEST.length);

@@ -67,7 +67,7 @@ const think = field(
   }),
 );
 
-/** Of both endpoints that complete. */
+/** Fields of both completion endpoints. */
 const completing = {
   stream: field('Sends a line for each piece of the completion while it is computed.', boolean, { default: true }),
   format,
@@ -126,7 +126,7 @@ export const ollamaGenerateSchema = objectOf(
       'The message of the user, or with `raw` the text to continue. Without any, the model is loaded.',
       string,
     ),
-    suffix: field('What comes after the gap that is to be filled, where the model can.', string),
+    suffix: field('The text after the gap, for models that support infill.', string),
     images: field('Images of the message, in base64.', arrayOf(limited(string, { minLength: 1 }))),
     system: field('The system message.', string),
     raw: field('Continues `prompt` as it is, without a chat template.', boolean),
@@ -193,7 +193,7 @@ export type OllamaShowRequest = Static<typeof ollamaShowSchema>;
 export type OllamaPullRequest = Static<typeof ollamaPullSchema>;
 export type OllamaDeleteRequest = Static<typeof ollamaDeleteSchema>;
 
-/** What both requests that complete say about how. */
+/** The settings of both completion requests. */
 export type OllamaSettings = Pick<
   OllamaChatRequest,
   'format' | 'think' | 'options' | 'logprobs' | 'top_logprobs' | 'stream'
@@ -217,7 +217,7 @@ const head = { model: string, created_at: string };
 
 /** Only the last line of a stream, and a reply that is sent whole, has these. */
 const ending = {
-  /** `load` and `unload`: nothing was to be completed. */
+  /** `load` and `unload` answer requests without a prompt. */
   done_reason: oneOf('stop', 'length', 'load', 'unload'),
   total_duration: integer,
   load_duration: integer,
@@ -283,7 +283,7 @@ export const ollamaEmbedReplySchema = objectOf({
 export const ollamaEmbeddingsReplySchema = objectOf({ embedding: arrayOf(number) });
 
 export const ollamaVersionSchema = objectOf({
-  /** Of Ollama, whose interface this is like. */
+  /** The compatible version of Ollama. */
   version: string,
   /** Of this server. */
   chasqui: string,
@@ -291,7 +291,7 @@ export const ollamaVersionSchema = objectOf({
 
 /** A line about a download, or the whole reply. */
 export const ollamaPullReplySchema = objectOf(
-  /** `pulling …` of a file, whose progress follows; the last one is `success`. */
+  /** `pulling …` precedes the progress of a file; the last status is `success`. */
   { status: string },
   { digest: string, total: integer, completed: integer },
 );

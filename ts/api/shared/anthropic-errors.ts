@@ -26,7 +26,7 @@ function toAnthropicType({ type, code }: ErrorBody['error']): string {
   return type === 'server_error' ? 'api_error' : type;
 }
 
-/** Settings of a route. `applies` says of which requests they are true, where others have the same path. */
+/** Settings of a route. `applies` selects Anthropic's requests on a path shared with other protocols. */
 export function anthropicRoute(reporting: ErrorReporting, applies: (request: FastifyRequest) => boolean = () => true) {
   const replyPlainly = errorHandler(reporting);
   const replyWithError = errorHandler(reporting, toAnthropicError);

@@ -1,4 +1,4 @@
-/** Fields by which a request of any endpoint says how long its model stays loaded. */
+/** Fields of all endpoints that determine how long the model stays loaded. */
 import { field, integer, type StaticFields, typed } from '../../http/schema/json-schema.js';
 
 /** As much as the server's own option for this takes. */

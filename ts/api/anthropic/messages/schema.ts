@@ -48,7 +48,7 @@ const document = objectOf(
   },
   {
     title: orNull(string),
-    /** What there is to know about the document beside its text. */
+    /** Further information about the document. */
     context: orNull(string),
   },
 );
@@ -116,7 +116,7 @@ export type ImageBlock = Static<typeof image>;
 export type DocumentBlock = Static<typeof document>;
 export type SearchResultBlock = Static<typeof searchResult>;
 export type HostedBlock = Static<typeof hosted>;
-/** What a user or a tool shows to the model. */
+/** Content of a user message or of a tool result. */
 export type ShownBlock = TextBlock | ImageBlock | DocumentBlock | SearchResultBlock | Static<typeof toolReference>;
 export type ToolResultBlock = Static<typeof toolResult>;
 export type UserBlock = ShownBlock | ToolResultBlock | HostedBlock;
@@ -136,7 +136,7 @@ export function isHosted(block: UserBlock | AssistantBlock): block is HostedBloc
 const tool = objectOf(
   {},
   {
-    /** Of every tool that is described here. */
+    /** Present in every function tool. */
     name: functionName,
     /** Absent or `custom`; anything else is a tool of Anthropic's own, which is passed over. */
     type: orNull(string),
@@ -217,7 +217,7 @@ export type MessagesRequest = StaticFields<
   typeof optional & ReturnType<typeof extrasOf>
 >;
 
-/** The schema for a mode whose chats support `parameters`. */
+/** Returns the schema for a mode that supports these chat `parameters`. */
 export function messagesSchema(parameters: readonly string[]) {
   return objectOf({ ...required, max_tokens: maxTokens }, { ...optional, ...extrasOf(parameters) });
 }

@@ -13,7 +13,7 @@ import type { CompletionBlock, MessageReply, StopReason } from './reply-schema.j
 
 export interface MessageSettings {
   model: string;
-  /** How many tokens the prompt has, as far as that is known before the completion begins. */
+  /** Number of prompt tokens; 0 if it is not known before the completion begins. */
   promptTokens: number;
   maxTokens: number;
   stopSequences: readonly string[];
@@ -91,7 +91,7 @@ export class MessageEvents implements CompletionProtocol {
     return this.#isAskedFor(finish.stopString) ? 'stop_sequence' : 'end_turn';
   }
 
-  /** A template may need stop strings of its own, which nobody asked for. */
+  /** Excludes stop strings that the template added. */
   #isAskedFor(stopString: string | null): boolean {
     return stopString !== null && this.#settings.stopSequences.includes(stopString);
   }

@@ -5,8 +5,8 @@ import type { FieldOrigins } from '../../shared/chat/field-origins.js';
 import type { AnthropicTool, AnthropicToolChoice, MessagesRequest } from './schema.js';
 
 /**
- * The chat fields `tools`, `tool_choice` and `parallel_tool_calls`, as far as the request says something of them. The
- * paths of tools that only Anthropic's own servers can run are added to `ignored`.
+ * The chat fields `tools`, `tool_choice` and `parallel_tool_calls`, if the request sets them. Adds the paths of tools that only
+ * Anthropic's own servers can run to `ignored`.
  */
 export function toChatTools(request: MessagesRequest, origins: FieldOrigins, ignored: string[]) {
   const { tools = [], tool_choice: choice } = request;

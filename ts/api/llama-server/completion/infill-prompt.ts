@@ -1,6 +1,6 @@
 /**
- * A gap between two texts, and other texts that the model should know of → the tokens whose continuation fills the gap.
- * The form is that of llama-server, which models for code were trained with:
+ * A gap between two texts, with further context → the tokens whose continuation fills the gap. The format is that of
+ * llama-server, which code models were trained with:
  *
  *     repository name | separator, name of a file, its text | ... | separator, name | prefix, gap, suffix
  */
@@ -31,7 +31,7 @@ export async function infillPrompt(engine: Engine, request: InfillRequest, on: A
   const limit = request.n_predict ?? request.max_tokens ?? -1;
   const room = model.contextLength - gap.length - (limit < 0 ? COMPLETION_TOKENS : limit) - 1;
   const tokens = await extraTokens(engine, extra, on);
-  // What comes last is nearest to the gap.
+  // The last text is nearest to the gap.
   return [...tokens.slice(Math.max(tokens.length - Math.max(room, 0), 0)), ...gap];
 }
 

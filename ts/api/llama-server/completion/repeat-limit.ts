@@ -1,13 +1,13 @@
-/** Each of several completions repeats its prompt and what it was computed by, `grammar` and `logit_bias` included. */
+/** Limits replies in which each completion repeats its prompt and its settings, `grammar` and `logit_bias` included. */
 import { lengthOfAll, limitRepeats } from '../../shared/text/limit-repeats.js';
 
 export interface Repeated {
   generationSettings: object;
   /** Of each completion. */
   prompts: readonly string[];
-  /** Of a whole reply, where only these are asked for; empty: all. */
+  /** The requested fields of a whole reply; empty for all. */
   responseFields: readonly string[];
-  /** Which field of the request says how many there are. */
+  /** The request field that determines the number of completions. */
   param: 'n' | 'prompt';
 }
 

@@ -12,11 +12,11 @@ import type { NativeEnding, NativePiece, TokenProbability } from '../schema.js';
 export interface NativeCompletionSettings {
   model: string;
   generationSettings: Record<string, unknown>;
-  /** Of each choice: its prompt as text, and how many tokens that has as far as it is known before the end. */
+  /** For each choice, the text of its prompt and its number of tokens, 0 if not known yet. */
   prompts: readonly { text: string; tokens: number }[];
   /** The choices themselves. */
   streams: readonly Pick<TokenStream, 'prefill'>[];
-  /** One token is computed and not shown: the prompt was to be read. */
+  /** The request only evaluates the prompt: one token is computed and not returned. */
   onlyReads: boolean;
   /** Whether the whole reply has the ids of the tokens. */
   returnTokens: boolean;
@@ -29,7 +29,7 @@ export interface NativeCompletionSettings {
   choicesPerPrompt: number;
 }
 
-/** What came since the last event, or of a whole reply since its beginning. */
+/** Output since the last event, or since the beginning of a whole reply. */
 interface Pending {
   text: string;
   tokens: number[];

@@ -1,4 +1,4 @@
-/** What a request of llama-server's says about how to complete → the body of a completion of texts. */
+/** The settings of a llama-server request → a text completion body. */
 import type { AbortOptions, Engine } from '../../../engine/engine.js';
 import type { ChatCompletionRequest } from '../../shared/chat/chat-schema.js';
 import type { CompletionRequest } from '../../shared/text/text-schema.js';

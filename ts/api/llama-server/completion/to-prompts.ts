@@ -63,7 +63,7 @@ function tooMany(name: string, limit: string): ChasquiError {
   return new ChasquiError('invalid_value', `\`${name}\` must have at most ${limit}.`, name);
 }
 
-/** A message of a chat may show images; a text cannot, because what stands for them in it is a secret of the model. */
+/** Only chat messages may contain images: the image marker of a text prompt is not public. */
 function refuseMedia({ multimodal_data: media }: PromptObject, name: string): void {
   const isEmpty = media === undefined || media === null || (Array.isArray(media) && media.length === 0);
   if (isEmpty) return;

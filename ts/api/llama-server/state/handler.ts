@@ -45,7 +45,7 @@ export function nativeStateRoutes(app: FastifyInstance, { pool, profile }: AppCo
   });
 }
 
-/** That of the model in the query, or of the first that is loaded. None is loaded because somebody asks about it. */
+/** The engine of the model in the query, or of the first loaded model. Does not load a model. */
 function engineOf(pool: ModelPool, { model }: ByModel['Querystring']): Engine {
   const name = [model ?? []].flat()[0];
   const entries = pool.list();
@@ -94,7 +94,7 @@ const setAdaptersOperation: Operation = {
   summary: 'Sets the default scales of the adapters, for completions without `lora` (llama-server).',
   description:
     `${BY_MODEL} The body is a list of places, or names, and scales; adapters that are not in it have no effect. ` +
-    'It holds until it is set anew or the model is unloaded, and for everybody.',
+    'It applies to all requests until it is set again or the model is unloaded.',
   requestName: 'AdapterScales',
   errors,
   reply: { json: { name: 'AdaptersSet', schema: adaptersSetSchema } },

@@ -27,7 +27,7 @@ export function toProps(model: ModelInfo, sampling: SamplingSettings): Props {
   };
 }
 
-/** A sequence has no place of its own, so that only how many are taken means something. */
+/** Sequences are not bound to slots: only the number of occupied slots is meaningful. */
 export function toSlots({ parallel, contextLength }: ModelInfo, stats: EngineStats): Slots {
   return Array.from({ length: parallel }, (_, id) => ({
     id,
@@ -37,7 +37,7 @@ export function toSlots({ parallel, contextLength }: ModelInfo, stats: EngineSta
   }));
 }
 
-/** With the scales that hold for requests that do not say, so that whoever sends the list back changes nothing. */
+/** With the default scales, so that sending the list back changes nothing. */
 export function toAdapterList({ adapters = [], adaptersInUse = [] }: ModelInfo): AdapterList {
   const scaleOf = (id: number): number => adaptersInUse.find(({ adapter }) => adapter === id)?.scale ?? 0;
   return adapters.map(({ name }, id) => ({ id, name, scale: scaleOf(id) }));

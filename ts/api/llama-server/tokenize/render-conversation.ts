@@ -13,7 +13,7 @@ export async function renderConversation(
   body: ChatCompletionRequest,
   loading: LoadImagesOptions,
 ): Promise<string> {
-  // What ends with a message of the assistant's ends with that anyway.
+  // A conversation that ends with an assistant message has no generation prompt.
   if (body[FIELD] !== false || body.messages.at(-1)?.role === 'assistant') {
     return (await renderBody(engine, body, loading)).prompt;
   }

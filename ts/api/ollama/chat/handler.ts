@@ -128,7 +128,7 @@ async function replyWithLines(
   return streamCompletion(request, reply, { streams, encoder, signal, translate, framing: jsonLines }, context.options);
 }
 
-/** Nothing is to be completed: the request only had the model loaded, or says how long it stays. */
+/** Replies to a request without a prompt, which only loads the model or changes how long it stays loaded. */
 async function confirmLoad({ body, reply, engine, isChat }: Exchange): Promise<unknown> {
   const said = {
     model: shownName(body, engine.model.id),

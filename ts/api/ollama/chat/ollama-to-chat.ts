@@ -27,7 +27,7 @@ export function generateToChat(request: OllamaGenerateRequest): ChatTranslation 
   return { body: { model, messages, ...toSettings(request, origins) }, origins };
 }
 
-/** What would change the completion and cannot be obeyed. A value that asks for nothing passes. */
+/** Refuses fields that would change the completion but are not supported. Values without effect pass. */
 export function refuseUnsupported(request: OllamaGenerateRequest): void {
   if (request.template) {
     throw unsupported('template', "the template is that of the model's file. Use `raw` with a prompt that is rendered");

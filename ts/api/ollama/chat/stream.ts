@@ -11,14 +11,14 @@ import type { OllamaToolCall } from '../schema.js';
 
 export interface LineSettings {
   model: string;
-  /** Of a chat each line has a `message`, otherwise a `response`. */
+  /** Lines of a chat have a `message`, others a `response`. */
   isChat: boolean;
   /** Whether the tokens come with what they were parsed to. */
   parsed: boolean;
   times: RequestTimes;
 }
 
-/** What a line adds to the completion, or all of it. */
+/** The part of the completion in one line, or all of it. */
 interface Piece {
   content: string;
   thinking: string;
@@ -30,7 +30,7 @@ export class CompletionLines {
   readonly #settings: LineSettings;
   readonly #reader: CompletionReader;
   readonly #whole: Piece = { content: '', thinking: '', calls: [], logprobs: [] };
-  /** The tool call whose arguments are still coming: they are sent as an object, and so when they are complete. */
+  /** The incomplete tool call. Arguments are sent as an object, and therefore only when they are complete. */
   #call: { index: number; id: string; name: string; json: string } | null = null;
 
   constructor(settings: LineSettings) {
@@ -83,7 +83,7 @@ export class CompletionLines {
     return complete;
   }
 
-  /** A call that the token limit cut off is none: nobody could run it with half of its arguments. */
+  /** Drops a call that was cut off by the token limit: its arguments are incomplete. */
   #closeCall(): OllamaToolCall[] {
     const call = this.#call;
     this.#call = null;

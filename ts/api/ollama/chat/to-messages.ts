@@ -31,7 +31,7 @@ export function toMessages(messages: readonly OllamaMessage[], origins: FieldOri
   }
 }
 
-/** Where a message stands in the chat body, and the field that its images came from. */
+/** The index of a message in the chat body, and the field that its images came from. */
 interface Place {
   index: number;
   origin: string;

@@ -1,4 +1,4 @@
-/** What a request says about how to complete → the settings of a chat body, and where they come from. */
+/** The settings of a request → the settings of a chat body, and their origins. */
 
 import type { ChatCompletionRequest } from '../../shared/chat/chat-schema.js';
 import type { FieldOrigins } from '../../shared/chat/field-origins.js';
@@ -16,7 +16,7 @@ export function toSettings(request: OllamaSettings, origins: FieldOrigins): Part
   };
 }
 
-/** Values that stand for "unset" or "off" in Ollama are left out. */
+/** Omits values that mean "unset" or "off" in Ollama. */
 function toSampling({ options }: OllamaSettings, origins: FieldOrigins): Partial<ChatCompletionRequest> {
   const { num_predict: limit, top_k: topK, seed, ...sampling } = options ?? {};
   for (const name of Object.keys(sampling)) origins.set(name, `options.${name}`);

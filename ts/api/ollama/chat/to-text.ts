@@ -1,4 +1,4 @@
-/** A request whose prompt is continued as it is → the body of a completion of texts. */
+/** A raw request, without a chat template → a text completion body. */
 import { FieldOrigins } from '../../shared/chat/field-origins.js';
 import type { CompletionRequest } from '../../shared/text/text-schema.js';
 import type { OllamaGenerateRequest } from '../schema.js';

@@ -1,4 +1,4 @@
-/** Downloading and deleting models, as in Ollama, on servers whose clients may. */
+/** Downloads and deletes models (Ollama), on servers that allow it. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ChasquiError, type ErrorCode } from '../../../errors.js';
 import { toChasquiError, toErrorBody } from '../../../http/error-handler.js';
@@ -82,7 +82,7 @@ async function streamPull({ context, library, request, reply }: Exchange, name: 
       beginEvents(reply, jsonLines);
       send(lines.begin());
     }
-    // Whoever reads slowly is told of the next progress instead.
+    // A slow client skips this report and gets the next one.
     if (!raw.writableNeedDrain) send(lines.next(progress));
   };
   try {

@@ -1,4 +1,4 @@
-/** What a server's clients may do with models beside using them, where whoever runs the server lets them. */
+/** Operations that the operator can offer to clients: downloading and deleting models. */
 
 export interface PulledFile {
   /** SHA-256, in hexadecimal digits. */
@@ -14,7 +14,7 @@ export interface PullProgress {
 }
 
 export interface PullWatch {
-  /** Ends the pull. Where the client is gone and nobody else waits for it, the download is paused. */
+  /** Ends the pull. The download is paused if no other client waits for it. */
   signal: AbortSignal;
   onProgress?(progress: PullProgress): void;
 }

@@ -13,7 +13,7 @@ export class PullLines {
     return [{ status: 'pulling manifest' }];
   }
 
-  /** A line for each file of which there is more than at the last call. */
+  /** One line per file that has grown since the last call. */
   next({ files, isVerifying }: PullProgress): OllamaPullReply[] {
     const lines = files.flatMap((file, index) => {
       if (this.#told.get(index) === file.completedBytes) return [];

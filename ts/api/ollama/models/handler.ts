@@ -22,7 +22,7 @@ import {
 } from '../schema.js';
 import { toModel, toRunning, toTags } from './reply.js';
 
-/** The version of Ollama whose endpoints these are like. Clients ask for it and refuse versions that are too old. */
+/** The compatible version of Ollama. Clients query it and refuse old versions. */
 const OLLAMA_VERSION = '0.12.11';
 
 export function ollamaModelRoutes(app: FastifyInstance, context: AppContext): void {
@@ -94,7 +94,7 @@ const runningOperation: Operation = {
 const versionOperation: Operation = {
   id: 'ollamaVersion',
   tag: 'Ollama',
-  summary: 'Version of Ollama with which these endpoints are compatible.',
+  summary: 'Compatible version of Ollama.',
   errorBody: ollamaErrorSchema,
   reply: { json: { name: 'OllamaVersion', schema: ollamaVersionSchema } },
   examples: () => ({ version: { summary: 'The versions', reply: { version: OLLAMA_VERSION, chasqui: VERSION } } }),

@@ -6,7 +6,7 @@ import type { ModelEntry } from '../../../models/pool.js';
 import { toOllamaName } from '../ollama-settings.js';
 import type { OllamaDetails, OllamaModel, OllamaRunning, OllamaTags } from '../schema.js';
 
-/** The greatest year that dates in replies may have; it stands for "never". */
+/** The latest year that replies can express; means "never". */
 const NEVER = '9999-12-31T23:59:59.000Z';
 
 export function toTags(entries: readonly ModelEntry[]): OllamaTags {

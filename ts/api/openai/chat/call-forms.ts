@@ -7,7 +7,7 @@ import type { ToolCallDelta } from './schema.js';
 
 export class CallForms {
   readonly #customTools: ReadonlySet<string>;
-  /** Of the custom tools' calls, by their number in the completion. */
+  /** Readers of calls to custom tools, keyed by the index of the call. */
   readonly #inputs = new Map<number, InputReader>();
 
   constructor(customTools: ReadonlySet<string>) {
@@ -26,7 +26,7 @@ export class CallForms {
     return reader === undefined ? delta : toInput(index, reader.push(piece.arguments));
   }
 
-  /** To be called after the last token: what is left of texts whose arguments were not as they should be. */
+  /** Returns the rest of malformed arguments. Call it after the last token. */
   rest(): ToolCallDelta[] {
     return [...this.#inputs].flatMap(([index, reader]) => toInput(index, reader.rest()) ?? []);
   }

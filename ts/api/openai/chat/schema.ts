@@ -22,22 +22,22 @@ import {
 /** The first delta of a call has its id and name; the later ones continue its arguments, or its input. */
 const toolCallDelta = objectOf(
   {
-    /** Which of the completion's calls; they come one after the other. */
+    /** Index of the call within the completion; calls are streamed one after another. */
     index: integer,
   },
   {
     id: string,
     type: oneOf('function', 'custom'),
-    /** Of a call of a function. */
+    /** Present in calls of functions. */
     function: objectOf({ arguments: string }, { name: string }),
-    /** Of a call of a custom tool. */
+    /** Present in calls of custom tools. */
     custom: objectOf({ input: string }, { name: string }),
   },
 );
 
 const delta = objectOf(
   {
-    /** In every chunk: a string, or null where the chunk brings something else. */
+    /** Present in every chunk; null if the chunk carries other data. */
     content: orNull(string),
   },
   { role: exactly('assistant'), reasoning_content: string, tool_calls: arrayOf(toolCallDelta) },

@@ -21,7 +21,7 @@ const logprobs = objectOf({
   token_logprobs: arrayOf(number),
   /** Token → log-probability, of the most probable ones; null when none were asked for. */
   top_logprobs: orNull(arrayOf(recordOf(number))),
-  /** Where the token begins in the text, in characters. */
+  /** Offset of the token in the text, in characters. */
   text_offset: arrayOf(integer),
 });
 

@@ -36,7 +36,7 @@ interface EncoderOptions {
   withTopLogprobs: boolean;
   /** Reports the times of a completion with its end; default false. */
   timings?: boolean;
-  /** Reports them with each chunk as well, as far as they are known; default false. */
+  /** Also reports the timings known so far with each chunk; default false. */
   timingsPerToken?: boolean;
   /** Of each prompt; absent: it is not reported. */
   progress?: readonly PromptProgress[];
@@ -48,7 +48,7 @@ export class CompletionEncoder implements EventEncoder {
   readonly #options: EncoderOptions;
   readonly #choicesPerPrompt: number;
   readonly #choices: ChoiceState[];
-  /** Of a chunk as JSON, all up to the value of `choices`: chunks are made for every token of every stream. */
+  /** JSON of a chunk up to the value of `choices`, precomputed because a chunk is made for every token. */
   readonly #chunkHead: string;
 
   constructor(head: CompletionHead, running: RunningCompletions, options: EncoderOptions) {

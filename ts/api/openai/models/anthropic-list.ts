@@ -3,7 +3,7 @@ import { ChasquiError } from '../../../errors.js';
 import type { ModelEntry } from '../../../models/pool.js';
 import type { AnthropicModel, AnthropicModelList } from './schema.js';
 
-/** What a query may say; all of it is text. */
+/** Query parameters, unparsed. */
 export interface PageQuery {
   limit?: unknown;
   after_id?: unknown;

@@ -1,4 +1,4 @@
-/** What becomes of the models, as server-sent events in llama-server's form. */
+/** Model events as server-sent events, in the form of llama-server. */
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { Operation } from '../../../http/openapi/operation.js';
@@ -14,7 +14,7 @@ export const MODEL_EVENTS_URL = '/models/sse';
 const MAX_UNREAD_BYTES = 64 * 1024;
 
 export function modelEventsRoute(app: FastifyInstance, { pool, running, options }: AppContext): void {
-  // Of a reply without a body a client would never see the beginning, because the events have no end.
+  // No HEAD route: the stream never ends, so its reply would never be sent.
   const route = { config: { operation: modelEvents }, exposeHeadRoute: false };
   app.get(MODEL_EVENTS_URL, route, (_request, reply) => {
     const { raw } = reply;

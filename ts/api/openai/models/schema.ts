@@ -1,4 +1,4 @@
-/** The replies of `GET /v1/models` and `GET /v1/models/{id}`, and what loads and unloads a model. */
+/** Schemas of the model list, and of the requests that load and unload a model. */
 import {
   anyOf,
   arrayOf,
@@ -32,7 +32,7 @@ const status = objectOf(
     running: integer,
     /** How many requests wait for it to be loaded. */
     queued: integer,
-    /** Unix seconds; when it is unloaded if nobody uses it before. */
+    /** Time in Unix seconds at which the model is unloaded if it stays idle. */
     expires_at: integer,
     /** It stays, once it is loaded, until it is unloaded by name. */
     pinned: exactly(true),
@@ -76,7 +76,7 @@ export const listedModelSchema = objectOf(
     context_length: integer,
     input_modalities: words,
     output_modalities: words,
-    /** What can be asked of it: `completion`, `chat`, `infill`, `embeddings`, `rerank`. */
+    /** A subset of `completion`, `chat`, `infill`, `embeddings`, `rerank`. */
     capabilities: words,
     /** How the weights are stored, such as `Q4_K - Medium`. */
     quantization: string,
@@ -118,11 +118,11 @@ export const modelUnloadSchema = objectOf(
 export const modelLoadSchema = objectOf(
   { model: modelId },
   {
-    pin: field('Whether it stays from now on, however long nobody uses it and whoever else needs room.', boolean),
+    pin: field('Whether to keep the model loaded: it is neither evicted nor unloaded when idle.', boolean),
   },
 );
 
-/** It has begun; the list of models says how it goes on. */
+/** The operation has begun; the list of models shows its progress. */
 export const modelActionReplySchema = objectOf({ success: exactly(true) });
 
 export type ListedModel = Static<typeof listedModelSchema>;

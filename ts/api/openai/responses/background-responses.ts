@@ -1,4 +1,4 @@
-/** Responses that are computed while nobody waits for a reply. They end with the server that computes them. */
+/** Background responses. They are cancelled when the server stops. */
 
 import { ChasquiError } from '../../../errors.js';
 import type { SseEvent } from '../../../http/sse.js';
@@ -6,9 +6,9 @@ import { type EventLog, EventLogs } from './event-log.js';
 import type { ResponseObject } from './object-schema.js';
 
 export interface BackgroundWork {
-  /** As far as it has come. */
+  /** The response so far. */
   current(): ResponseObject;
-  /** Of its request as JSON, with all that it goes on from, in UTF-16 units. */
+  /** Length of the request as JSON, including all earlier items, in UTF-16 units. */
   length: number;
   /** Called where there is room for it. Returns its first events. Where it throws, so does `start`, and nothing is computed. */
   begin(): readonly SseEvent[];

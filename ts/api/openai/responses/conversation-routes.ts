@@ -1,4 +1,4 @@
-/** Conversations: made, read, added to and deleted, each by who sends the key that it was made with. */
+/** Routes of conversations. Each conversation is visible only to the API key that created it. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Operation } from '../../../http/openapi/operation.js';
 import { bodyRoute } from '../../../http/read-fields.js';

@@ -8,9 +8,9 @@ import { notFound } from './resolve-input.js';
 import { MAX_STORED_INPUT, type ResponseStore, type StoredConversation } from './store/response-store.js';
 
 const MAX_ITEMS = 8192;
-/** Of all items as JSON, in UTF-16 units. */
+/** Total length of all items as JSON, in UTF-16 units. */
 const MAX_LENGTH = MAX_STORED_INPUT;
-/** What a completion adds is not known before it is computed, and must not be lost. */
+/** Reserved for the output of a completion, whose length is not known in advance. */
 const WITH_COMPLETION = 2;
 
 /** Methods throw `response_not_found` where there is no such conversation, or no such item in it. */
@@ -66,7 +66,7 @@ export class Conversations {
     return added;
   }
 
-  /** Adds what a response went on with, and what it came to. One that was deleted meanwhile stays deleted. */
+  /** Appends the input and the output of a response. Does nothing if the conversation was deleted meanwhile. */
   addTurn(id: string, items: readonly StoredItem[]): void {
     this.#store.change(this.#owner, id, (stored) => {
       const all = [...stored.items, ...withOwnIds(stored.items, items)];

@@ -1,14 +1,14 @@
 /**
- * The events of responses in the background, for those who read them as they come and for those who have lost their
- * connection. They are kept for a while after the response has ended, and dropped where all of them together are too long.
+ * The events of background responses, for live readers and for clients that reconnect. They are kept for some minutes after
+ * the response has ended, and dropped earlier if all logs together exceed a limit.
  */
 
 import { ChasquiError } from '../../../errors.js';
 import type { SseEvent } from '../../../http/sse.js';
 
-/** Of all events that are kept, in UTF-16 units. */
+/** Limit of all stored events together, in UTF-16 units. */
 const MAX_LENGTH = 64 * 2 ** 20;
-/** Of what a reader is given at a time, which is made into one text and waits for its client. */
+/** Limit of one batch: it is serialised into one text that waits for the client. */
 const MAX_BATCH_LENGTH = 64 * 2 ** 10;
 /** How long they are kept after the end. */
 const MAX_AGE_MS = 10 * 60 * 1000;
@@ -100,7 +100,7 @@ export class EventLogs {
   readonly #logs = new Map<string, EventLog>();
   readonly #now: () => number;
   readonly #maxLength: number;
-  /** Of all of them. */
+  /** Total length of all logs. */
   #length = 0;
 
   constructor(now: () => number = Date.now, maxLength = MAX_LENGTH) {

@@ -55,7 +55,7 @@ const callOutput = objectOf({
   output: shownContent,
 });
 
-/** Calls of OpenAI's own tools that a client runs. What they ask for is in `action` or `operation`. */
+/** Calls of OpenAI's own tools that the client runs; `action` or `operation` has their arguments. */
 const clientCall = objectOf(
   {
     type: oneOf('local_shell_call', 'shell_call', 'apply_patch_call', 'computer_call'),
@@ -74,7 +74,7 @@ const clientCallOutput = objectOf(
   },
 );
 
-/** Of tools that OpenAI's servers run, and what only they can read. */
+/** Items of tools hosted by OpenAI, and items that only OpenAI can decrypt. */
 const hosted = objectOf({
   type: oneOf(
     'web_search_call',

@@ -47,7 +47,7 @@ function toConversation(request: ResponsesRequest): ResponseObject['conversation
   return id === null ? null : { id };
 }
 
-/** The id of the conversation that a request goes on from. */
+/** The id of the conversation that the request continues, or null. */
 export function conversationOf({ conversation }: ResponsesRequest): string | null {
   return (typeof conversation === 'object' ? conversation.id : conversation) ?? null;
 }

@@ -1,4 +1,4 @@
-/** What one caller may see of the stored responses and conversations: those of requests with the same key, or owner. */
+/** The stored responses and conversations of one owner: those of requests with the same API key. */
 import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { OWNER_HEADER, readOwner } from '../../../http/owner-header.js';
@@ -11,9 +11,8 @@ import { notFound, nothingStored, type OwnStore } from './resolve-input.js';
 import type { ResponseStore, StoredResponse } from './store/response-store.js';
 
 /**
- * Who sends a request, as far as its key tells. It is not looked at whether the key opens anything: that is decided
- * before, and a key that nobody checks is as secret as any. Behind a gateway it is what the gateway says, and null where
- * it says nothing.
+ * The hash of the request's API key, whether or not the server checks keys. Behind a gateway, the owner that the gateway names,
+ * or null if it names none.
  */
 function ownerOf({ headers }: Pick<FastifyRequest, 'headers'>, isBehindGateway: boolean): string | null {
   if (isBehindGateway) return readOwner(headers[OWNER_HEADER]);
@@ -86,7 +85,7 @@ export class OwnResponses {
     return this.get(id).response;
   }
 
-  /** One that is being computed is as far as it has come. */
+  /** Returns the current state of a response that is still running. */
   #find(id: string): StoredResponse | null {
     const stored = this.#store?.get(this.owner, id) ?? null;
     const running = this.#background.get(this.owner, id);

@@ -1,6 +1,5 @@
 /**
- * The items of a request, after those of the response or the conversation that it goes on from, and with those that it only
- * refers to.
+ * The items of a request: those of the response or conversation that it continues, then its own, with references resolved.
  */
 import { ChasquiError } from '../../../errors.js';
 import { newId } from '../../../new-id.js';
@@ -22,7 +21,7 @@ export interface SourcedItem {
   origin: string;
 }
 
-/** What one caller may see of a store; null where nothing is stored. */
+/** The part of the store that one owner can see; null if storage is disabled. */
 export type OwnStore =
   | {
       [Method in 'get' | 'conversation' | 'holderOf']: (id: string) => ReturnType<ResponseStore[Method]>;

@@ -21,7 +21,7 @@ import type { CalledTool } from './response-tools.js';
 /** The event of a failure; alone, where there is no response yet. */
 export function responseFailure({ error }: ErrorBody, number = 0): SseEvent[] {
   const { message, code, param } = error;
-  // OpenAI's documented fields, and the envelope of every failure, by which its client knows an error.
+  // OpenAI's documented fields, plus the error envelope that its client checks for.
   return [typedEvent({ type: 'error', sequence_number: number, code, message, param, error })];
 }
 
@@ -36,7 +36,7 @@ export class ResponseEvents implements CompletionProtocol {
   readonly #parts = new CompletionParts();
   readonly #tools: ReadonlyMap<string, CalledTool>;
   readonly #ended: (response: ResponseObject) => void;
-  /** Of the custom tool call that is open. */
+  /** The reader of the open custom tool call. */
   #input = new InputReader();
   #response: ResponseObject;
   #nextNumber = 0;

@@ -9,10 +9,10 @@ import { resolveInput, type SourcedItem } from './resolve-input.js';
 import { nameInChat, type ToolTranslation, toChatTools } from './response-tools.js';
 import { INCLUDED, INCLUDES_LOGPROBS, type ResponsesRequest } from './schema.js';
 
-/** A chat body that asks for the same, and what of the request has no effect in it. */
+/** An equivalent chat body, and the parts of the request that have no effect. */
 export interface ResponseTranslation extends Omit<ToolTranslation, 'fields'>, ChatTranslation {}
 
-/** `items` are those of the request and what they go on from. */
+/** `items` includes the items that the request continues. */
 export function toChat(
   request: ResponsesRequest,
   items: readonly SourcedItem[] = resolveInput(request, null).items,
@@ -34,7 +34,7 @@ export function toChat(
   };
 }
 
-/** The paths of what is to be included and is not there. */
+/** The paths of values in `include` that are not supported. */
 function notIncluded({ include = [] }: ResponsesRequest): string[] {
   return include.flatMap((value, index) => (INCLUDED.some((each) => each === value) ? [] : `include[${index}]`));
 }
@@ -103,7 +103,7 @@ function toPastCall({ type, call_id: id, action, operation }: ClientCall): PastC
   return { id, name: type.replace(/_call$/, ''), arguments: JSON.stringify(action ?? operation ?? {}) };
 }
 
-/** What a tool of OpenAI's came to: a text, a screenshot, or values that are shown as JSON. */
+/** The output of one of OpenAI's tools: a text, a screenshot, or values that are shown as JSON. */
 function toResult({ output }: ClientCallOutput, origin: string): string | SourcedPart[] {
   if (typeof output === 'string') return output;
   const url = (output as { image_url?: unknown } | null | undefined)?.image_url;

@@ -17,11 +17,11 @@ export interface CalledTool {
 }
 
 export interface ToolTranslation {
-  /** The chat fields `tools`, `tool_choice` and `parallel_tool_calls`, as far as the request says something of them. */
+  /** The chat fields `tools`, `tool_choice` and `parallel_tool_calls`, if the request sets them. */
   fields: Record<string, unknown>;
   /** By their names in the chat body. */
   tools: ReadonlyMap<string, CalledTool>;
-  /** Of the custom tools. */
+  /** Grammars of the custom tools. */
   inputGrammars: InputGrammars;
   /** The paths of what has no effect. */
   passedOver: readonly string[];

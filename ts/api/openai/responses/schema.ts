@@ -52,7 +52,7 @@ export const metadata = field('Comes back with it.', recordOf(limited(string, { 
 /** The reply holds log-probabilities when `include` names them or `top_logprobs` asks for alternatives. */
 export const INCLUDES_LOGPROBS = 'message.output_text.logprobs';
 
-/** What of it this server has. */
+/** The values of `include` that this server supports. */
 export const INCLUDED = [INCLUDES_LOGPROBS, 'message.input_image.image_url'] as const;
 
 /** What clients of OpenAI may ask for. */
@@ -69,7 +69,7 @@ const INCLUDABLE = [
 const required = {
   model,
   input: field(
-    'What the model is to continue: a text, or the items of a conversation.',
+    'The input: a text, or the items of a conversation.',
     orString(limited(arrayOf(inputItem), { minItems: 1 })),
   ),
 };
@@ -125,7 +125,7 @@ const optional = {
 export type ResponseTextFormat = Static<typeof format>;
 export type ResponsesRequest = StaticFields<typeof required, typeof optional & ReturnType<typeof chatExtras>>;
 
-/** The schema for a mode whose chats support `parameters`. */
+/** Returns the schema for a mode that supports these chat `parameters`. */
 export function responsesSchema(parameters: readonly string[]) {
   return objectOf(required, { ...optional, ...chatExtras(parameters) });
 }

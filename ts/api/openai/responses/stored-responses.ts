@@ -1,4 +1,4 @@
-/** Stored responses: asked for, deleted and cancelled, each by who sends the key that it was made with. */
+/** Routes of stored responses. Each response is visible only to the API key that created it. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../../errors.js';
 import type { Operation } from '../../../http/openapi/operation.js';

@@ -1,6 +1,6 @@
 /**
- * The events of a response, with what llama-server adds to them for those who ask: how far the prompt is, as an event of
- * its own, and times, in the last event of each step.
+ * The events of a response with llama-server's optional additions: prompt progress as separate events, and timings in the last
+ * event of each batch.
  */
 
 import type { TokenStream } from '../../../engine/engine.js';
@@ -51,7 +51,7 @@ export class ResponseEncoder extends CompletionEventEncoder {
 /** The same events, the last of them with the times. */
 function withTimings(events: SseEvent[], timings: object): SseEvent[] {
   const last = events.at(-1);
-  // Tokens whose text is not whole yet make no event, and those of a response have names.
+  // Tokens that end within a character make no event. All events of a response have names.
   if (last === undefined || typeof last === 'string') return events;
   const data = `${last.data.slice(0, -1)},"timings":${JSON.stringify(timings)}}`;
   return [...events.slice(0, -1), { ...last, data }];

@@ -1,4 +1,4 @@
-/** What a request for a response comes to: the chat body, the completion, and the response that is kept of it. */
+/** A responses request on its way: the chat body, the completion, and the stored response. */
 import type { FastifyRequest } from 'fastify';
 import type { TokenStream } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
@@ -37,16 +37,16 @@ interface Started {
 export class ResponseWork {
   readonly request: Request;
   readonly responses: OwnResponses;
-  /** The items of the request where the response is to be stored, else null. */
+  /** The items of the request if the response is to be stored, else null. */
   readonly input: readonly StoredItem[] | null;
-  /** Of a request in the background as JSON, with all items that it goes on from, in UTF-16 units; of others 0. */
+  /** Length of a background request as JSON, including all earlier items, in UTF-16 units; 0 for other requests. */
   readonly length: number;
   readonly #context: AppContext;
   readonly #translation: ResponseTranslation;
   /** The items of the request. */
   readonly #own: readonly StoredItem[];
 
-  /** Throws what is wrong with the request as far as that can be told without its model. */
+  /** Runs the checks that do not need the model. Throws `ChasquiError`. */
   constructor(request: Request, responses: OwnResponses, context: AppContext) {
     const { body } = request;
     refuseUnsupported(body);
@@ -120,7 +120,7 @@ export class ResponseWork {
 export interface Later {
   /** The response as it is queued. */
   queued: ResponseObject;
-  /** Of a request for a stream. */
+  /** The event log, if the request asked for a stream. */
   events: EventLog | null;
 }
 
@@ -168,7 +168,7 @@ export function computeLater(
   return { queued: events.response, events: log };
 }
 
-/** A gateway stops a runner that has no requests, and lets a key use no more than it counts. */
+/** Background work is invisible to the gateway: it would stop the idle runner, and not count the tokens. */
 function wouldNotBeSeen(): ChasquiError {
   return new ChasquiError(
     'unsupported_parameter',

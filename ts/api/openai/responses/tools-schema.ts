@@ -20,7 +20,7 @@ const optional = {
   /** A JSON Schema. */
   parameters: orNull(anyObject),
   strict: orNull(boolean),
-  /** Of a custom tool: what its input must be. */
+  /** The input format of a custom tool. */
   format: orNull(customFormat),
 };
 

@@ -8,7 +8,7 @@ import { VERSION } from '../../../version.js';
 import type { AppContext } from '../../context.js';
 import { defaultOf } from '../../shared/chat/field-defaults.js';
 
-/** To be called before the routes that are to be described. */
+/** Call it before the routes to describe. */
 export function documentationRoutes(app: FastifyInstance, { pool, profile, basePath }: AppContext): void {
   const endpoints = collectEndpoints(app, basePath);
   let document: OpenApiDocument | undefined;

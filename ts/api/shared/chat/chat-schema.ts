@@ -79,19 +79,19 @@ export const completionFields = {
     { maxLength: MAX_STOP_STRING_LENGTH },
   ),
   seed: field(
-    'The same seed and request give the same completion, as far as the hardware computes the same; -1 and 4294967295, ' +
-      "llama.cpp's word for any, are none.",
+    'The same seed and request give the same completion, up to rounding differences of the hardware; -1 and 4294967295 ' +
+      'choose a random seed.',
     integer,
     { minimum: -(2 ** 63), maximum: 2 ** 64 },
   ),
   ignore_eos: field(
-    'Goes on past the end of text, for measuring; what follows a grammar or a schema ends where that ends.',
+    'Continues past the end of text, for benchmarks; a grammar or schema still ends the completion.',
     boolean,
     { default: false },
   ),
-  cache_prompt: field('False computes the whole prompt anew.', boolean, { default: true }),
+  cache_prompt: field('Whether to reuse the cached prefix of the prompt.', boolean, { default: true }),
   priority: field(
-    'Higher ones go first, as far as the server allows; waiting ten seconds is worth one level.',
+    'Requests with a higher priority run first, up to the limit of the server; ten seconds of waiting add one level.',
     integer,
     { minimum: -MAX_PRIORITY, maximum: MAX_PRIORITY, default: 0 },
   ),
@@ -119,12 +119,12 @@ export const conversationFields = {
   ),
   thinking_budget_tokens: field('Another name of `reasoning_budget_tokens`, which goes before it.', reasoningBudget),
   reasoning_budget_message: field(
-    'What the model is made to write where that ends its reasoning.',
+    'The text that the model writes when the budget ends its reasoning.',
     limited(string, { maxLength: MAX_REASONING_MESSAGE }),
   ),
 };
 
-export const timingsPerToken = field('Reports them with each chunk of a stream, as far as they are known.', boolean, {
+export const timingsPerToken = field('Reports the timings known so far with each chunk of a stream.', boolean, {
   default: false,
 });
 export const returnProgress = field(
@@ -216,7 +216,7 @@ interface WithFunctions {
   tool_choice?: ToolChoice;
 }
 
-/** A body of which the custom tools have become functions: `ts/api/shared/tools/functions-for.ts`. */
+/** A body whose custom tools were replaced by functions (`functionsFor`). */
 export type ChatCompletionRequest = Omit<SentChatCompletion, keyof WithFunctions> & WithFunctions;
 export type ResponseFormat = Static<typeof responseFormat>;
 export type RequestedAdapter = Static<typeof requestedAdapter>;

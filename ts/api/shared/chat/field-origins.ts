@@ -1,6 +1,6 @@
 /**
- * Where the fields of a chat body come from when the request was written in another protocol, so that errors name
- * fields as their sender did.
+ * Maps fields of a chat body to those of the original request in another protocol, so that errors name the fields of the
+ * request.
  */
 import { ChasquiError } from '../../../errors.js';
 import { fieldOfError } from '../../../http/error-handler.js';

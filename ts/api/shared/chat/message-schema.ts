@@ -16,7 +16,7 @@ import { textOrParts, variantsBy } from '../../../http/schema/variants.js';
 
 const textPart = objectOf({ type: exactly('text'), text: string });
 
-/** What an assistant said instead of a completion; the model reads it as text. */
+/** A refusal of the assistant; the model reads it as text. */
 const refusalPart = objectOf({ type: exactly('refusal'), refusal: string });
 
 const imageUrl = objectOf(
@@ -43,7 +43,7 @@ const calledTool = objectOf({
 
 const ofEachCall = {
   id: orNull(string),
-  /** Of a call that a client put together from a stream. */
+  /** Left over in calls that a client assembled from a stream. */
   index: orNull(integer),
 };
 
@@ -96,7 +96,7 @@ export const messages = field(
 export type TextPart = Static<typeof textPart>;
 export type ImagePart = Static<typeof imagePart>;
 export type RefusalPart = Static<typeof refusalPart>;
-/** What another protocol's content becomes. */
+/** A content part after translation from another protocol. */
 export type ContentPart = TextPart | ImagePart;
 export type MessagePart = ContentPart | RefusalPart;
 export type ToolCall = Static<typeof functionCall>;
@@ -105,7 +105,7 @@ export type SentMessage = Static<typeof message>;
 
 type SentAssistantMessage = Static<typeof assistantMessage>;
 
-/** Where a body has been read, calls of custom tools have become those of functions, and so in all messages. */
+/** A message whose calls of custom tools were replaced by calls of functions. */
 export type AssistantMessage = Omit<SentAssistantMessage, 'tool_calls'> & { tool_calls?: ToolCall[] | null };
 export type Message = Exclude<SentMessage, SentAssistantMessage> | AssistantMessage;
 

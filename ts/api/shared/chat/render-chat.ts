@@ -28,7 +28,7 @@ import {
 import { refuseUnsupported, toRenderOptions } from './render-options.js';
 import { toReasoningBudget, toReasoningTags } from './to-job.js';
 
-/** A chat body, and what its translation could not express. */
+/** A chat body, and the parts of the request that it cannot express. */
 export interface TranslatedChat extends ChatTranslation {
   /** The grammars of custom tools, if there are any. */
   inputGrammars?: InputGrammars | null;

@@ -20,7 +20,7 @@ export function toRenderOptions(body: ChatCompletionRequest, model: ModelInfo): 
   return options;
 }
 
-/** The fields from which a grammar is made. */
+/** The fields that can result in a grammar. */
 const CONSTRAINTS = ['tools', 'tool_choice', 'response_format', 'json_schema', 'grammar'] as const;
 
 function readConstraints(body: ChatCompletionRequest, model: ModelInfo, options: RenderOptions): void {
@@ -31,7 +31,7 @@ function readConstraints(body: ChatCompletionRequest, model: ModelInfo, options:
   if (tools.length > 0 && model.takesTools) Object.assign(options, { tools, toolChoice: choice });
   const jsonSchema = readSchema(body, schemas);
   if (body.grammar !== undefined) refuseBeside(body, mayCall, jsonSchema !== null);
-  // Where a tool must be called, the completion has no content that the format could apply to.
+  // If a tool call is required, there is no content to which the format could apply.
   if (jsonSchema !== null && (!mayCall || choice === 'auto')) options.jsonSchema = jsonSchema;
 }
 
@@ -197,7 +197,7 @@ export function refuseUnsupported(body: ChatCompletionRequest, model: ModelInfo)
   }
 }
 
-/** The one begins a message, the other goes on with the last; vLLM and llama-server refuse both together, too. */
+/** One begins a new message, the other continues the last one. vLLM and llama-server also refuse both together. */
 function refuseBoth({ continue_final_message: continues, add_generation_prompt: begins }: ChatCompletionRequest): void {
   if (!continues || !begins) return;
   throw new ChasquiError(

@@ -14,7 +14,7 @@ import {
   typed,
 } from '../../../http/schema/json-schema.js';
 
-/** One of some words. The schema of the whole reply says no more than `string`, which is serialised fastest. */
+/** An enum in chunks. The schema of the whole reply says only `string`, which is serialised fastest. */
 function word<Word extends string>(): Schema<Word> {
   return typed(string);
 }
@@ -22,7 +22,7 @@ function word<Word extends string>(): Schema<Word> {
 const tokenFields = {
   token: string,
   logprob: number,
-  /** The token's bytes. Where they are a part of a character only, `token` shows a replacement character. */
+  /** The token's bytes. If they are only part of a character, `token` has a replacement character. */
   bytes: arrayOf(integer),
 };
 
@@ -46,13 +46,13 @@ export const usage = objectOf(
 const toolCall = objectOf(
   { id: string, type: word<'function' | 'custom'>() },
   {
-    /** Of a call of a function. */
+    /** Present in calls of functions. */
     function: objectOf({
       name: string,
       /** JSON, as text. */
       arguments: string,
     }),
-    /** Of a call of a custom tool. */
+    /** Present in calls of custom tools. */
     custom: objectOf({
       name: string,
       /** Free text. */
@@ -96,7 +96,7 @@ export const timingsSoFar = objectOf({
   predicted_per_second: number,
 });
 
-/** Of a stream that asked for it with `return_progress`, before its first token. */
+/** Sent before the first token of a stream with `return_progress`. */
 export const promptProgress = objectOf({
   /** The tokens of the prompt, those that were cached, and those that are computed or were cached. */
   total: integer,

@@ -5,12 +5,12 @@ import type { SseEvent } from '../../../http/sse.js';
 import { type CompletionDelta, CompletionReader } from './completion-reader.js';
 import { type ChoiceBatch, forEachChoice } from './stream-reply.js';
 
-/** An event whose data says its name once more, as `type`. */
+/** An event whose data repeats its name as `type`. */
 export function typedEvent(data: { type: string } & Record<string, unknown>): SseEvent {
   return { name: data.type, data: JSON.stringify(data) };
 }
 
-/** How a protocol tells of a completion. The methods are called in the order in which they stand here. */
+/** The events of a protocol. The methods are called in the order of their declaration. */
 export interface CompletionProtocol {
   begin(): SseEvent[];
   add(delta: CompletionDelta): SseEvent[];

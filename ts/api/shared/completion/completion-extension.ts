@@ -7,7 +7,7 @@ import type { EventEncoder } from './stream-reply.js';
 
 /** Of one request. */
 export interface CompletionExtension {
-  /** Returns the same streams, whose tokens it sees. */
+  /** Wraps the streams to observe their tokens. */
   follow(streams: readonly TokenStream[]): TokenStream[];
   extend<Reply extends { choices: readonly { finish_reason: string | null }[] }>(reply: Reply): Reply;
   extendChunks(chunks: EventEncoder): EventEncoder;
@@ -16,7 +16,7 @@ export interface CompletionExtension {
 export interface ExtendedEndpoint {
   url: string;
   operation: Operation;
-  /** Of the whole reply. */
+  /** Schema of the whole reply. */
   schema: JsonSchema;
   extension(model: ModelInfo): CompletionExtension;
 }

@@ -6,14 +6,14 @@ import { LogprobQueue } from './logprobs.js';
 
 /** A piece of a tool call. The first one of a call has its id and name; the later ones continue its arguments. */
 export interface CallDelta {
-  /** Which of the completion's calls. */
+  /** Index of the call within the completion. */
   index: number;
   id?: string;
   type?: 'function';
   function: { name?: string; arguments: string };
 }
 
-/** The fields that are present are listed in the order in which the model produced them. */
+/** Fields are in the order in which the model produced them. */
 export interface CompletionDelta {
   reasoning_content?: string;
   content?: string;

@@ -3,7 +3,7 @@ import { newId } from '../../../new-id.js';
 import { VERSION } from '../../../version.js';
 import type { PromptProgressReport, TimingsReport, TimingsSoFar, Usage } from './chat-reply-schema.js';
 
-/** What all chunks of one reply, or the whole reply, begin with. */
+/** The first fields of a whole reply, and of all chunks of a stream. */
 export interface CompletionHead {
   id: string;
   /** Unix seconds. */

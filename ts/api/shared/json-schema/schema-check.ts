@@ -1,7 +1,6 @@
 /**
- * The limits of JSON Schemas of tools and response formats. A grammar enforces what llama.cpp's converter knows and passes
- * over the rest, which the reply names (`renderChat`). Where a request says `strict`, it is an
- * error, unless OpenAI has the keyword there.
+ * Limits JSON Schemas of tools and response formats. Grammars ignore keywords that llama.cpp's converter does not know; the
+ * reply lists them (`renderChat`). With `strict` they are an error, unless OpenAI allows the keyword.
  */
 import { ChasquiError } from '../../../errors.js';
 import { limitDepth } from './json-depth.js';

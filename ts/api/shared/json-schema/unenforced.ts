@@ -30,7 +30,7 @@ const VALUES = words('enum const default examples required');
 const MAX_REPETITIONS = 2000;
 /** A grammar has 16 digits for the whole part of a number. */
 const MAX_BOUND = 1e15;
-/** Of the bound of a number. */
+/** Limit of the decimals of a numeric bound. */
 const MAX_DECIMALS = 9;
 /** How many references may lead to each other before one leads to a schema. */
 const MAX_REFERENCES = 64;

@@ -9,12 +9,12 @@ const MAX_REPEATED = 32 * 2 ** 20;
 
 export interface Repeats {
   completions: number;
-  /** Of all that they repeat, as JSON, in UTF-16 units. */
+  /** Total length of the repeated texts as JSON, in UTF-16 units. */
   length: number;
-  /** What each of them repeats, and how to do without, in the words of the message. */
+  /** What is repeated and how to avoid it, for the error message. */
   what: string;
   remedy: string;
-  /** Which field of the request says how many there are. */
+  /** The request field that determines the number of completions. */
   param: 'n' | 'prompt';
 }
 
@@ -29,7 +29,7 @@ export function limitRepeats({ completions, length, what, remedy, param }: Repea
   );
 }
 
-/** Of all these as JSON, in UTF-16 units. Many of them may be the same. */
+/** Total length of the texts as JSON, in UTF-16 units. Many texts may be equal. */
 export function lengthOfAll(texts: readonly string[]): number {
   const lengths = new Map([...new Set(texts)].map((text) => [text, JSON.stringify(text).length]));
   return texts.reduce((sum, text) => sum + (lengths.get(text) as number), 0);

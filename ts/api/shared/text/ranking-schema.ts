@@ -22,7 +22,7 @@ export const rerankSchema = objectOf(
   {
     query: field('What is looked for.', string),
     documents: field(
-      'What is to be put in order.',
+      'The texts to rank.',
       limited(arrayOf(orString(objectOf({ text: string }))), { minItems: 1, maxItems: MAX_DOCUMENTS }),
     ),
   },

@@ -20,9 +20,9 @@ export interface RunningCompletions {
   streams: TokenStream[];
   /** How many of them each prompt has. */
   choicesPerPrompt: number;
-  /** What each stream's text begins with: its prompt if that is to be echoed, else nothing. */
+  /** The echoed prompt of each stream; empty without `echo`. */
   beginnings: string[];
-  /** What all of them are computed by; each has a prompt and a seed of its own. */
+  /** The job of all streams, except for prompt and seed. */
   job: Job;
 }
 

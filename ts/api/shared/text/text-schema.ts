@@ -40,7 +40,7 @@ const shared = {
 };
 
 const own = {
-  suffix: field('What comes after the gap that is to be filled, where the model can.', string),
+  suffix: field('The text after the gap, for models that support infill.', string),
   echo: field('Begins each choice with its prompt.', boolean),
   best_of: field(
     'Refused above `n`, because the server does not compute choices that it would then discard.',
@@ -55,7 +55,7 @@ const own = {
 
 export type CompletionRequest = StaticFields<typeof required, typeof shared & typeof own>;
 
-/** The schema for a mode whose chats support `parameters`. */
+/** Returns the schema for a mode that supports these chat `parameters`. */
 export function completionSchema(parameters: readonly string[]) {
   return objectOf(required, { ...pickFields(shared, parameters), ...own });
 }

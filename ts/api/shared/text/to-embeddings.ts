@@ -28,7 +28,7 @@ export async function toEmbeddings(
   };
 }
 
-/** A shortened vector means something only if the model was trained for it, and no file says so. */
+/** Vectors are not shortened: only some models are trained for it, and model files do not tell. */
 function refuseOtherLengths(wanted: number | undefined, length: number): void {
   if (wanted === undefined || wanted === length) return;
   throw new ChasquiError(

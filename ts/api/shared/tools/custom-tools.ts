@@ -1,6 +1,6 @@
 /**
- * Custom tools take free text. To the template they are functions whose only argument is that text, `input`: from there
- * to the text itself, and back.
+ * Custom tools take free text. For the template they are functions with a single argument, `input`. This file converts between
+ * the argument and the text.
  */
 import type { CustomFormat } from './tool-schema.js';
 
@@ -18,7 +18,7 @@ export function parametersOf(pattern: string | null): object {
   return { type: 'object', properties: { [INPUT]: input }, required: [INPUT], additionalProperties: false };
 }
 
-/** What the model is told beside the tool's own description. */
+/** Text to append to the tool's own description. */
 export function describeFormat(format: CustomFormat | null): string {
   const text = `\`${INPUT}\` is the tool's whole input, as plain text.`;
   const { syntax, definition } = format?.grammar ?? format ?? {};
@@ -27,7 +27,7 @@ export function describeFormat(format: CustomFormat | null): string {
 
 /** Reads the text out of the arguments of a call, piece by piece as the model writes them. */
 export class InputReader {
-  /** What has not been read yet: the beginning of an escape, or what stands before the text. */
+  /** Unread JSON: an incomplete escape, or the beginning of the object. */
   #pending = '';
   #state: 'before' | 'within' | 'after' = 'before';
 
@@ -39,7 +39,7 @@ export class InputReader {
     return this.#state === 'within' ? this.#readText() : '';
   }
 
-  /** After the last piece: the text of arguments in which none has begun, as `whole` has it. */
+  /** Call it after the last piece. Returns the text of malformed arguments, as `whole` does. */
   rest(): string {
     const json = this.#state === 'before' ? this.#pending : '';
     this.#pending = '';
@@ -66,7 +66,7 @@ export class InputReader {
   }
 
   #readText(): string {
-    // Up to the quote that ends it, or to an escape whose end has not come. Halves of surrogate pairs stay together.
+    // Reads up to the closing quote or an incomplete escape. Halves of surrogate pairs stay together.
     const [read = ''] =
       /^(?:[^"\\]|\\u[dD][89abAB][\da-fA-F]{2}\\u[\da-fA-F]{4}|\\u(?![dD][89abAB])[\da-fA-F]{4}|\\[^u])*/.exec(
         this.#pending,

@@ -1,6 +1,5 @@
 /**
- * A chat body with custom tools → one in which they are functions of one text. All that comes after this, the template
- * and the grammars of calls, knows functions only.
+ * Replaces the custom tools of a chat body by functions with one text argument. Templates and grammars know only functions.
  */
 import type { ChatCompletionRequest, SentChatCompletion } from '../chat/chat-schema.js';
 import { FieldOrigins } from '../chat/field-origins.js';

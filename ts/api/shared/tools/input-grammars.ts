@@ -1,6 +1,6 @@
 /**
- * The grammars that custom tools of a request bring for their input. A template shows the model all of a tool's schema,
- * so the schema has no more than a sign there, and the sign is replaced in the grammar that was made of it.
+ * The input grammars of custom tools. A template shows the whole schema of a tool to the model. The schema therefore contains
+ * only a placeholder, which is replaced in the grammar that was made from it.
  */
 import { createHash } from 'node:crypto';
 import type { Grammar } from '../../../engine/job.js';
@@ -15,14 +15,14 @@ import type { CustomFormat } from './tool-schema.js';
 const MAX_DEFINITIONS_LENGTH = 64 * 1024;
 
 const DIGEST_LENGTH = 16;
-/** Stands for the beginning of names, and is as long as it. No text of a rule has this character: it is spelled out. */
+/** Placeholder for the prefix of names, with the same length. Rules never contain this character: it is escaped. */
 const PLACE_OF_BEGINNING = '\0'.repeat('input-'.length + DIGEST_LENGTH);
 
 interface InputGrammar extends Gbnf {
   tool: string;
 }
 
-/** What the pattern of a tool's input is called where it has no place. No chat body has such a field. */
+/** A pseudo field for the pattern of a tool whose grammar has no place in the template's format. */
 export function patternField(tool: string): string {
   return `input_grammar.${tool}`;
 }
@@ -64,9 +64,9 @@ export class InputGrammars {
       placed.add(own);
       return own.root;
     });
-    // Some templates have forms for calls in which a string is not written as JSON.
+    // Some templates do not write string arguments as JSON.
     const withoutPlace = this.#grammars.filter((each) => !placed.has(each));
-    // Nobody can foresee the names, so no other rule has one of them.
+    // The digest makes the names unpredictable, so they cannot collide with other rules.
     const digest = createHash('sha256').update(grammar.gbnf).digest('hex').slice(0, DIGEST_LENGTH);
     const gbnf = [`${withRoots.trimEnd()}\n`, ...[...placed].map(({ rules }) => rules)]
       .join('')

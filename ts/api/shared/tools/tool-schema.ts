@@ -31,7 +31,7 @@ export const functionToolSchema = objectOf({
 
 const grammar = { syntax: oneOf('lark', 'regex'), definition: string };
 
-/** What the input of a custom tool must be. */
+/** The input format of a custom tool. */
 export const customFormat = objectOf(
   { type: oneOf('text', 'grammar') },
   {

@@ -1,6 +1,6 @@
 /**
- * Responses and conversations that can be asked for again, each by who sends the same key as its request had. A store is
- * bounded: in time, in bytes and in number. Where it is full, what was used longest ago goes, of whoever has most there.
+ * Stored responses and conversations, each visible only to its owner. A store is bounded in age, bytes and number. If it is
+ * full, it evicts the least recently used entries of the owner with the most entries.
  */
 import type { Conversation } from '../conversations-schema.js';
 import type { StoredItem } from '../input-schema.js';
@@ -8,7 +8,7 @@ import type { ResponseObject } from '../object-schema.js';
 
 export interface StoredResponse {
   response: ResponseObject;
-  /** The items of its request, without those of the response that it goes on from. */
+  /** The items of the request, without those of earlier responses. */
   input: readonly StoredItem[];
 }
 
@@ -26,8 +26,8 @@ export interface ResponseStore {
   get(owner: string, id: string): StoredResponse | null;
   conversation(owner: string, id: string): StoredConversation | null;
   /**
-   * Replaces a conversation by what `change` makes of it, before anybody else can change it. Returns that, or null where
-   * there is no such conversation.
+   * Replaces a conversation atomically with the result of `change`. Returns the result, or null if there is no such
+   * conversation.
    */
   change(
     owner: string,
@@ -44,7 +44,7 @@ export interface ResponseStore {
 export interface StoreLimits {
   /** Conversations count as well. */
   maxResponses: number;
-  /** Of all that is stored as JSON, at two bytes a character. */
+  /** Limit of all stored JSON, at two bytes per character. */
   maxBytes: number;
   maxAgeMs: number;
 }
@@ -56,7 +56,7 @@ const MAX_AGE_MS = 30 * 24 * 60 * 60 * 1000;
 export const MEMORY_LIMITS: StoreLimits = { maxResponses: 10_000, maxBytes: 128 * MIB, maxAgeMs: MAX_AGE_MS };
 export const DISK_LIMITS: StoreLimits = { maxResponses: 100_000, maxBytes: 1024 * MIB, maxAgeMs: MAX_AGE_MS };
 
-/** A request whose input is longer than this as JSON has a response that is not stored. In UTF-16 units. */
+/** Responses to longer inputs are not stored. Length as JSON, in UTF-16 units. */
 export const MAX_STORED_INPUT = 8 * MIB;
 
 export function idOf(stored: Stored): string {
@@ -70,7 +70,7 @@ export function itemIdsOf(stored: Stored): string[] {
 
 /** All items of it, in their order. */
 export function itemsOf(stored: Stored): readonly StoredItem[] {
-  // What a completion consists of can be sent back as it is.
+  // Output items are valid input items.
   return 'response' in stored ? [...stored.input, ...(stored.response.output as StoredItem[])] : stored.items;
 }
 

@@ -56,7 +56,7 @@ CREATE TRIGGER IF NOT EXISTS response_ends AFTER DELETE ON responses BEGIN
   DELETE FROM owners WHERE owner = old.owner AND count = 0; END;
 `;
 
-/** Of a file that knows of each item only the last response that has it. */
+/** Migrates a database that stores only the last response of each item. */
 const TAKE_OVER_ITEMS = `
 INSERT OR IGNORE INTO holders SELECT owner, id, response, response NOT LIKE 'conv%' FROM items;
 DROP TRIGGER response_ends;

@@ -1,6 +1,6 @@
 /**
- * What the definitions of one request may cost together. They are converted on the thread that serves everybody, and a
- * short definition can be much work. Work is counted rather than timed, so that a request gets the same each time.
+ * Limits the work of converting all definitions of one request: they are converted on the main thread, and a short definition
+ * can be expensive. Work is counted, not timed, so that the result is deterministic.
  */
 import { NotEnforced } from './grammar-tree.js';
 

@@ -1,4 +1,4 @@
-/** A definition of what a text must be → rules of a grammar, as far as it can be enforced. */
+/** A definition of a text → grammar rules, if it can be enforced. */
 import type { ConversionBudget } from './conversion-budget.js';
 import { toFollowable } from './followable-rules.js';
 import { DefinitionError, NotEnforced, type RuleSet } from './grammar-tree.js';
@@ -14,8 +14,8 @@ const MAX_DEFINITION_LENGTH = 32 * 1024;
 const STEPS_OF_DEFINITION = 400;
 
 /**
- * The rules of the texts that follow a definition, whose names begin with `prefix`, or null where it cannot be enforced.
- * Throws `DefinitionError` for what is no definition of any text.
+ * Returns the rules of a definition, with names that begin with `prefix`, or null if it cannot be enforced. Throws
+ * `DefinitionError` if the definition is invalid or matches no text.
  */
 export function readDefinition(
   syntax: Syntax,

@@ -1,13 +1,12 @@
 /**
- * Rules that llama.cpp can follow, of the same language: none of them begins with itself, and from everywhere there is a
- * way to an end. What is repeated is never empty, so that there are fewer ways to read a text. Where a grammar cannot be
- * brought into that form, this throws `NotEnforced`.
+ * Converts rules to equivalent rules that llama.cpp can process: none is left-recursive, and all terminate. Repeated parts are
+ * never empty, which reduces ambiguity. Throws `NotEnforced` if that is not possible.
  */
 import type { ConversionBudget } from './conversion-budget.js';
 import { choice, EMPTY, NotEnforced, type RuleSet, repeat, sequence, type Tree } from './grammar-tree.js';
 import { TreeFacts } from './tree-facts.js';
 
-/** Steps of the budget for each part of a tree that is made. What may be empty at many places becomes a tree for each. */
+/** Budget per tree node created. Parts that may be empty in many places multiply. */
 const STEPS_OF_PART = 8;
 
 /** Returns null where no text matches at all. */
@@ -74,7 +73,7 @@ class Rewriting {
     return { kind: 'rule', name };
   }
 
-  /** All that a tree matches; there is something. */
+  /** All texts that the tree matches; the tree must match at least one. */
   #whole(tree: Tree): Tree {
     this.#budget.spend(STEPS_OF_PART);
     switch (tree.kind) {
@@ -94,7 +93,7 @@ class Rewriting {
     }
   }
 
-  /** What a tree matches, but not the empty text; there is something. */
+  /** The non-empty texts that the tree matches; there must be at least one. */
   #text(tree: Tree): Tree {
     if (!this.#facts.of(tree).mayBeEmpty) return this.#whole(tree);
     this.#budget.spend(STEPS_OF_PART);
@@ -106,7 +105,7 @@ class Rewriting {
       case 'choice':
         return choice(tree.ways.filter((way) => this.#facts.of(way).mayBeText).map((way) => this.#text(way)));
       case 'sequence':
-        // The first part that is not empty, and what follows it.
+        // The first non-empty part, and the parts after it.
         return choice(
           tree.parts.flatMap((part, index) =>
             this.#facts.of(part).mayBeText

@@ -1,5 +1,5 @@
 /**
- * What a text must be, as a tree: both Lark grammars and regular expressions become one. A grammar is a set of rules,
+ * A grammar as trees, made from a Lark grammar or a regular expression. A grammar is a set of rules,
  * each with a tree, which may refer to each other.
  */
 import type { CharacterSet } from './character-set.js';
@@ -20,7 +20,7 @@ export interface RuleSet {
 
 /** How deep groups may be nested in each other, those of Lark and those of an expression each. */
 export const MAX_DEPTH = 64;
-/** How often something may be repeated, where there is a limit. */
+/** The largest finite repetition count. */
 export const MAX_REPETITIONS = 2000;
 
 export const EMPTY: Tree = { kind: 'sequence', parts: [] };

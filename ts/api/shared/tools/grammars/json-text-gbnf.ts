@@ -10,7 +10,7 @@ import { NotEnforced, type RuleSet, type Tree } from './grammar-tree.js';
 const STEPS_OF_PART = 4;
 const STEPS_OF_SET = 400;
 const STEPS_OF_RANGE = 16;
-/** Of all repetitions together. */
+/** Limit of all repetitions together. */
 const MAX_REPEATED = 50_000;
 /** Groups within each other; llama.cpp takes 256. */
 const MAX_GROUPS = 200;
@@ -42,7 +42,7 @@ class GbnfWriter {
   readonly #prefix: string;
   readonly #budget: ConversionBudget;
   readonly #names = new Map<string, string>();
-  /** What stands for each set: most occur at many places, and many are equal. */
+  /** Cached GBNF of each set: most sets occur repeatedly. */
   readonly #sets = new Map<CharacterSet, string>();
   readonly #setsByRanges = new Map<string, string>();
   readonly #lines: string[] = [];
@@ -140,7 +140,7 @@ class GbnfWriter {
     return text;
   }
 
-  /** A class, or the rule of a set of which JSON escapes some. */
+  /** A character class, or the rule of a set with characters that JSON escapes. */
   #writeNewSet(set: CharacterSet): string {
     this.#budget.spend(STEPS_OF_SET);
     const plain = intersectionOf(set, PLAIN);
@@ -198,7 +198,7 @@ function hexOf(code: number): string {
   return `\\x${code.toString(16).toUpperCase()}`;
 }
 
-/** The ways to write these characters, all of which are escaped. */
+/** All escaped forms of these characters. */
 function writeEscapes(set: CharacterSet): string[] {
   const letters: number[] = [];
   const byFirstDigit = new Map<string, Range[]>();

@@ -6,7 +6,7 @@ export type TokenKind = 'name' | 'string' | 'expression' | 'number' | 'directive
 export interface Token {
   kind: TokenKind;
   text: string;
-  /** Where in the definition it begins. */
+  /** Offset in the definition. */
   at: number;
 }
 
@@ -22,7 +22,7 @@ const TOKENS: readonly (readonly [TokenKind | 'space', RegExp])[] = [
   ['sign', /->|\.\.|[:|()[\]{}?*+~.,!-]/y],
 ];
 
-/** What extensions of Lark have: special tokens, and what is the case or not beside. */
+/** Syntax of Lark extensions: special tokens, intersection and negation. */
 const FOREIGN = /[<>&=@$]/;
 
 /** Ends of lines are left out where they end nothing: within brackets, and before a `|`. */
@@ -58,7 +58,7 @@ function next(definition: string, at: number): { kind: TokenKind | 'space'; text
   throw new DefinitionError(definition, at, `expected a rule or a terminal, found ${found(definition, at)}`);
 }
 
-/** The text that a string stands for. */
+/** The value of a string literal. */
 export function unquoted({ text, at }: Token, definition: string): string {
   const inner = text.slice(1, text.lastIndexOf('"'));
   return inner.replace(/\\(?:x(..)|u(.{4})|U(.{8})|(.))/g, (written, x, u, U, other) => {

@@ -1,6 +1,6 @@
 /**
- * Regular expressions as Rust and Python have them → trees. The whole text must match. What depends on how an engine
- * searches (lookaround, lazy and possessive quantifiers, references to groups) throws `NotEnforced`.
+ * Regular expressions of Rust and Python → trees. The whole text must match. Constructs that depend on the matching algorithm
+ * (lookaround, lazy and possessive quantifiers, backreferences) throw `NotEnforced`.
  */
 import { escapedClass, NAMED_CLASSES } from './character-classes.js';
 import {
@@ -30,7 +30,7 @@ import {
 
 export interface ExpressionPlace {
   definition: string;
-  /** Where in the definition the expression begins and ends. */
+  /** Offsets of the expression in the definition. */
   start: number;
   end: number;
   flags: string;

@@ -1,4 +1,4 @@
-/** What texts the trees of a grammar match: whether there are any, and of which kind. */
+/** Facts about the trees of a grammar: whether they match any text, and which kind. */
 import type { ConversionBudget } from './conversion-budget.js';
 import { NotEnforced, type RuleSet, type Tree } from './grammar-tree.js';
 
@@ -21,7 +21,7 @@ const NOTHING: Facts = { ends: false, mayBeEmpty: false, mayBeText: false };
 export class TreeFacts {
   readonly #budget: ConversionBudget;
   readonly #byRule = new Map<string, Facts>();
-  /** Of trees that were looked at since the facts of the rules are known. */
+  /** Facts of trees, cached once the facts of all rules are known. */
   readonly #byTree = new Map<Tree, Facts>();
 
   constructor(grammar: RuleSet, budget: ConversionBudget) {
@@ -29,7 +29,7 @@ export class TreeFacts {
     this.#lookAtRules(grammar);
   }
 
-  /** A rule of which nothing is known matches nothing. */
+  /** An unknown rule matches nothing. */
   ofRule(name: string): Facts {
     return this.#byRule.get(name) ?? NOTHING;
   }
@@ -95,7 +95,7 @@ export class TreeFacts {
   }
 }
 
-/** The rules that a text may need, each after those that it uses, as far as they do not use each other. */
+/** The reachable rules in topological order; cycles are broken arbitrarily. */
 function usedFirst(start: string, rules: ReadonlyMap<string, Tree>): string[] {
   const order: string[] = [];
   const seen = new Set([start]);

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { writeOpeningPage } from '../../ts/desktop/opening-pages.js';
+import { writeOpeningPage } from '../../ts/desktop/opening-codes.js';
 import { accessibilityProblems, goTo, openApp, overflows, startBrowser, untilIn, VIEWS } from '../support/browser.js';
 import { type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
 

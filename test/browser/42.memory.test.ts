@@ -40,7 +40,7 @@ memory('what a model of the hub takes is worked out by the engine, with the cont
   await page.getByRole('searchbox', { name: 'Search models' }).fill(REPO);
   await page.getByRole('searchbox', { name: 'Search models' }).press('Enter');
   const file = page.getByRole('list', { name: 'Files' }).getByRole('listitem').filter({ hasText: 'Q4_K_M' }).first();
-  await file.getByText('Memory it takes, exactly').click();
+  await file.getByText('Exact memory needs').click();
   const cells = file.getByRole('listitem').filter({ hasText: /KV cache [\d.]+ [KM]B/ });
   await cells.waitFor();
   const usual = await cells.innerText();

@@ -1,7 +1,7 @@
 /** Asks the desktop app that runs for this data folder. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AppState } from '../desktop/api-types.js';
-import { findInstance } from '../desktop/instance-file.js';
+import { findInstance } from '../desktop/single-instance.js';
 import { ChasquiError } from '../errors.js';
 
 /** An app that has just been started needs a moment until it can be reached. */

@@ -5,7 +5,7 @@ import type { OpeningCode } from '../desktop/api-types.js';
 import { type AppEntry, installEntry, removeEntry } from '../desktop/app-entry.js';
 import { type Desktop, openDesktop, PAGES } from '../desktop/desktop.js';
 import type { LoginStart } from '../desktop/login-start.js';
-import { removeOpeningPages, writeOpeningPage } from '../desktop/opening-pages.js';
+import { removeOpeningPages, writeOpeningPage } from '../desktop/opening-codes.js';
 import { APP_PORT } from '../desktop/ports.js';
 import { InstanceLock } from '../desktop/single-instance.js';
 import { openWindow } from '../desktop/window.js';

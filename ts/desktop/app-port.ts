@@ -17,9 +17,8 @@ import { downloadsRoutes } from './routes/downloads.js';
 import { eventsRoute } from './routes/events.js';
 import { hubRoutes } from './routes/hub.js';
 import { modelsRoutes } from './routes/models.js';
-import { optionsRoute } from './routes/options.js';
 import { serverRoutes } from './routes/server.js';
-import { settingsRoutes } from './routes/settings.js';
+import { optionsRoute, settingsRoutes } from './routes/settings.js';
 import { watchingRoutes } from './routes/watching.js';
 import { explainUnknownPages } from './unknown-pages.js';
 

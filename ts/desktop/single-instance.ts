@@ -2,10 +2,9 @@
  * One app per data folder. The first process holds a lock, which the system releases when the process ends, and writes
  * down how to reach it for later starts.
  */
-import { mkdirSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { ProcessLock } from '../hub/process-lock.js';
-import { type InstanceFile, removeInstance, writeInstance } from './instance-file.js';
 
 export class InstanceLock {
   readonly #lock: ProcessLock;
@@ -39,4 +38,38 @@ export class InstanceLock {
     removeInstance(this.#folder);
     this.#lock.release();
   }
+}
+
+export interface InstanceFile {
+  /** URL of the app's own port, without the token. */
+  url: string;
+  port: number;
+  pid: number;
+  token: string;
+}
+
+export function writeInstance(folder: string, instance: InstanceFile): void {
+  const file = fileIn(folder);
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, `${JSON.stringify(instance, null, 2)}\n`, { mode: 0o600 });
+  chmodSync(draft, 0o600);
+  renameSync(draft, file);
+}
+
+export function removeInstance(folder: string): void {
+  rmSync(fileIn(folder), { force: true });
+}
+
+/** Returns `null` if no app is running or it is still starting. */
+export function findInstance(folder: string): InstanceFile | null {
+  try {
+    const { url, port, pid, token } = JSON.parse(readFileSync(fileIn(folder), 'utf8')) as InstanceFile;
+    return { url, port, pid, token };
+  } catch {
+    return null;
+  }
+}
+
+function fileIn(folder: string): string {
+  return path.join(folder, 'desktop.json');
 }

@@ -46,7 +46,7 @@ async function ask(page: Page, text: string): Promise<void> {
 
 await page.getByRole('region', { name: 'Your first model' }).getByRole('link').click();
 await page.getByRole('list', { name: 'Files' }).waitFor();
-await page.getByText('Memory it takes, exactly').first().click();
+await page.getByText('Exact memory needs').first().click();
 await page.getByText('KV cache').first().waitFor();
 await take('desktop-search', IN_OWN_README);
 

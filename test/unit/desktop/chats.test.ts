@@ -4,7 +4,7 @@ import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ChatMessage } from '../../../ts/desktop/api-types.js';
-import { fileName, shownBranch, toMarkdown } from '../../../ts/desktop/chat-export.js';
+import { fileName, shownBranch, toMarkdown } from '../../../ts/desktop/routes/chats.js';
 import { ChatStore } from '../../../ts/desktop/store/chats.js';
 import { Store } from '../../../ts/desktop/store/database.js';
 

@@ -1,7 +1,9 @@
-/** Settings. */
+/** Settings, and the table of load options. */
 import type { FastifyInstance } from 'fastify';
-import type { Settings, SettingsChange } from '../api-types.js';
-import { settings, settingsChange } from '../schemas/settings.js';
+import { LOAD_OPTIONS } from '../../options/load-option-table.js';
+import { isNullable, type OptionRow } from '../../options/option-row.js';
+import type { OptionForm, Settings, SettingsChange } from '../api-types.js';
+import { optionList, settings, settingsChange } from '../schemas/settings.js';
 import type { DesktopApp } from './context.js';
 
 export function settingsRoutes(app: FastifyInstance, desktop: DesktopApp): void {
@@ -13,4 +15,28 @@ export function settingsRoutes(app: FastifyInstance, desktop: DesktopApp): void 
     await desktop.applySettings(body);
     return desktop.settings.current;
   });
+}
+
+export function optionsRoute(app: FastifyInstance): void {
+  const options = Object.entries(LOAD_OPTIONS).map(([name, row]) => toForm(name, row));
+  const schema = { summary: 'List the load options', response: { 200: optionList } };
+  app.get('/api/v1/options', { schema }, async () => ({ options }));
+}
+
+function toForm(name: string, row: OptionRow): OptionForm {
+  const number = row.type === 'integer' || row.type === 'number' ? row : null;
+  return {
+    name,
+    flag: row.flag,
+    type: row.type,
+    default: 'default' in row ? row.default : null,
+    minimum: number?.min ?? null,
+    maximum: number?.max ?? null,
+    unit: number?.unit ?? null,
+    choices: row.type === 'choice' ? [...row.choices] : number?.words ? [...number.words] : null,
+    nullable: isNullable(row),
+    help: row.help,
+    otherwise: row.otherwise ?? null,
+    group: row.group,
+  };
 }

@@ -1,12 +1,14 @@
-/** User settings. */
+/** User settings, and rows of the table of load options. */
 import {
   anyOf,
+  anything,
   arrayOf,
   boolean,
   closedObjectOf,
   exactly,
   integer,
   limited,
+  number,
   objectOf,
   oneOf,
   orNull,
@@ -67,3 +69,23 @@ export const settingsChange = closedObjectOf(
 
 export type Settings = Static<typeof settings>;
 export type SettingsChange = Static<typeof settingsChange>;
+
+export const optionRow = objectOf({
+  name: string,
+  flag: orNull(string),
+  type: oneOf('boolean', 'integer', 'number', 'string', 'path', 'choice', 'names', 'paths', 'texts', 'shares'),
+  default: anything,
+  minimum: orNull(number),
+  maximum: orNull(number),
+  unit: orNull(string),
+  choices: orNull(arrayOf(string)),
+  nullable: boolean,
+  help: string,
+  /** Description of the default. */
+  otherwise: orNull(string),
+  group: string,
+});
+
+export const optionList = objectOf({ options: arrayOf(optionRow) });
+
+export type OptionForm = Static<typeof optionRow>;

@@ -1,9 +1,9 @@
 /** Entry point of the desktop app's page. The URL fragment selects the view. */
 import { render } from 'preact';
 import { Announcer } from './parts/announcer.js';
-import { Boundary } from './parts/boundary.js';
 import { Navigation } from './parts/navigation.js';
 import { Notices } from './parts/notices.js';
+import { Boundary } from './parts/page.js';
 import { connected, library, ready } from './state/app.js';
 import { followEvents } from './state/events.js';
 import { followAddress, replaceRoute, route } from './state/route.js';

@@ -1,7 +1,7 @@
 /** A code block with its language, a copy button, and highlighting once it is complete. */
 import { useEffect, useRef } from 'preact/hooks';
 import { CopyButton } from './button.js';
-import { ScrollRegion } from './scroll-region.js';
+import { ScrollRegion } from './page.js';
 
 interface CodeBlockProps {
   code: string;

@@ -1,11 +1,10 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import type { ExactFit } from '../../api-types.js';
+import type { ExactFit, Fit } from '../../api-types.js';
 import { wordsOf } from '../state/api.js';
 import { fetchFit } from '../state/developer.js';
 import { bytes, tokens } from '../state/format.js';
 import { Action } from './button.js';
-import { FitBadge } from './fit-badge.js';
 import { Meter } from './meter.js';
 
 const patienceMs = 250;
@@ -77,4 +76,11 @@ function FitSummary({ fit, take }: { fit: ExactFit; take: FitMeterProps['take'] 
       </ul>
     </div>
   );
+}
+
+const kinds = { gpu: 'good', 'partly-gpu': 'fair', cpu: '', 'too-large': 'bad' };
+
+export function FitBadge({ fit }: { fit: Fit | null }) {
+  if (!fit) return null;
+  return <span class={`badge ${kinds[fit.badge]}`}>{fit.words}</span>;
 }

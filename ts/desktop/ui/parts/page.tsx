@@ -1,4 +1,5 @@
-import type { ComponentChildren } from 'preact';
+/** Frame of a view: title, empty state, error boundary, scrollable regions. */
+import { Component, type ComponentChildren, type RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 
 interface PageProps {
@@ -46,5 +47,50 @@ export function Empty({ title, children }: EmptyProps) {
       <p class="empty-title">{title}</p>
       {children}
     </div>
+  );
+}
+
+/** Error boundary: shows the error of a view in its place. Resets when `name` changes. */
+export class Boundary extends Component<{ name: string; children: ComponentChildren }, { error: Error | null }> {
+  override state = { error: null };
+
+  static override getDerivedStateFromError(error: Error) {
+    return { error };
+  }
+
+  override componentDidUpdate(previous: { name: string }): void {
+    if (previous.name !== this.props.name && this.state.error) this.setState({ error: null });
+  }
+
+  override render() {
+    const { error } = this.state as { error: Error | null };
+    if (!error) return this.props.children;
+    return (
+      <div class="empty" role="alert">
+        <p class="empty-title">This view failed</p>
+        <p>{error.message}</p>
+        <button type="button" onClick={() => location.reload()}>
+          Reload the page
+        </button>
+      </div>
+    );
+  }
+}
+
+interface ScrollRegionProps {
+  label: string;
+  class?: string;
+  place?: RefObject<HTMLElement | null>;
+  onScroll?: () => void;
+  children: ComponentChildren;
+}
+
+/** A named scrollable region that the keyboard can reach. */
+export function ScrollRegion({ label, class: name, place, onScroll, children }: ScrollRegionProps) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable regions must be reachable with the keyboard.
+    <section ref={place ?? null} class={name} aria-label={label} onScroll={onScroll} tabIndex={0}>
+      {children}
+    </section>
   );
 }

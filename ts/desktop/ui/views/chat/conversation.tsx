@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { announce } from '../../parts/announcer.js';
 import { Action } from '../../parts/button.js';
 import { Icon } from '../../parts/icon.js';
-import { ModelPicker } from '../../parts/model-picker.js';
+import { ModelPicker } from '../../parts/model-parts.js';
 import { post } from '../../state/api.js';
 import { chatModels, loadedOf, loadModel, unloadModel } from '../../state/app.js';
 import type { ChatSession } from '../../state/chat-session.js';

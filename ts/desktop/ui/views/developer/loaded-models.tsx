@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { LoadedModel } from '../../../api-types.js';
 import { Action } from '../../parts/button.js';
-import { LoadNotes } from '../../parts/load-notes.js';
+import { LoadNotes } from '../../parts/model-parts.js';
 import { post } from '../../state/api.js';
 import { loadedModels, unloadModel } from '../../state/app.js';
 import { bytes, duration, percent, tokens } from '../../state/format.js';

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { LogLine } from '../../../api-types.js';
 import { CopyButton, IconAction } from '../../parts/button.js';
-import { ScrollRegion } from '../../parts/scroll-region.js';
+import { ScrollRegion } from '../../parts/page.js';
 import { logLines, requests } from '../../state/activity.js';
 import { post } from '../../state/api.js';
 import { server } from '../../state/app.js';

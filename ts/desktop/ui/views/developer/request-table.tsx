@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import type { RequestRow } from '../../../api-types.js';
 import { CopyButton, IconAction } from '../../parts/button.js';
-import { ScrollRegion } from '../../parts/scroll-region.js';
+import { ScrollRegion } from '../../parts/page.js';
 import { isRunning, requests } from '../../state/activity.js';
 import { post } from '../../state/api.js';
 import { server } from '../../state/app.js';

@@ -2,7 +2,7 @@ import { useEffect, useId } from 'preact/hooks';
 import { Action, CopyButton } from '../../parts/button.js';
 import { FitMeter } from '../../parts/fit-meter.js';
 import { Icon } from '../../parts/icon.js';
-import { ModelPicker } from '../../parts/model-picker.js';
+import { ModelPicker } from '../../parts/model-parts.js';
 import { OptionForm } from '../../parts/option-form.js';
 import { library, loadedOf, loadOptions, options, server } from '../../state/app.js';
 import {

@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { Action } from '../../parts/button.js';
-import { FitBadge } from '../../parts/fit-badge.js';
+import { FitBadge } from '../../parts/fit-meter.js';
 import { JobProgress } from '../../parts/job-progress.js';
-import { UseModel } from '../../parts/use-model.js';
+import { UseModel } from '../../parts/model-parts.js';
 import { activeDownloads, library } from '../../state/app.js';
 import { linkTo } from '../../state/route.js';
 import { download, findFirstModel, type HubListedModel, searchError } from '../../state/search.js';

@@ -1,11 +1,11 @@
 import { useEffect } from 'preact/hooks';
 import type { HubModelPage } from '../../../api-types.js';
 import { Action } from '../../parts/button.js';
-import { FitBadge } from '../../parts/fit-badge.js';
+import { FitBadge } from '../../parts/fit-meter.js';
 import { Icon } from '../../parts/icon.js';
 import { JobProgress } from '../../parts/job-progress.js';
 import { Markdown } from '../../parts/markdown.js';
-import { UseModel } from '../../parts/use-model.js';
+import { UseModel } from '../../parts/model-parts.js';
 import { isActive, settings } from '../../state/app.js';
 import { control, downloadOf, keyOf } from '../../state/downloads.js';
 import { bytes, rate } from '../../state/format.js';

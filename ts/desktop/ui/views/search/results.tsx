@@ -1,4 +1,4 @@
-import { FitBadge } from '../../parts/fit-badge.js';
+import { FitBadge } from '../../parts/fit-meter.js';
 import { Icon } from '../../parts/icon.js';
 import { age, count, parameters, tokens } from '../../state/format.js';
 import { linkTo } from '../../state/route.js';

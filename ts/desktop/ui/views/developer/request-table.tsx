@@ -17,10 +17,12 @@ export function RequestTable() {
     <section class="card requests" aria-labelledby="requests-title">
       <header class="card-head">
         <h2 id="requests-title">Requests</h2>
-        <span class="muted">{running > 0 ? `${running} running` : `${count(rows.length)} lately`}</span>
+        <span class="muted">
+          {running > 0 ? `${running} running` : rows.length > 0 && `${count(rows.length)} recent`}
+        </span>
       </header>
       {rows.length === 0 ? (
-        <p class="muted">Running requests appear here. Try one of the snippets.</p>
+        <p class="muted">No requests yet. Running requests appear here. Try one of the snippets.</p>
       ) : (
         <ScrollRegion class="table-scroll" label="Table of requests">
           <table>

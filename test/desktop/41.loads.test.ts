@@ -3,7 +3,7 @@ import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Instances } from '../../ts/desktop/instances.js';
-import { describeFile } from '../../ts/desktop/local-models.js';
+import { describeFile } from '../../ts/desktop/local-model.js';
 import type { ChasquiError } from '../../ts/errors.js';
 import { Metrics } from '../../ts/metrics/metrics.js';
 import { demoModelPath } from '../support/demo-model.js';

@@ -8,7 +8,8 @@ import type { DownloadJob } from './api-types.js';
 import type { EventBus } from './event-bus.js';
 import type { Hub } from './hub.js';
 import type { Instances } from './instances.js';
-import type { LocalModel, LocalModels } from './local-models.js';
+import type { LocalModel } from './local-model.js';
+import type { LocalModels } from './local-models.js';
 
 interface Parts {
   hub: Hub;

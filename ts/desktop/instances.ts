@@ -14,7 +14,7 @@ import { availableMemory } from '../process/process-usage.js';
 import { type EngineSettings, toSource } from '../server/open-pool.js';
 import type { LoadConfig, LoadedModel } from './api-types.js';
 import { loadNotes } from './load-notes.js';
-import type { LocalModel } from './local-models.js';
+import type { LocalModel } from './local-model.js';
 import type { Keep } from './store/settings.js';
 
 interface Instance {

@@ -1,9 +1,9 @@
 /** The list of models on this computer. */
-import path from 'node:path';
 import { ChasquiError } from '../errors.js';
-import { type ImportKind, Library, type LocalModel as LibraryModel, type LibraryOptions } from '../hub/library.js';
+import { type ImportKind, Library, type LibraryOptions } from '../hub/library.js';
 import type { EventBus } from './event-bus.js';
 import type { Instances } from './instances.js';
+import { describeFile, type LocalModel } from './local-model.js';
 
 export interface LocalModelsSettings {
   /** Evaluated at each scan. */
@@ -111,18 +111,4 @@ export class LocalModels {
     instances.know(models);
     events.publish('library', {});
   }
-}
-
-export interface LocalModel extends Omit<LibraryModel, 'source'> {
-  /** `builtin`: part of chasqui. */
-  source: LibraryModel['source'] | 'builtin';
-}
-
-/** Reads a model file given by path. Rejects with `model_file_missing` or `model_file_invalid`. */
-export async function describeFile(file: string, source: LocalModel['source'] = 'folder'): Promise<LocalModel> {
-  const folder = path.dirname(file);
-  const places = { cacheFolder: folder, lmStudioFolders: [], ollamaFolders: [], folders: [], importFolder: folder };
-  const model = await new Library(places).find(file);
-  if (model === undefined) throw new ChasquiError('model_file_invalid', `${file} is not a GGUF model.`, 'model');
-  return { ...model, id: path.basename(file).replace(/\.gguf$/i, ''), source, canDelete: false };
 }

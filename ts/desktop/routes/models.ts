@@ -10,7 +10,7 @@ import type {
   ModelBody,
   ModelList,
 } from '../api-types.js';
-import type { LocalModel } from '../local-models.js';
+import type { LocalModel } from '../local-model.js';
 import {
   importBody,
   instanceBody,

@@ -1,12 +1,12 @@
 /** The account page: password and sessions. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { actorOf, changing, type DashboardContext, signedIn, tryPassword } from './context.js';
+import { timeTag } from './format.js';
 import { SIGN_IN_URL } from './guard.js';
 import { type Html, html } from './html.js';
 import { BASE, heading, type Notice, sendPage, tokenField, type Viewer } from './page.js';
 import { FORM_LIMIT, SentForm } from './sent-form.js';
 import { newPasswordFields, problemWith } from './sign-in-routes.js';
-import { timeTag } from './words.js';
 
 const URL = `${BASE}/account`;
 

@@ -3,9 +3,9 @@ import type { FastifyInstance } from 'fastify';
 import type { AuditRow } from '../accounts/audit.js';
 import { auditQuery } from '../accounts/parse-input.js';
 import { type DashboardContext, signedIn } from './context.js';
+import { timeTag } from './format.js';
 import { type Html, html } from './html.js';
 import { BASE, emptyState, heading, sendPage } from './page.js';
-import { timeTag } from './words.js';
 
 const ROWS = 100;
 
@@ -30,7 +30,7 @@ function table(rows: readonly AuditRow[]): Html {
 <thead><tr><th scope="col">Action</th><th scope="col">Subject</th><th scope="col">Actor</th><th scope="col">Time</th><th scope="col">Details</th></tr></thead>
 <tbody>${rows.map(
     ({ at, actor, address, action, subject, detail }) => html`<tr>
-<th scope="row"><span class="action">${inWords(action)}</span></th>
+<th scope="row"><span class="action">${actionLabel(action)}</span></th>
 <td data-label="Subject"><code>${subject}</code></td>
 <td data-label="Actor">${actor.replace(/^(user|local|nobody):/, '')}${address && html`<span class="sub">${address}</span>`}</td>
 <td data-label="When">${timeTag(at)}</td>
@@ -51,7 +51,7 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /** Unlisted actions are shown by name, such as `app.roll_back`. */
-function inWords(action: string): string {
+function actionLabel(action: string): string {
   return WORDS[action] ?? action.replace(/[._]/g, ' ').replace(/^\w/, (first) => first.toUpperCase());
 }
 

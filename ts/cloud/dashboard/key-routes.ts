@@ -78,7 +78,7 @@ async function create(context: DashboardContext, request: FastifyRequest, reply:
     if (!(error instanceof ChasquiError) || error.code !== 'invalid_value') throw error;
     // Keep the password confirmation that was just given.
     const fresh = { ...viewer, session: { ...session, confirmedAt: Math.floor(Date.now() / 1000) } };
-    return showForm(context, reply.code(400), fresh, form, inWords(error));
+    return showForm(context, reply.code(400), fresh, form, withLabels(error));
   }
 }
 
@@ -94,16 +94,29 @@ function showForm(
 }
 
 const EMPTY_FORM: KeyForm = {
-  ...{ name: '', org: '', app: '', scopes: ['call'], expires: '90', date: '' },
-  ...{ requestsPerMinute: '', tokensPerMinute: '', concurrency: '', bodyMib: '' },
+  name: '',
+  org: '',
+  app: '',
+  scopes: ['call'],
+  expires: '90',
+  date: '',
+  requestsPerMinute: '',
+  tokensPerMinute: '',
+  concurrency: '',
+  bodyMib: '',
 };
 
 function readForm(sent: SentForm): KeyForm {
   return {
-    ...{ name: sent.text('name'), org: sent.text('org'), app: sent.text('app') },
+    name: sent.text('name'),
+    org: sent.text('org'),
+    app: sent.text('app'),
     scopes: SCOPES.filter((scope) => sent.all('scopes').includes(scope)),
-    ...{ expires: sent.text('expires'), date: sent.text('date'), requestsPerMinute: sent.text('requests_per_minute') },
-    ...{ tokensPerMinute: sent.text('tokens_per_minute'), concurrency: sent.text('concurrency') },
+    expires: sent.text('expires'),
+    date: sent.text('date'),
+    requestsPerMinute: sent.text('requests_per_minute'),
+    tokensPerMinute: sent.text('tokens_per_minute'),
+    concurrency: sent.text('concurrency'),
     bodyMib: sent.text('body_mib'),
   };
 }
@@ -112,7 +125,10 @@ function readForm(sent: SentForm): KeyForm {
 function toSettings(form: KeyForm): NewKeySettings {
   const bodyMib = numberOf(form.bodyMib);
   return {
-    ...{ name: form.name || null, org: form.org || null, app: form.app || null, scopes: form.scopes as Scope[] },
+    name: form.name || null,
+    org: form.org || null,
+    app: form.app || null,
+    scopes: form.scopes as Scope[],
     expiresAt: expiryOf(form),
     limits: {
       requestsPerMinute: numberOf(form.requestsPerMinute),
@@ -136,7 +152,11 @@ function numberOf(text: string): number | null {
 }
 
 const FIELD_NAMES: Readonly<Record<string, string>> = {
-  ...{ name: 'The name', org: 'The organisation', app: 'The app', scopes: 'The permissions', expires_at: 'The expiry' },
+  name: 'The name',
+  org: 'The organisation',
+  app: 'The app',
+  scopes: 'The permissions',
+  expires_at: 'The expiry',
   'limits.requests_per_minute': 'Requests per minute',
   'limits.tokens_per_minute': 'Tokens per minute',
   'limits.concurrency': 'Parallel requests',
@@ -144,7 +164,7 @@ const FIELD_NAMES: Readonly<Record<string, string>> = {
 };
 
 /** Replaces field names in an error by the labels of the form. */
-function inWords({ message, param }: ChasquiError): string {
+function withLabels({ message, param }: ChasquiError): string {
   const label = FIELD_NAMES[param ?? ''];
   return label ? message.replace(`\`${param}\``, label) : message;
 }

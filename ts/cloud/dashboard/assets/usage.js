@@ -17,21 +17,21 @@ function short(value) {
 }
 
 /** UTC, like the stored sums. */
-const WORDS = {
+const FORMATS = {
   day: new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' }),
   hour: new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' }),
 };
 
-function inWords(seconds, step) {
+function axisLabel(seconds, step) {
   const date = new Date(seconds * 1000);
   const isMidnight = seconds % 86400 === 0;
-  if (step >= 86400) return WORDS.day.format(date);
-  return isMidnight ? WORDS.day.format(date) : WORDS.hour.format(date);
+  if (step >= 86400) return FORMATS.day.format(date);
+  return isMidnight ? FORMATS.day.format(date) : FORMATS.hour.format(date);
 }
 
 function fullTime(seconds, step) {
   const date = new Date(seconds * 1000);
-  return step >= 86400 ? WORDS.day.format(date) : `${WORDS.day.format(date)}, ${WORDS.hour.format(date)}`;
+  return step >= 86400 ? FORMATS.day.format(date) : `${FORMATS.day.format(date)}, ${FORMATS.hour.format(date)}`;
 }
 
 /** Stacks the series: each is drawn at the sum of those below it, the highest first. */
@@ -71,7 +71,7 @@ function draw(place) {
         grid: { show: false },
         space: 64,
         incrs: [3600, 10800, 21600, 43200, 86400, 172800, 604800, 1209600, 2419200, 4838400],
-        values: (_plot, times) => times.map((time) => inWords(time, step)),
+        values: (_plot, times) => times.map((time) => axisLabel(time, step)),
       },
       {
         ...axis,

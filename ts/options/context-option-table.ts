@@ -100,8 +100,8 @@ export const CONTEXT_OPTIONS = {
     help: 'YaRN: extrapolation factor; 0 is full interpolation',
   },
   yarnAttnFactor: { ...yarnFactor, flag: '--yarn-attn-factor', help: 'YaRN: attention scaling factor' },
-  yarnBetaSlow: { ...yarnFactor, flag: '--yarn-beta-slow', help: 'YaRN: high correction dimension (alpha)' },
-  yarnBetaFast: { ...yarnFactor, flag: '--yarn-beta-fast', help: 'YaRN: low correction dimension (beta)' },
+  yarnBetaSlow: { ...yarnFactor, flag: '--yarn-beta-slow', help: 'YaRN: high correction dimension, alpha' },
+  yarnBetaFast: { ...yarnFactor, flag: '--yarn-beta-fast', help: 'YaRN: low correction dimension, beta' },
   draftMax: {
     type: 'integer',
     min: 0,
@@ -111,8 +111,8 @@ export const CONTEXT_OPTIONS = {
     placeholder: 'n',
     group: DRAFTS,
     help:
-      'Maximum draft length while at most two completions are running; drafts come from the text so far (up to 64 ' +
-      'tokens, fewer if they do not pay off), `draftModel` or `specType`; seeded requests use text drafts only if these ' +
+      'Maximum draft length while at most two completions are running; drafts come from the text so far, up to ' +
+      '64 tokens and fewer if they do not pay off, or from `draftModel` or `specType`; seeded requests use text drafts only if these ' +
       'cannot change rounding; 0 disables drafts',
     otherwise: `${DRAFT_MAX} without a GPU (greedy requests: only if drafts cannot change rounding), ${DRAFT_MAX_WITH_MODEL} with \`draftModel\`, ${DRAFT_MAX_WITH_MTP} with \`specType\``,
   },
@@ -156,8 +156,8 @@ export const CONTEXT_OPTIONS = {
     group: DRAFTS,
     excludes: ['draftModel'],
     help:
-      "draft-mtp drafts with the model's own multi-token prediction layer (Qwen3.5 and 3.6, GLM-4.5 and Hy3 files that " +
-      'contain one)',
+      "draft-mtp drafts with the model's own multi-token prediction layer, in files of Qwen3.5 and 3.6, GLM-4.5 and Hy3 that " +
+      'contain one',
     otherwise: 'none',
   },
 } as const satisfies OptionRows;

@@ -76,7 +76,7 @@ export const LOAD_OPTIONS = {
     flag: '--backend',
     placeholder: 'name',
     group: COMPUTE,
-    help: 'Compute backend; auto chooses the best one that passes its self-test (chasqui doctor)',
+    help: 'Compute backend; auto chooses the best one that passes its self-test, see chasqui doctor',
     otherwise: 'auto',
   },
   threads: {
@@ -152,7 +152,7 @@ export const LOAD_OPTIONS = {
     default: 10_000,
     flag: '--prepare-timeout',
     group: COMPUTE,
-    help: 'Time limit for preparing one request (template, tokens, grammar)',
+    help: 'Time limit for preparing the template, tokens and grammar of one request',
   },
   /** Only a separate preparation process has this limit. */
   prepareMemoryMiB: {
@@ -251,7 +251,7 @@ export const LOAD_OPTIONS = {
     flag: '--device',
     aliases: ['-dev'],
     group: GPUS,
-    help: 'GPUs to use (comma-separated, see chasqui doctor); none uses the CPU alone',
+    help: 'GPUs to use, comma-separated, see chasqui doctor; none uses the CPU alone',
     otherwise: 'all of the backend',
   },
   gpuLayers: {
@@ -263,7 +263,7 @@ export const LOAD_OPTIONS = {
     flag: '--gpu-layers',
     aliases: ['-ngl', '--n-gpu-layers'],
     group: GPUS,
-    help: 'Number of layers on GPUs, output layer included (-ngl); auto offloads as many as fit into their free memory',
+    help: '-ngl: number of layers on GPUs, output layer included; auto offloads as many as fit into their free memory',
   },
   splitMode: {
     type: 'choice',
@@ -334,7 +334,7 @@ export const LOAD_OPTIONS = {
     aliases: ['-ot'],
     placeholder: 'pattern=device',
     group: GPUS,
-    help: 'Place weights whose names match a regular expression on a device, such as exps=CPU (repeatable)',
+    help: 'Place weights whose names match a regular expression on a device, such as exps=CPU; repeatable',
     otherwise: 'with their layers',
   },
   ...CONTEXT_OPTIONS,

@@ -12,7 +12,7 @@ export const MODEL_OPTIONS = {
     short: '-a',
     placeholder: 'names',
     group: MODEL,
-    help: 'Model name in requests, and further names (comma-separated or repeatable)',
+    help: 'Model name in requests, and further names; comma-separated or repeatable',
     otherwise: 'the file name without .gguf',
   },
   /** `null` ignores a projector beside the model. */
@@ -32,7 +32,7 @@ export const MODEL_OPTIONS = {
     flag: '--lora',
     placeholder: '[name=]file[:scale]',
     group: MODEL,
-    help: 'GGUF file of a LoRA adapter, which requests select as model:name (repeatable)',
+    help: 'GGUF file of a LoRA adapter, which requests select as model:name; repeatable',
     otherwise: 'none',
   },
   chatTemplate: {
@@ -143,7 +143,7 @@ export const MODEL_OPTIONS = {
     flag: '--override-kv',
     placeholder: 'key=type:value',
     group: LOADING,
-    help: 'Override a metadata value of the model file (repeatable)',
+    help: 'Override a metadata value of the model file; repeatable',
     otherwise: 'none',
   },
 } as const satisfies OptionRows;

@@ -326,7 +326,7 @@ export const SAMPLING_OPTIONS = {
     maxLength: MAX_BREAKER_LENGTH,
     flag: '--dry-sequence-breaker',
     group: GROUP,
-    help: 'DRY: text that ends a repetition (repeatable)',
+    help: 'DRY: text that ends a repetition; repeatable',
     otherwise: 'line break, colon, quotation mark, asterisk',
   },
   samplers: {

@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ChatCompletionRequest } from '../../../ts/api/shared/chat/chat-schema.js';
 import { toJob } from '../../../ts/api/shared/chat/to-job.js';
-import { SAMPLERS } from '../../../ts/options/sampling-table.js';
+import { SAMPLER_LETTERS, SAMPLERS } from '../../../ts/options/sampling-table.js';
 import { runtime } from '../../../ts/profiles/runtime.js';
 import { FAKE_TAGS, plainPrompt } from '../../support/fake-engine.js';
 
@@ -80,7 +80,7 @@ test('both words for the penalty mean the same', () => {
 
 test('llama.cpp’s samplers go by their names there', () => {
   assert.equal(samplingOf({ samplers: ['top_k', 'typical_p', 'typ_p'] }).samplers, ['top_k', 'typ_p', 'typ_p']);
-  assert.equal(samplingOf({ samplers: 'edskypmxt' }).samplers, SAMPLERS);
+  assert.equal(samplingOf({ samplers: Object.values(SAMPLER_LETTERS).join('') }).samplers, SAMPLERS);
   assert.equal(samplingOf({ dry_sequence_breakers: [] }).drySequenceBreakers, []);
   assert.is(samplingOf({ dry_base: 0.5 }).dryBase, 1.75);
   assert.equal(

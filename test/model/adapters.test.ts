@@ -160,8 +160,8 @@ const pair = (weight: string, a: number[], b: number[]) =>
   also(matrix(`${weight}.lora_a`, a), matrix(`${weight}.lora_b`, b));
 
 const BAD: [string, AdapterChanges, code: string, says: RegExp][] = [
-  ['a model', { entries: [textEntry('general.type', 'model')] }, 'model_file_invalid', /no LoRA adapter/],
-  ['another kind', { entries: [textEntry('adapter.type', 'ia3')] }, 'model_file_invalid', /no LoRA adapter/],
+  ['a model', { entries: [textEntry('general.type', 'model')] }, 'model_file_invalid', /not a LoRA adapter/],
+  ['another kind', { entries: [textEntry('adapter.type', 'ia3')] }, 'model_file_invalid', /not a LoRA adapter/],
   ['another model', { entries: [textEntry('general.architecture', 'qwen2')] }, 'model_load_failed', /`qwen2`/],
   ['a number for a text', { entries: [uint32Entry('general.type', 7)] }, 'model_file_invalid', /general\.type/],
   ['a text for a number', { entries: [textEntry('adapter.lora.alpha', '8')] }, 'model_file_invalid', /alpha/],
@@ -170,7 +170,7 @@ const BAD: [string, AdapterChanges, code: string, says: RegExp][] = [
   ['half of it', { tensors: without('.lora_b') }, 'model_file_invalid', /half/],
   ['nothing', { tensors: () => [] }, 'model_file_invalid', /no weights/],
   ['other names', also(matrix('blk.0.attn_q.weight', [64, 4])), 'model_file_invalid', /with the name/],
-  ['a layer more', pair('blk.2.attn_q.weight', [64, 4], [4, 64]), 'model_load_failed', /has not/],
+  ['a layer more', pair('blk.2.attn_q.weight', [64, 4], [4, 64]), 'model_load_failed', /does not have/],
   ['other sizes', pair('blk.0.ffn_gate.weight', [64, 4], [4, 64]), 'model_load_failed', /another size/],
   ['ranks that differ', pair('blk.0.attn_k.weight', [64, 4], [8, 64]), 'model_load_failed', /another size/],
   ['transposed', pair('blk.0.attn_k.weight', [4, 64], [64, 4]), 'model_load_failed', /another size/],

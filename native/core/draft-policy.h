@@ -71,8 +71,8 @@ private:
     uint64_t                                  n_steps_      = 0;
 };
 
-// The gains and losses of drafts, in plain steps. A draft must be covered by the balance. So even if all estimates are
-// wrong, drafts lose no more than the granted share of the steps.
+// The gains and losses of drafts, in plain steps. A draft must be covered by the balance. Even if all estimates are
+// wrong, drafts lose at most the granted share of the steps.
 class DraftAccount {
 public:
     DraftAccount() = default;

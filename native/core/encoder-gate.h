@@ -40,7 +40,7 @@ public:
     void work_done();
 
 private:
-    // An encoder that does something else, such as decoding an image file, is idle as well.
+    // An encoder that does other work, such as decoding an image file, is idle as well.
     enum class Encoder { idle, computing, yielded };
     enum class Turn { encoder, engine, stopped };
 

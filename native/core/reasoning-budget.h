@@ -29,7 +29,7 @@ struct ReasoningTokens {
 //      └──────closing tag──────┘
 //
 // Reasoning starts at the beginning of a completion or in the prompt. A later opening tag is ordinary text, unless it
-// starts with a control token: some models reason again between tool calls, and then the budget starts anew.
+// starts with a control token: some models reason again between tool calls, and the budget is then reset.
 // llama.cpp's sampler (common/reasoning-budget.h) accepts every tag and recognises tags only by their tokens. Here tags
 // are found in the text, however they are tokenized, like in the chat parser.
 //

@@ -178,7 +178,7 @@ void SamplerChain::keep_top_k() {
     is_sorted_ = true;
 }
 
-// Keeps the tokens whose surprise is nearest to the expected one, until their probabilities add up to typical_p.
+// Keeps tokens by how close their surprise is to the expected one, until their probabilities add up to typical_p.
 void SamplerChain::keep_typical_p() {
     if (settings_.typical_p >= 1.0f) return;
     drop_impossible();
@@ -304,7 +304,7 @@ TokenId SamplerChain::draw_mirostat(int32_t n_vocab) {
     const float k = std::pow(epsilon * std::pow(2.0f, surprise_) /
                                  (1.0f - std::pow(static_cast<float>(n_vocab), -epsilon)),
                              1.0f / slope);
-    // Where all probabilities are alike, or the second is none, the formula gives no number.
+    // The formula has no finite result if all probabilities are equal, or if the second one is zero.
     const auto   most      = static_cast<double>(candidates_.size());
     const double otherwise = squares > 0 ? most : 1.0;
     const double keep = std::isfinite(k) ? std::clamp(std::floor(static_cast<double>(k)), 1.0, most) : otherwise;

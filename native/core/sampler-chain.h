@@ -22,7 +22,7 @@ struct Candidate {
 // is for jobs that ask for what Sampler's shortcuts do not have, and costs a pass over the vocabulary for each token.
 class SamplerChain {
 public:
-    // What choosing a token changes.
+    // The state that choosing a token changes.
     struct State {
         std::mt19937 draws, xtc_draws;
         float        surprise;  // mirostat's limit
@@ -34,13 +34,13 @@ public:
 
     // The token becomes part of the text, or is part of the prompt.
     void accept(TokenId token);
-    // Chooses from `logits`, to which biases have been added. Tokens with a logit of minus infinity are not chosen unless
+    // Chooses from `logits`, which include biases. Tokens with a logit of minus infinity are not chosen unless
     // there are no others.
     TokenId choose(const float* logits, int32_t n_vocab);
-    // `token` was chosen, and none other could have been.
+    // `token` was chosen as the only candidate.
     void    force(TokenId token);
-    // Of the last choice, after all samplers: log-probabilities of what was chosen, and of at most `n_top` tokens that
-    // could have been, without their `bytes`.
+    // Returns the log-probabilities after all samplers of the last choice: those of the chosen token and of at most
+    // `n_top` candidates, without their `bytes`.
     Logprobs logprobs_of(TokenId chosen, int32_t n_top);
 
     State state() const { return {draws_, xtc_draws_, surprise_}; }

@@ -196,7 +196,7 @@ void Sampler::collect_candidates(const float* logits, int32_t n_vocab) {
     keep_min_p();
 }
 
-// Fills candidates_ with the k largest logits, largest first. Reads only blocks whose maximum may be among them. If
+// Fills candidates_ with the k largest logits, largest first. Skips blocks with a maximum that is too small. If
 // many logits are equal these may be all blocks, so the list is cut to k whenever it has doubled.
 void Sampler::select_largest(const float* logits, int32_t n_vocab, size_t k) {
     const auto larger = [](const Candidate& a, const Candidate& b) {

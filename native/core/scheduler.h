@@ -106,8 +106,8 @@ private:
     using Owned   = std::list<std::unique_ptr<Sequence>>;
     using Victims = std::vector<Sequence*>;
 
-    // The running sequences that can compute: those whose next token is text, decoding ones included, and the first
-    // one whose next token is of an image.
+    // The running sequences that can compute: those with text as the next token, decoding ones included, and the first
+    // one with an image as the next token.
     struct Load {
         size_t    n_decoding = 0, n_text = 0;
         Sequence* first_image = nullptr;

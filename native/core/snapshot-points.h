@@ -6,9 +6,9 @@
 
 namespace chasqui {
 
-// Where in a prompt to take snapshots of a state that cannot be truncated (recurrent and hybrid models): other prompts
-// can only continue from a snapshot. `message_starts` are the positions where messages begin, ascending. Returns
-// positions in (0, n_prompt), ascending:
+// The positions of a prompt for snapshots of a state that cannot be truncated (recurrent and hybrid models). Other
+// prompts can only continue from a snapshot. `message_starts` are the positions where messages begin, ascending.
+// Returns positions in (0, n_prompt), ascending:
 //
 //   system │ user │ assistant │ ... │ user │ assistant
 //          ▲                        ▲      ▲

@@ -45,7 +45,7 @@ public:
     // Appends an allowed token to the text.
     virtual void accept(TokenId token) = 0;
     // After `deadline` (nullptr: never) the calls above throw ConstraintTimeout. Then allows(), filter() and allowed()
-    // can be called again, but a constraint whose accept() timed out is unusable. `deadline` must outlive the
+    // can be called again, but after a timeout in accept() the constraint is unusable. `deadline` must outlive the
     // constraint or be replaced. Constraints with bounded calls may ignore it.
     virtual void set_deadline(const Deadline* /*deadline*/) {}
     // Approximate memory in bytes; 0: little.

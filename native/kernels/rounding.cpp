@@ -1,4 +1,4 @@
-// Reports nodes whose rows have the same bits whatever the number of rows and threads.
+// Reports batch-invariant nodes: their rows have the same bits for any number of rows and threads.
 #include "attention.h"
 #include "ggml-backend.h"
 #include "ggml-cpu-kernels.h"

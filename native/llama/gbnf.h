@@ -13,8 +13,8 @@ std::string without_preamble(const std::string& gbnf);
 // If each call has its own tags, llama.cpp allows any number of calls regardless of `parallel_tool_calls`. Allows one.
 std::string with_one_call(std::string gbnf);
 
-// llama.cpp allows reasoning from the prompt to stay open, and the rest would be parsed as reasoning. Requires the
-// closing tag.
+// Requires the closing tag of reasoning that the prompt opens. llama.cpp makes it optional, and without it the whole
+// completion would be parsed as reasoning.
 std::string with_closed_reasoning(const std::string& gbnf);
 
 // Removes the code fence that llama.cpp requires around JSON for some models.

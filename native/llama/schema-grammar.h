@@ -23,7 +23,7 @@ constexpr size_t kMaxSchemaBytes = size_t{512} << 10;
 constexpr size_t kMaxSchemaDepth = 64;
 constexpr size_t kMaxMembers     = 5000;
 
-// Converts a schema (JSON text) to a GBNF grammar whose rule `root` is a JSON value. `where` names the schema's field
+// Converts a schema (JSON text) to a GBNF grammar. Its rule `root` is a JSON value. `where` names the schema's field
 // for messages. Throws `invalid_grammar` if it is invalid or exceeds the limits.
 std::string grammar_of_schema(const std::string& schema, const std::string& where);
 

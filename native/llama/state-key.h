@@ -13,8 +13,8 @@ namespace chasqui {
 // and llama.cpp itself. States with equal keys are interchangeable. `context_length`: llama.cpp's, of one sequence.
 std::string state_key(const Model& model, const DecoderOptions& options, uint32_t context_length);
 
-// Identifies a version of a file without reading it: by inode, size and times, one of which programs cannot set (not on
-// Windows). Empty: no such file.
+// Identifies a version of a file without reading it: by inode, size and times. Programs cannot set one of the times,
+// except on Windows. Empty: no such file.
 std::string file_identity(const std::string& path);
 
 // The same plus samples of the content. Throws std::exception if the file cannot be read.

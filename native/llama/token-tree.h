@@ -11,7 +11,7 @@ struct llama_vocab;
 
 namespace chasqui {
 
-// The vocabulary as a tree: a token is below all tokens whose text is a prefix of its own.
+// The vocabulary as a tree: a token is below all tokens that are a prefix of its text.
 //
 //   "{"  ▸  "{\""  ▸  "{\"a"          If a grammar refuses "{", it refuses all of these.
 //

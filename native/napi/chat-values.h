@@ -8,7 +8,7 @@
 
 namespace chasqui {
 
-// Conversions of RenderedPrompt, GrammarSettings and ChatFormat, whose JavaScript types are in `ts/native/addon.ts`. A
+// Conversions of RenderedPrompt, GrammarSettings and ChatFormat. Their JavaScript types are in `ts/native/addon.ts`. A
 // value of the wrong type throws a TypeError with the field's name.
 Napi::Value     rendered_to_js(Napi::Env env, const RenderedPrompt& rendered);
 GrammarSettings grammar_from_js(const Napi::Value& value);

@@ -64,8 +64,8 @@ function areInMainMemory(memory: readonly NativeDeviceMemory[]): boolean {
 }
 
 /**
- * Returns the longest context for which one completion alone has memory, and the budget that all completions share. The
- * budget is no larger than it would be with a fixed share for each.
+ * Returns the longest context that fits into memory with a single completion, and the budget that all completions
+ * share. The budget is no larger than it would be with a fixed share for each.
  */
 export function sharedContext(
   { shortest, longest }: Range,

@@ -6,7 +6,7 @@ export function engineClosed(): ChasquiError {
   return new ChasquiError('engine_closed', 'The engine was closed.');
 }
 
-/** Replaces `engine_closed`, a 503 that clients retry, by the reason for which the engine was closed. */
+/** Replaces `engine_closed`, a 503 that clients retry, with the error that closed the engine. */
 export function withReason(error: unknown, closedBy: ChasquiError | null): unknown {
   const isClosed = error instanceof ChasquiError && error.code === 'engine_closed';
   return isClosed && closedBy !== null ? closedBy : error;

@@ -1,7 +1,7 @@
 /**
  * A job: everything that the engine needs for one generation. Mirrors `native/core/job.h`.
  *
- * Callers pass `GenerateOptions`, in which nearly everything is optional. `completeJob` alone applies the defaults.
+ * Callers pass `GenerateOptions`; nearly all its fields are optional. `completeJob` alone applies the defaults.
  */
 
 import type { NativeGrammar, NativeReasoningTags, NativeReplyFormat } from '../native/addon.js';

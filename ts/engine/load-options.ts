@@ -1,14 +1,14 @@
-/** The options of `loadModel`, which are data, and apart from them what it calls and what ends it. */
+/** The options of `loadModel`: plain data, and separately its callback and abort signal. */
 import { basename } from 'node:path';
 import { ChasquiError } from '../errors.js';
 import { LOAD_OPTIONS } from '../options/load-option-table.js';
 import { type CompleteOptionsOf, fits, type OptionRow, type OptionsOf, wanted } from '../options/option-row.js';
 
-/** What each option means, takes and defaults to is said in load-option-table.ts. */
+/** load-option-table.ts documents the meaning, values and default of each option. */
 export interface LoadOptions extends OptionsOf<typeof LOAD_OPTIONS> {}
 export interface CompleteLoadOptions extends CompleteOptionsOf<typeof LOAD_OPTIONS> {}
 
-/** What cannot be sent to another process as data. */
+/** Options that cannot be sent to another process. */
 export interface LoadHooks {
   /** Called with the fraction loaded, 0 to 1. */
   onProgress?: ((fraction: number) => void) | undefined;
@@ -16,7 +16,7 @@ export interface LoadHooks {
   signal?: AbortSignal | undefined;
 }
 
-/** The name by which requests ask for a model, also before it is loaded. */
+/** The model's name in requests, also before it is loaded. */
 export function modelIdOf(path: string, options: LoadOptions): string {
   return aliasesOf(options)[0] ?? basename(path).replace(/(-00001-of-\d{5})?\.gguf$/i, '');
 }
@@ -63,7 +63,7 @@ function shown(value: unknown): string {
   try {
     text = JSON.stringify(value);
   } catch {
-    // It contains itself, or something that JSON has no form for.
+    // It has a cycle, or a value that JSON cannot represent.
   }
   if (text === undefined) return `of type ${typeof value}`;
   return text.length > 100 ? `${text.slice(0, 100)}...` : text;

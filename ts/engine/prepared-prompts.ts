@@ -2,7 +2,7 @@
 import type { NativePrompt } from '../native/addon.js';
 import type { ImageInput } from './job.js';
 
-/** Lists that are frozen, and whose images do not change. */
+/** Frozen lists with immutable images. */
 const sharedLists = new WeakSet<readonly ImageInput[]>();
 
 /** Prompts with this very list are tokenized once for each engine. */

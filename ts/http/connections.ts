@@ -7,7 +7,7 @@ import { ChasquiError, ERRORS, type ErrorCode } from '../errors.js';
 import { newId } from '../new-id.js';
 import { toErrorBody } from './error-handler.js';
 
-/** Many more than requests may wait, yet so few that their buffers take no more than some hundred megabytes. */
+/** Far above the limits of request queues, but low enough to bound buffers to a few hundred megabytes. */
 const MAX_CONNECTIONS = 2048;
 
 /** How long a connection may take for the first line and the headers of a request. They come in one piece or two. */
@@ -45,7 +45,7 @@ export function limitConnections(server: Server, max = MAX_CONNECTIONS): IdleCon
   return idle;
 }
 
-/** Handles requests to which Node would reply by itself, without our envelope. */
+/** Sends our error envelope for requests that Node would answer itself. */
 export function replyToOddRequests(app: FastifyInstance): void {
   // Expectations other than `100-continue` are ignored, as HTTP allows.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
@@ -117,10 +117,10 @@ export class OpenExchanges {
   }
 }
 
-/** Who takes the server for a proxy is told so; Node would close the connection without a word. */
+/** Replies to CONNECT with an error; Node would close the connection without a reply. */
 export function refuseTunnels(server: Server, exchanges: OpenExchanges): void {
   server.on('connect', (_request, socket) => {
-    // Node listens to this socket no more, and an error that nobody listens to would end the process.
+    // Node no longer listens to this socket, and an unhandled `error` event would end the process.
     socket.on('error', () => socket.destroy());
     replyToBrokenHttp(new Error('CONNECT is for proxies, and this is none'), socket as Socket, exchanges);
   });
@@ -195,8 +195,8 @@ export class IdleConnections {
 const LOOK_MS = 20;
 
 /**
- * For a server that takes no new connections: closes the others as they have nothing more to read, and after `graceMs`
- * all that are left.
+ * For a server that no longer accepts connections: closes each connection once its input is read, and the remaining
+ * ones after `graceMs`.
  */
 export async function endConnections(server: Server, graceMs: number): Promise<void> {
   const deadline = performance.now() + graceMs;
@@ -212,8 +212,8 @@ export async function endConnections(server: Server, graceMs: number): Promise<v
 const MAX_WAITING = 64;
 
 /**
- * They are served one after another, so that one connection has no more than one at a time: limits that are by request or
- * by connection would mean little otherwise. A connection with more than 64 that wait is closed.
+ * Serves pipelined requests of a connection one at a time; otherwise a connection could exceed limits per request and
+ * per connection. A connection with more than 64 waiting requests is closed.
  */
 export class PipelinedRequests {
   readonly #waiting = new WeakMap<Socket, number>();
@@ -248,7 +248,7 @@ export function limitUnread(server: Server, max = MAX_UNREAD_BYTES): void {
     socket.once('close', () => sockets.delete(socket));
   };
   server.on('connection', add);
-  // Of an https server, where what waits is counted before it is encrypted.
+  // For https, the TLS socket counts the unsent bytes before encryption.
   server.on('secureConnection', add);
   const timer = setInterval(() => cutOff(sockets, max), CHECK_MS);
   timer.unref();

@@ -26,7 +26,7 @@ export interface HttpOptions {
   bodySilenceMs?: number;
   /** Milliseconds that `close()` lets running replies go on; default 0. */
   drainMs?: number;
-  /** Where images may be fetched from; default: public hosts, and loopback where the profile allows it. */
+  /** Hosts that images may be fetched from; default: public hosts, and loopback if the profile allows it. */
   imageHosts?: ImageHosts;
   /** Called with every error of the server itself; default: it is logged. */
   onServerError?: ServerErrorListener;
@@ -38,9 +38,9 @@ export interface HttpOptions {
   tls?: { cert: Buffer; key: Buffer };
   /** The organisation and the app that the base path consists of, in modes that have one. */
   deployment?: Deployment;
-  /** In modes that ask for a key: `public` for everybody, or the check that a key must pass. There is no default. */
+  /** Required in modes with keys: `public` for access without a key, or the check that a key must pass. */
   access?: 'public' | KeyCheck;
-  /** Origins whose pages may use the server, `*` or `local`; default the profile's. */
+  /** Allowed CORS origins, `*` or `local`; default the profile's. */
   corsOrigins?: readonly string[];
   /** Names in the Host header that are accepted beside `localhost` and addresses, or `*` for any; default none. */
   allowedHosts?: readonly string[];
@@ -52,17 +52,17 @@ export interface HttpOptions {
   spans?: Spans | null;
   /** Writes a line for each request; default none. */
   log?: LogOptions;
-  /** What the paths of this application's routes begin with; default: what the profile and the deployment say. */
+  /** Prefix of this application's routes; default: from the profile and the deployment. */
   basePath?: string;
   /** Hooks that may refuse requests, added before those that read bodies; default none. */
   guard?(app: FastifyInstance): void;
   /** Routes beside this application's own, which do not lie below the base path; default none. */
   routes?(app: FastifyInstance, context: HttpContext): void;
-  /** Told of each request; default nobody. */
+  /** Observes each request; default none. */
   requests?: RequestObserver | undefined;
 }
 
-/** Somebody who watches requests while they run. */
+/** Observes requests while they run. */
 export interface RequestObserver {
   /** `cancel` ends the request with an error for its client. */
   began(record: RequestRecord, request: FastifyRequest, cancel: () => void): void;
@@ -78,9 +78,9 @@ export interface HttpContext {
   spans: Spans | null;
   log: LogOptions | undefined;
   requests: RequestObserver | undefined;
-  /** Whether each request has the key of somebody who may use this server. */
+  /** Whether requests must have a valid key. */
   asksForKeys: boolean;
-  /** What the paths of all routes begin with; empty in the local modes. */
+  /** Prefix of all routes; empty in the local modes. */
   basePath: string;
 }
 

@@ -2,9 +2,9 @@
 import type { ErrorCode, ErrorType } from '../errors.js';
 import { integer, objectOf, oneOf, orNull, type Static, string } from './schema/json-schema.js';
 
-/** Of a prompt that does not fit, in llama-server's words. */
+/** Additional fields of `context_length_exceeded`, named as in llama-server. */
 export const lengthFields = {
-  /** At least as many: what cannot fit in any case is not counted to its end. */
+  /** A lower bound: counting stops once the prompt cannot fit. */
   n_prompt_tokens: integer,
   n_ctx: integer,
 };

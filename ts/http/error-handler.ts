@@ -7,7 +7,7 @@ import type { ErrorBody } from './error-body.js';
 /** Called with what was thrown, for every failure that is the server's own error. */
 export type ServerErrorListener = (error: unknown, requestId: string) => void;
 
-/** What decides how errors are reported. */
+/** Settings of error reports. */
 export interface ErrorReporting {
   /** Called with every error of the server itself. */
   onServerError: ServerErrorListener;
@@ -58,7 +58,7 @@ export function toChasquiError(
   return new ChasquiError(error.code, `${row.meaning} The server's log says more, under request ${request.id}.`);
 }
 
-/** Protocols whose envelope is not OpenAI's make theirs with `toBody`. */
+/** `toBody` converts the body for protocols with another envelope than OpenAI's. */
 export function errorHandler(reporting: ErrorReporting, toBody: (body: ErrorBody) => object = (body) => body) {
   return (thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const error = toChasquiError(thrown, request, reporting);

@@ -16,7 +16,7 @@ import type { LogOptions } from './log-levels.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set by the first hook. It is `null` for requests with an invalid URL, for which no hook runs. */
+    /** Set by the first hook. It is `null` for requests with an invalid URL, because no hook runs for them. */
     record: RequestRecord;
   }
 }
@@ -74,7 +74,7 @@ function withoutBase(url: string, basePath: string): string {
 
 type LogSettings = Pick<FastifyServerOptions, 'logger' | 'logController' | 'childLoggerFactory'>;
 
-/** Fastify's settings. Of its own lines only warnings are kept, because ours say more about a request. */
+/** Fastify's log settings. Drops its own lines below `warn`, because ours have more details about a request. */
 export function logSettings(log: LogOptions | undefined): LogSettings {
   if (log === undefined || log.level === 'silent') return { logger: false };
   const { level } = log;
@@ -150,7 +150,7 @@ export function reportUsageAtEnd(reply: FastifyReply): void {
 }
 
 function isAsked({ headers, record }: FastifyRequest): boolean {
-  // A request whose URL is not valid has no record.
+  // A request with an invalid URL has no record.
   return headers[REPORT_HEADER] === REPORT_USAGE && record !== null;
 }
 

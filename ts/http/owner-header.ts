@@ -1,6 +1,6 @@
 /**
- * By this header a gateway tells its runner whose a request is, so that responses can be kept for each of its keys without
- * the runner knowing any. It is believed on a socket that only the gateway can reach, and nowhere else.
+ * In this header a gateway tells its runner the owner of a request. The runner stores responses per owner without
+ * knowing the keys. The header is only trusted on a socket that only the gateway can reach.
  */
 import { createHash } from 'node:crypto';
 

@@ -31,7 +31,7 @@ export function readFields(
   };
 }
 
-/** The same for the fields of an object in the body, of which each endpoint that has one takes these. */
+/** Like `readFields`, for the fields of an object in the body. */
 export function readInnerFields(profile: Profile, strict: boolean, field: string, parameters: readonly string[]) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const inner = isObject(request.body) ? request.body[field] : undefined;
@@ -85,7 +85,7 @@ function isObject(body: unknown): body is Record<string, unknown> {
   return typeof body === 'object' && body !== null && !Array.isArray(body);
 }
 
-/** Clients refuse replies whose headers are too long; Node's limit is 16 KiB. */
+/** Clients refuse replies with long headers; Node's limit is 16 KiB. */
 const MAX_NAMES = 32;
 const MAX_NAME_LENGTH = 64;
 const MAX_HEADER_LENGTH = 4000;
@@ -186,8 +186,8 @@ function editDistance(from: string, to: string): number {
 }
 
 /**
- * Yields their paths, such as `messages[0].colour`. The value must be valid by the schema. A member that is `null` asks for
- * nothing. Objects of which the schema names no properties, or which may have others, are whatever their sender wants.
+ * Yields the paths of unknown members, such as `messages[0].colour`. The value must be valid. Members that are `null`
+ * are skipped, and so are objects without a closed list of properties in the schema.
  */
 export function* unknownParts(value: unknown, schema: JsonSchema, path = ''): Generator<string> {
   if (typeof value !== 'object' || value === null) return;
@@ -207,9 +207,9 @@ export function* unknownParts(value: unknown, schema: JsonSchema, path = ''): Ge
   }
 }
 
-/** Of a schema with variants, the one that the value is. */
+/** Returns the variant of the schema that matches the value. */
 function variantOf(value: Record<string, unknown>, schema: JsonSchema): JsonSchema {
-  // What may also be a text has the schema of its objects here.
+  // A schema that also accepts a string has the schema of its objects in `else`.
   if (isSchema(schema.else)) return variantOf(value, schema.else);
   const { discriminator, oneOf } = schema;
   if (!isSchema(discriminator) || !Array.isArray(oneOf)) return schema;

@@ -55,10 +55,7 @@ export class RunningReplies {
 
   /** Ends a reply that is being computed with an error; one that is not is left alone. */
   cancel(response: ServerResponse): void {
-    const error = new ChasquiError(
-      'request_cancelled',
-      'The request was cancelled by the person who runs this server.',
-    );
+    const error = new ChasquiError('request_cancelled', 'The request was cancelled by the operator of this server.');
     for (const [controller, each] of this.#running) if (each === response) controller.abort(error);
   }
 

@@ -4,10 +4,10 @@ import type { FastifyInstance } from 'fastify';
 import { toValidationError } from './validation-error.js';
 
 /**
- * Sets AJV to strict: by default Fastify makes it coerce types, drop unknown fields and fill in defaults. To compile the
- * schemas takes longer than all else at the start. That of chat completions, which most first requests need, is compiled
- * while other processes load a model; any other request that comes early compiles the one that it needs, and the rest follows
- * when the server has been started, one in a turn of the event loop.
+ * Sets AJV to strict: by default Fastify makes it coerce types, drop unknown fields and fill in defaults. Compiling the
+ * schemas is the slowest part of a start. The schema of chat completions, the most common first request, is compiled
+ * while other processes load a model. The others are compiled after the start, one per turn of the event loop, or by
+ * the first request that needs them.
  */
 export function validateBodies(app: FastifyInstance): void {
   const ajv = new Ajv({

@@ -90,7 +90,7 @@ function toExpectation(found: ErrorObject): string {
   }
 }
 
-/** What must not be empty was empty, which need not be said twice. */
+/** Describes the received value. Empty if the requirement already implies it: the value must not be empty. */
 function toFinding({ keyword, params, data }: ErrorObject): string {
   const isEmpty = keyword === 'minLength' || (keyword === 'minItems' && params.limit === 1);
   return isEmpty ? '' : `, but got ${describe(data)}`;
@@ -105,7 +105,7 @@ function toForm(pattern: string): string {
 interface RangeSchema {
   minimum?: number;
   maximum?: number;
-  /** What is left out between `minimum`, which stands for something else, and the least of the values proper. */
+  /** The excluded value between `minimum`, which has a special meaning, and the smallest ordinary value. */
   not?: { const: number };
 }
 

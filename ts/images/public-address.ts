@@ -1,4 +1,4 @@
-/** Network addresses from which images, and models of a cloud, may be fetched. */
+/** Checks network addresses before images, and models of a cloud, are fetched from them. */
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
 

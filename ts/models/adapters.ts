@@ -42,7 +42,7 @@ export function withAdapters(
   return [entry, ...adapted];
 }
 
-/** An engine whose jobs use an adapter by default. */
+/** An engine that applies an adapter to jobs by default. */
 export class AdaptedEngine extends Engine {
   readonly #engine: Engine;
   readonly #name: string;

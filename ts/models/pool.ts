@@ -8,7 +8,7 @@ export interface ModelEntry {
   readonly id: string;
   /** Other names. */
   readonly aliases: readonly string[];
-  /** Of an adapter: its base model, whose state it shares; `null`: no adapter. */
+  /** The base model of an adapter, which shares its state; `null`: no adapter. */
   readonly parent: string | null;
   readonly status: ModelStatus;
   /** Unix seconds: when the model was loaded, or before that, found. */
@@ -21,9 +21,9 @@ export interface ModelEntry {
   readonly reason: string | null;
   /** Measured memory in bytes; `null` unless it is loaded by a pool that measures. */
   readonly memoryBytes: number | null;
-  /** Of its worker process; `null`: unknown. */
+  /** Process id of the worker; `null`: unknown. */
   readonly pid: number | null;
-  /** Of its preparation process; `null`: unknown. */
+  /** Process id of the preparation process; `null`: unknown. */
   readonly preparationPid: number | null;
   /** Requests that use it. */
   readonly running: number;

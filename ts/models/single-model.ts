@@ -22,7 +22,7 @@ export interface ModelSource {
   /** Other names that it goes by; default none. */
   aliases?: readonly string[];
   sizeBytes: number | null;
-  /** What it is loaded with; each is a model of its own for requests. Default none. */
+  /** LoRA adapters; requests name each of them like a model. Default none. */
   adapters?: readonly AdapterFile[];
   open(hooks: LoadHooks): Promise<Engine>;
 }

@@ -33,7 +33,7 @@ export interface NativeJob {
   priority: number;
   cachePrompt: boolean;
   ignoreEos: boolean;
-  /** False disables prompt-lookup drafts, whose number varies and whose rounding could change a repeated completion. */
+  /** False disables prompt-lookup drafts: their number varies, and their rounding could change a repeated completion. */
   draftsFromText: boolean;
   stop: readonly string[];
   /** Names of control tokens that are visible in the text. */

@@ -1,4 +1,4 @@
-/** What native code opens. */
+/** The options of the native addon. */
 import type { LOAD_OPTIONS } from '../options/load-option-table.js';
 import type { CompleteOptionsOf } from '../options/option-row.js';
 
@@ -15,8 +15,8 @@ export interface OpenRequest {
 type CompleteLoadOptions = CompleteOptionsOf<typeof LOAD_OPTIONS>;
 
 /**
- * The options of `loadModel` under their names there, of which native code reads those that concern it, and values that
- * TypeScript derives from them. Absent options keep the defaults of the C++ structs.
+ * The options of `loadModel` under the same names, and values derived from them. Native code reads only the ones it
+ * needs. Absent options keep the defaults of the C++ structs.
  */
 export interface NativeOptions extends Omit<CompleteLoadOptions, 'draftMax' | 'chatTemplate' | 'cacheFolder'> {
   offload: NativeOffload;
@@ -52,7 +52,7 @@ export interface OpenPreparerRequest {
   stuckExitCode: number;
 }
 
-/** Where a model's weights are placed. */
+/** Placement of a model's weights. */
 export interface NativeOffload {
   /** ggml's names; `null`: every GPU of the modules; empty: none. */
   devices: readonly string[] | null;

@@ -1,6 +1,6 @@
 /**
- * Forks processes before their parent knows what to send them: starting takes a tenth of a second, in which the parent reads
- * its options.
+ * Forks processes before their parent knows what to send them: a start takes a tenth of a second, and the parent reads
+ * its options meanwhile.
  */
 import type { Socket } from 'node:net';
 import { type ForkedScript, type ForkOptions, forkScript } from './fork-script.js';

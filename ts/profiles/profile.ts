@@ -1,9 +1,9 @@
-/** What makes one hosting mode differ from another. Data only: the same app, routes and schemas serve all of them. */
+/** The differences between hosting modes. Data only: all modes share the same app, routes and schemas. */
 import type { SamplingSettings } from '../options/sampling-table.js';
 
 export interface Profile {
   mode: 'runtime' | 'desktop' | 'serverless';
-  /** Where it listens unless told otherwise. */
+  /** Default address to listen on. */
   host: string;
   port: number;
   /** The part of all paths before `/v1`; organisation and app are given when the server starts. */
@@ -27,7 +27,7 @@ export interface Profile {
   maxPriority: number;
   /** The largest body, in bytes. */
   bodyLimit: number;
-  /** Pages of which origins a browser lets use the server; `local` stands for pages that come from this machine. */
+  /** Allowed CORS origins; `local`: pages of this machine. */
   corsOrigins: readonly string[];
   /**
    * Whether the Host header must be a name that this server goes by. A page can have its own name lead to 127.0.0.1

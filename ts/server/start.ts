@@ -129,7 +129,7 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
   return { load, host, port, basePath, stop, stopWithinMs: shutdownTimeoutMs + AFTER_DRAINING_MS };
 }
 
-/** What an app asks for keys in, and keeps responses in; `null`: not needed, or not on disk. */
+/** The stores of API keys and responses; `null`: not needed, or not on disk. */
 interface Stores {
   keys: KeyStore | KeyFile | null;
   responses: ResponseStore | null;

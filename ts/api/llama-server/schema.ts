@@ -37,7 +37,7 @@ const { logit_bias: _objectOnly, ...samplers } = completionFields;
 
 /** A bias is a number, or false to ban the token. */
 type Bias = number | false;
-/** Keyed by token, or by a text whose tokens all get the bias. `toLogitBias` checks the pairs of a list. */
+/** Keyed by token, or by a text: all its tokens get the bias. `toLogitBias` checks the pairs of a list. */
 export type LogitBiases = Record<string, Bias> | (number | string | boolean)[][];
 
 const bias = { anyOf: [{ type: 'number' }, { const: false }] };

@@ -30,7 +30,7 @@ export function errorsByPath({ options }: Pick<AppContext, 'options'>) {
     (OLLAMA_PATH.test(request.url) ? ollamas : plain)(thrown, request, reply);
 }
 
-/** Settings of a route whose body has a model and `options`. */
+/** Settings of a route with a model and `options` in its body. */
 export function ollamaRoute(
   context: AppContext,
   schema: JsonSchema & { properties: object },

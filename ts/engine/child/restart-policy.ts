@@ -4,7 +4,7 @@ const WINDOW_MS = 10 * 60_000;
 /** The engine is given up after this many ends within the window. */
 const MAX_ENDS = 5;
 const MAX_DELAY_MS = 30_000;
-/** Spreads the restarts of servers whose engines ended together. */
+/** Spreads the restarts of servers after their engines ended together. */
 const JITTER = 0.2;
 
 export class RestartPolicy {

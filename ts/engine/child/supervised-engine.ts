@@ -30,7 +30,7 @@ import { type Attempt, type NextStart, Supervisor } from './supervisor.js';
 
 /** `onProgress` and `signal` apply to the first load. */
 export interface SupervisorHooks extends LoadHooks {
-  /** A worker whose step takes longer is ended; 0: never. Default 60,000. */
+  /** The worker is ended if a step takes longer; 0: never. Default 60,000. */
   stepTimeoutMs?: number;
   /** Whether a crash may leave a core file; default false. */
   coreDumps?: boolean;

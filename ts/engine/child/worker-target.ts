@@ -25,7 +25,7 @@ export class WorkerTarget implements CallTarget {
   readonly #media: MediaTable;
   readonly #constraints = new Map<number, NativeConstraint>();
   #lastConstraint = 0;
-  /** Jobs whose images are still being decoded. A cancelled job leaves the set, and is not submitted. */
+  /** Jobs waiting for their images to be decoded. A cancelled job leaves the set, and is not submitted. */
   readonly #waiting = new Set<number>();
 
   /** `fail` reports an error in a job, and ends it. */

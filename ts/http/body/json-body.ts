@@ -2,7 +2,7 @@
 import { ChasquiError } from '../../errors.js';
 import { MAX_BODY_DEPTH, MAX_STRUCTURE, MAX_TEXT_BYTES, MAX_VALUES } from './limits.js';
 
-/** `imageLists`: keys of lists whose images, as data URIs or in base64, do not count as text. */
+/** `imageLists`: keys of image lists. Their data URIs and base64 strings do not count as text. */
 export function parseJsonBody(bytes: Buffer, imageLists: readonly string[] = []): unknown {
   if (bytes.length === 0) throw emptyBody();
   checkShape(bytes);
@@ -155,7 +155,7 @@ function tooMuch(limit: string): ChasquiError {
   return new ChasquiError('request_too_large', `The request body holds more than this server's limit, ${limit}.`);
 }
 
-/** Of an object or a list in a body. */
+/** The role of an object or an array in a body. */
 export type Place =
   /** It is the body itself. */
   | 'body'

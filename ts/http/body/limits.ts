@@ -4,8 +4,8 @@ const MIB = 2 ** 20;
 
 /**
  * The largest body of endpoints that take no images: room for half a million tokens, whether they come as ids of seven
- * digits or as text in any script. Where images are taken, the profile's limit holds for the body, and this one for
- * all of it that is no image or document (`image-places.ts`).
+ * digits or as text in any script. Endpoints that accept images apply the profile's limit to
+ * the whole body, and this one to everything except images and documents (`image-places.ts`).
  */
 export const MAX_TEXT_BYTES = 4 * MIB;
 

@@ -161,8 +161,8 @@ export interface BodyOptions {
 }
 
 /**
- * A web page of another origin cannot send the content type of JSON without a preflight. Where that type is demanded, a
- * page therefore cannot secretly use a person's local server.
+ * A web page of another origin cannot send JSON's content type without a CORS preflight. Requiring that type stops
+ * pages from using a local server without permission.
  */
 export function readBodies(app: FastifyInstance, profile: Profile, options: BodyOptions): void {
   const budget = BodyBudget.forBodiesOf(options.maxBytes);
@@ -239,7 +239,7 @@ export class BodyBudget {
     return new BodyBudget(Math.max(MAX_BYTES_HELD, 2 * maxBytes), FREE_BYTES, BYTES_FOR_TEXTS);
   }
 
-  /** The bytes that are held now, as far as they count. */
+  /** The counted bytes that are currently held. */
   get held(): number {
     return this.#held;
   }

@@ -108,7 +108,7 @@ function otherMethod(
   return new ChasquiError('method_not_allowed', `\`${url}\` takes ${allowed.join(' or ')}, not ${method}.`);
 }
 
-/** What other servers have, and why this one does not: OpenAI's endpoints for speech, Ollama's for changing models. */
+/** Unsupported endpoints of other servers, with the reason: OpenAI's for speech, Ollama's for changing models. */
 const NEVER_HERE: readonly (readonly [path: RegExp, why: string])[] = [
   [
     /\/audio\/(speech|transcriptions|translations)$/,

@@ -65,7 +65,7 @@ function guardAccess(
 }
 
 /**
- * Stand for every page and for every page of this machine, beside origins as a browser sends them
+ * Values of `corsOrigins` for every page and for every page of this machine, beside origins in the form of browsers
  * (`https://host:port`).
  */
 export const ANY_ORIGIN = '*';
@@ -134,8 +134,8 @@ function normalize(name: string): string {
 }
 
 /**
- * `localhost` and addresses lead where they say: nobody can make another name of them that leads here. Nor can anybody on
- * the internet have a name that ends in `.internal`, which is kept for private networks (`host.docker.internal`).
+ * Names that a DNS rebinding attack cannot use: `localhost`, addresses, and names that end in `.internal`, which cannot
+ * be registered because they are reserved for private networks (`host.docker.internal`).
  */
 function isUnmistakable(name: string): boolean {
   return (
@@ -146,7 +146,7 @@ function isUnmistakable(name: string): boolean {
   );
 }
 
-/** Through a proxy on this machine everybody comes from here. */
+/** Headers of proxies: behind a proxy on this machine, every request has a local address. */
 const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
 
 export function isFromThisMachine({ headers, socket: { remoteAddress } }: FastifyRequest): boolean {

@@ -87,7 +87,7 @@ export const MODEL_ERRORS: readonly ErrorCode[] = (Object.keys(ERRORS) as ErrorC
   (code) => ![...OF_REQUESTS, ...OF_BODIES, ...OF_SOME, ...NEVER, ...OF_CONVERSATIONS].includes(code),
 );
 
-/** Errors of an endpoint whose requests hold messages, which a template renders and which may show images. */
+/** Errors of endpoints with messages, which a template renders and which may contain images. */
 export const CONVERSATION_ERRORS: readonly ErrorCode[] = [...MODEL_ERRORS, ...OF_CONVERSATIONS];
 
 export function failuresOf(operation: Operation, profile: Profile, hasBody: boolean): Record<string, object> {
@@ -126,6 +126,6 @@ function headersOf(codes: readonly ErrorCode[]): object {
   if (!codes.includes('queue_full') && !rows.some(({ retryAfterSeconds }) => retryAfterSeconds !== undefined))
     return {};
   return {
-    headers: { 'retry-after': { description: 'Seconds after which to try again.', schema: { type: 'integer' } } },
+    headers: { 'retry-after': { description: 'Seconds until the client may retry.', schema: { type: 'integer' } } },
   };
 }

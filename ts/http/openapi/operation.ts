@@ -1,4 +1,4 @@
-/** What a route says about itself beside the schema of its body, which the route checks bodies with. */
+/** The documentation of a route, except for the body's schema, which the route itself registers. */
 import type { ErrorCode, ErrorType } from '../../errors.js';
 import type { JsonSchema } from '../schema/json-schema.js';
 
@@ -15,7 +15,7 @@ export interface Operation {
   tag: Tag;
   summary: string;
   description?: string;
-  /** What stands in the path: `{ id: 'The id of the model.' }` for `/v1/models/{id}`. */
+  /** Descriptions of path parameters: `{ id: 'The id of the model.' }` for `/v1/models/{id}`. */
   parameters?: Readonly<Record<string, string>>;
   /** A name for the body's schema other than that of the operation. */
   requestName?: string;
@@ -35,9 +35,9 @@ export type Tag = (typeof TAGS)[number];
 
 export interface Reply {
   json?: NamedSchema;
-  /** What one event of a stream holds. */
+  /** Schema of a stream's events. */
   event?: NamedSchema;
-  /** What one line of a stream of JSON texts holds. */
+  /** Schema of the lines of an NDJSON stream. */
   line?: NamedSchema;
   text?: 'text/plain' | 'text/html';
 }

@@ -1,6 +1,6 @@
 /**
- * Builders of JSON schemas. What they make is a plain JSON schema that also carries, for the type checker only, the type
- * of the values that it accepts: `Static<typeof schema>` is that type, so that neither is written twice.
+ * Builders of JSON schemas. They return plain JSON schemas that also carry, for the type checker only, the type of the
+ * accepted values: `Static<typeof schema>`.
  */
 
 export type JsonSchema = Record<string, unknown>;
@@ -82,7 +82,7 @@ export function pickFields<F extends Fields>(fields: F, names: readonly string[]
   return Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name))) as F;
 }
 
-/** An object with any keys, whose values are of one kind. */
+/** An object with any keys and values of one schema. */
 export function recordOf<T>(values: Schema<T>): Schema<Record<string, T>> {
   return typed({ type: 'object', additionalProperties: values });
 }

@@ -40,7 +40,7 @@ export function textOrParts<Parts extends readonly Schema<object>[]>(
   return orString(limited(arrayOf(variantsBy<Parts>('type', parts)), keywords));
 }
 
-/** What tools and formats hold. */
+/** A JSON Schema, as in tools and formats. */
 export const jsonSchema = typed<object>({ type: 'object' });
 
 /** Variants that have some fields in common. */

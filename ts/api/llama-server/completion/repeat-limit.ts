@@ -1,4 +1,4 @@
-/** Limits replies in which each completion repeats its prompt and its settings, `grammar` and `logit_bias` included. */
+/** Limits replies: each completion repeats its prompt and its settings, `grammar` and `logit_bias` included. */
 import { lengthOfAll, limitRepeats } from '../../shared/text/limit-repeats.js';
 
 export interface Repeated {

@@ -10,7 +10,7 @@ import { MAX_STORED_INPUT, type ResponseStore, type StoredConversation } from '.
 const MAX_ITEMS = 8192;
 /** Total length of all items as JSON, in UTF-16 units. */
 const MAX_LENGTH = MAX_STORED_INPUT;
-/** Reserved for the output of a completion, whose length is not known in advance. */
+/** Items reserved for the output of a completion, which has an unknown length. */
 const WITH_COMPLETION = 2;
 
 /** Methods throw `response_not_found` where there is no such conversation, or no such item in it. */

@@ -37,7 +37,7 @@ interface Started {
 export class ResponseWork {
   readonly request: Request;
   readonly responses: OwnResponses;
-  /** The items of the request if the response is to be stored, else null. */
+  /** The items of the request if the response will be stored, else null. */
   readonly input: readonly StoredItem[] | null;
   /** Length of a background request as JSON, including all earlier items, in UTF-16 units; 0 for other requests. */
   readonly length: number;

@@ -1,4 +1,4 @@
-/** A hint for users who open the server's address in a browser. */
+/** A hint for browsers that open the server's address. */
 import type { FastifyInstance } from 'fastify';
 import type { Operation } from '../../../http/openapi/operation.js';
 import type { AppContext } from '../../context.js';

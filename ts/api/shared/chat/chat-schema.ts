@@ -216,7 +216,7 @@ interface WithFunctions {
   tool_choice?: ToolChoice;
 }
 
-/** A body whose custom tools were replaced by functions (`functionsFor`). */
+/** A body after `functionsFor` has replaced its custom tools with functions. */
 export type ChatCompletionRequest = Omit<SentChatCompletion, keyof WithFunctions> & WithFunctions;
 export type ResponseFormat = Static<typeof responseFormat>;
 export type RequestedAdapter = Static<typeof requestedAdapter>;

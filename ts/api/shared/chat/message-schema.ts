@@ -105,7 +105,7 @@ export type SentMessage = Static<typeof message>;
 
 type SentAssistantMessage = Static<typeof assistantMessage>;
 
-/** A message whose calls of custom tools were replaced by calls of functions. */
+/** A message after its calls of custom tools were replaced with calls of functions. */
 export type AssistantMessage = Omit<SentAssistantMessage, 'tool_calls'> & { tool_calls?: ToolCall[] | null };
 export type Message = Exclude<SentMessage, SentAssistantMessage> | AssistantMessage;
 

@@ -31,7 +31,7 @@ function readConstraints(body: ChatCompletionRequest, model: ModelInfo, options:
   if (tools.length > 0 && model.takesTools) Object.assign(options, { tools, toolChoice: choice });
   const jsonSchema = readSchema(body, schemas);
   if (body.grammar !== undefined) refuseBeside(body, mayCall, jsonSchema !== null);
-  // If a tool call is required, there is no content to which the format could apply.
+  // The format applies to content, and a required tool call leaves no content.
   if (jsonSchema !== null && (!mayCall || choice === 'auto')) options.jsonSchema = jsonSchema;
 }
 

@@ -1,4 +1,4 @@
-/** Valid body + rendered prompt → job. What the request leaves open comes from the mode's profile. */
+/** Valid body + rendered prompt → job. Defaults come from the mode's profile. */
 import type {
   Engine,
   ModelInfo,
@@ -25,7 +25,7 @@ import { submitChoices } from '../completion/stream-reply.js';
 import type { ChatCompletionRequest } from './chat-schema.js';
 import { toAdapterUses } from './to-adapters.js';
 
-/** What a request does not say: the model's options go before the mode's defaults. */
+/** Defaults for absent request fields: the model's options override the mode's defaults. */
 export function samplingDefaults(profile: Profile, { sampling }: Pick<ModelInfo, 'sampling'>): SamplingSettings {
   return { ...profile.sampling, ...sampling };
 }
@@ -56,7 +56,7 @@ export function toJob(
   return completeJob(options, samplingDefaults(profile, model));
 }
 
-/** What users of other servers send for a limit or a seed that they do not set. */
+/** Clients of other servers send this for an unset limit or seed. */
 const UNSET = -1;
 
 /** The engine counts tokens in 32 bits; no context is that long. */

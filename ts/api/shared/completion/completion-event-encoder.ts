@@ -5,7 +5,7 @@ import type { SseEvent } from '../../../http/sse.js';
 import { type CompletionDelta, CompletionReader } from './completion-reader.js';
 import { type ChoiceBatch, forEachChoice } from './stream-reply.js';
 
-/** An event whose data repeats its name as `type`. */
+/** An event that repeats its name as `type` in its data. */
 export function typedEvent(data: { type: string } & Record<string, unknown>): SseEvent {
   return { name: data.type, data: JSON.stringify(data) };
 }

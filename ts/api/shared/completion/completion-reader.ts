@@ -13,7 +13,7 @@ export interface CallDelta {
   function: { name?: string; arguments: string };
 }
 
-/** Fields are in the order in which the model produced them. */
+/** Fields are in the order of the model's output. */
 export interface CompletionDelta {
   reasoning_content?: string;
   content?: string;

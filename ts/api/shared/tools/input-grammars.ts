@@ -22,7 +22,7 @@ interface InputGrammar extends Gbnf {
   tool: string;
 }
 
-/** A pseudo field for the pattern of a tool whose grammar has no place in the template's format. */
+/** A pseudo field for the pattern of a tool if the template's format cannot contain its grammar. */
 export function patternField(tool: string): string {
   return `input_grammar.${tool}`;
 }

@@ -68,7 +68,7 @@ test('a model is not loaded, with the reason; the one that is loaded answers, an
     leaveFiles(served.pid, spare);
     const refused = await served.chat('two', `Is ${spare} even?`);
     assert.is(refused.status, 503, JSON.stringify(refused.body));
-    assert.match(refused.body.error.message, /as many files and connections open/);
+    assert.match(refused.body.error.message, /limit of open files and connections/, JSON.stringify(refused.body));
     assert.is((await served.chat('one', `Is ${spare} odd?`)).status, 200);
     const { body } = await served.ask('POST', '/v1/responses', { model: 'one', input: 'Hi', max_output_tokens: 16 });
     assert.is((await served.ask('GET', `/v1/responses/${body.id}`)).status, 200);
@@ -81,9 +81,9 @@ test('a model is not loaded, with the reason; the one that is loaded answers, an
 
 for (const [what, untilProcessOf] of [
   ['engine', untilEngineOf],
-  ['process that prepares requests', untilPreparationOf],
+  ['preparation process', untilPreparationOf],
 ] as const) {
-  test(`an ${what} that ends is started again when there are files again, however late`, async ({ served }) => {
+  test(`the ${what} that ends is started again when there are files again, however late`, async ({ served }) => {
     assert.is((await served.chat('one')).status, 200);
     const pid = await untilProcessOf(served.pid);
     leaveFiles(served.pid, 0);
@@ -98,7 +98,7 @@ for (const [what, untilProcessOf] of [
       });
       if (asked < 2) continue;
       assert.is(status, 503, JSON.stringify(body));
-      assert.match(body.error.message, /as many files and connections open/);
+      assert.match(body.error.message, /limit of open files and connections/);
     }
     leaveAllFiles(served.pid);
     await until(async () => (await served.chat('one')).status === 200, 'an answer', 120_000);

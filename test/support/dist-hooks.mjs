@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 const sources = new URL('../../ts/', import.meta.url).href;
 const compiled = new URL('../../dist/', import.meta.url).href;
-const isPath = /^(\.{1,2}\/|file:)/;
+const isPath = /^(\.{0,2}\/|file:)/;
 
 export function resolve(specifier, context, next) {
   if (!isPath.test(specifier)) return next(specifier, context);

@@ -24,7 +24,7 @@ import { guardRequests } from './guards/guard-requests.js';
 import { logSettings, observeRequests, reportUsage } from './observe-requests.js';
 import { validateBodies } from './validate-bodies.js';
 
-/** What the API adds to the server: its routes, and how their errors are sent. */
+/** The routes of the API. */
 export interface Endpoints {
   /** Routes below the base path. */
   routes: readonly RegisterRoutes[];
@@ -89,7 +89,7 @@ export function createHttpApp(context: HttpContext, options: HttpOptions, endpoi
   return app;
 }
 
-/** What `https` makes differs in nothing that is used here from what `http` makes. */
+/** Servers of `https` and `http` have the same interface for everything used here. */
 function transportOf({ tls }: HttpOptions): { http: typeof HTTP_SETTINGS } {
   if (tls === undefined) return { http: HTTP_SETTINGS };
   return { https: { ...HTTP_SETTINGS, ...tls } } as object as { http: typeof HTTP_SETTINGS };

@@ -1,4 +1,4 @@
-/** Connections: how many there may be, how long they may take, and the reply to bytes that are no HTTP request. */
+/** Limits and timeouts of connections, and the reply to bytes that are not an HTTP request. */
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import { Socket } from 'node:net';
 import tls from 'node:tls';
@@ -10,16 +10,16 @@ import { toErrorBody } from './error-handler.js';
 /** Far above the limits of request queues, but low enough to bound buffers to a few hundred megabytes. */
 const MAX_CONNECTIONS = 2048;
 
-/** How long a connection may take for the first line and the headers of a request. They come in one piece or two. */
+/** Timeout for the request line and the headers, which usually arrive in one or two packets. */
 const HEADERS_TIMEOUT_MS = 20_000;
 
-/** How long a client may take to send its request, headers and body: 64 MiB in this time are 2 Mbit/s. */
+/** Timeout for a whole request, headers and body: 64 MiB in this time are 2 Mbit/s. */
 export const REQUEST_TIMEOUT_MS = 300_000;
 
 /** How often Node checks connections for these timeouts. */
 const CHECK_INTERVAL_MS = 5_000;
 
-/** How long a client may take to read the error that ends its connection. */
+/** Timeout for reading the error that ends the connection. */
 const ERROR_GRACE_MS = 2_000;
 
 /** In the header `x-request-id` of every reply, and beside every error in the log. */
@@ -29,11 +29,11 @@ export const REQUEST_ID_PREFIX = 'req_';
 export const HTTP_SETTINGS = {
   headersTimeout: HEADERS_TIMEOUT_MS,
   connectionsCheckingInterval: CHECK_INTERVAL_MS,
-  // Node's own refusal would not have our envelope; a hook below demands the header.
+  // Node's own error would not have our envelope; a hook below requires the header.
   requireHostHeader: false,
 };
 
-/** When three quarters of the connections are taken, those that wait for their next request make room for new ones. */
+/** Closes idle keep-alive connections when three quarters of the limit are in use. */
 export function limitConnections(server: Server, max = MAX_CONNECTIONS): IdleConnections {
   const idle = new IdleConnections(server);
   server.maxConnections = max;
@@ -53,8 +53,8 @@ export function replyToOddRequests(app: FastifyInstance): void {
 }
 
 /**
- * Of several Host headers Node takes the first, and a proxy in front may have taken another.
- * @throws {ChasquiError} `bad_request`, as RFC 9112 demands in section 3.2
+ * Refuses several Host headers: Node uses the first, but a proxy in front may have used another.
+ * @throws {ChasquiError} `bad_request`, as section 3.2 of RFC 9112 requires
  */
 export function checkHostHeader({ headers, rawHeaders, httpVersion }: IncomingMessage): void {
   if (headers.host === undefined && httpVersion === '1.1') {
@@ -66,8 +66,8 @@ export function checkHostHeader({ headers, rawHeaders, httpVersion }: IncomingMe
 }
 
 /**
- * A complete reply waits in memory until its client has read it. This ends the connection when the client reads nothing
- * for `timeoutMs`; 0 is for ever. Replies that are still being computed have a timeout of their own (`EventOptions`).
+ * A complete reply stays in memory until its client has read it. Closes the connection if the client reads nothing for
+ * `timeoutMs`; 0 never does. Replies that are still being computed have a separate timeout (`EventOptions`).
  */
 export function cutOffUnreadReplies(app: FastifyInstance, timeoutMs: number): void {
   if (timeoutMs === 0) return;
@@ -82,7 +82,7 @@ export function cutOffUnreadReplies(app: FastifyInstance, timeoutMs: number): vo
 function limitWait(reply: ServerResponse, socket: Socket, timeoutMs: number): void {
   socket.setTimeout(timeoutMs);
   reply.once('finish', () => {
-    // Node has set another timeout by now if the connection waits for its next request. If not, a reply is computed.
+    // Node has set another timeout by now if the connection is idle. Otherwise a reply is being computed.
     if (socket.timeout === timeoutMs) socket.setTimeout(0);
   });
 }
@@ -97,7 +97,7 @@ interface Exchange {
   response: ServerResponse;
 }
 
-/** The exchange of each connection, which has one at a time. A request may go on arriving when it has its reply already. */
+/** The current exchange of each connection. A request may still be arriving after its reply was sent. */
 export class OpenExchanges {
   readonly #last = new WeakMap<Socket, Exchange>();
 
@@ -105,12 +105,12 @@ export class OpenExchanges {
     app.addHook('onRequest', async (request, reply) => this.add(request.raw, reply.raw));
   }
 
-  /** For servers without Fastify: to be called when it is the request's turn. */
+  /** For servers without Fastify: call it at the request's turn. */
   add(request: IncomingMessage, response: ServerResponse): void {
     this.#last.set(request.socket, { request, response });
   }
 
-  /** Whether an error written to the connection now would end up in the middle of a reply, or behind the last one. */
+  /** Whether an error written now would end up in the middle of a reply, or after the last one. */
   hasBegunReply(socket: Socket): boolean {
     const last = this.#last.get(socket);
     return last?.response.headersSent === true && !(last.request.complete && last.response.writableFinished);
@@ -126,7 +126,7 @@ export function refuseTunnels(server: Server, exchanges: OpenExchanges): void {
   });
 }
 
-/** Replies to bytes that are no HTTP request. Node has no reply object for them, so the head is written here. */
+/** Replies to bytes that are not an HTTP request. Node has no response object for them, so the head is written here. */
 export function replyToBrokenHttp(error: NodeJS.ErrnoException, socket: Socket, exchanges: OpenExchanges): void {
   if (error.code === 'ECONNRESET' || !socket.writable || exchanges.hasBegunReply(socket)) {
     socket.destroy();
@@ -146,15 +146,15 @@ export function replyToBrokenHttp(error: NodeJS.ErrnoException, socket: Socket, 
 }
 
 interface Connection {
-  /** Whether a request has come at all. A new connection's first one may be on its way. */
+  /** Whether a request has arrived. The first request of a new connection may be in transit. */
   hasAsked: boolean;
-  /** Replies that are not written to their ends. */
+  /** Unfinished replies. */
   replies: number;
-  /** Bytes that had been read when the last reply was over. More of them are the beginning of a request. */
+  /** Bytes read by the end of the last reply. A higher count means that a request has begun to arrive. */
   read: number;
 }
 
-/** Makes the server's own way to close idle connections, which it takes when it closes, one that cuts nothing off. */
+/** Replaces the server's `closeIdleConnections`, which `close()` calls, by one that never cuts off a request. */
 export class IdleConnections {
   readonly #connections = new Map<Socket, Connection>();
 
@@ -167,7 +167,7 @@ export class IdleConnections {
     server.closeIdleConnections = () => this.#close(() => true);
   }
 
-  /** For requests that come by another event of the server than `request`. */
+  /** For requests that arrive with another event than `request`. */
   add(socket: Socket, response: ServerResponse): void {
     const connection = this.#connections.get(socket);
     if (connection === undefined) return;
@@ -179,7 +179,7 @@ export class IdleConnections {
     });
   }
 
-  /** Closes those that wait for another request than their first. */
+  /** Closes idle connections that have had at least one request. */
   makeRoom(): void {
     this.#close(({ hasAsked }) => hasAsked);
   }
@@ -208,7 +208,7 @@ export async function endConnections(server: Server, graceMs: number): Promise<v
   server.closeAllConnections();
 }
 
-/** How many of a connection may wait for their turn. */
+/** Waiting requests per connection. */
 const MAX_WAITING = 64;
 
 /**
@@ -218,9 +218,9 @@ const MAX_WAITING = 64;
 export class PipelinedRequests {
   readonly #waiting = new WeakMap<Socket, number>();
 
-  /** Calls `handle` when the replies before this one are over, and never when the client leaves before. */
+  /** Calls `handle` after all earlier replies have ended, or never if the client disconnects before. */
   inTurn({ socket }: IncomingMessage, response: ServerResponse, handle: () => void): void {
-    // Node gives a reply the socket when it is the first in line.
+    // Node assigns the socket to the first reply in the queue.
     if (response.socket !== null) {
       handle();
       return;

@@ -20,21 +20,21 @@ export interface HttpOptions {
   bodyLimit?: number;
   /** Milliseconds of silence in a stream before a comment is sent; default 10,000. */
   keepAliveMs?: number;
-  /** Milliseconds that a client may leave a stream unread before it is cut off; default 600,000. 0 is for ever. */
+  /** Milliseconds that a client may leave a stream unread before it is disconnected; default 600,000; 0: no limit. */
   stallTimeoutMs?: number;
   /** Milliseconds that a client may send nothing in the middle of its body; default 20,000. */
   bodySilenceMs?: number;
-  /** Milliseconds that `close()` lets running replies go on; default 0. */
+  /** Milliseconds that `close()` waits for running replies; default 0. */
   drainMs?: number;
   /** Hosts that images may be fetched from; default: public hosts, and loopback if the profile allows it. */
   imageHosts?: ImageHosts;
   /** Called with every error of the server itself; default: it is logged. */
   onServerError?: ServerErrorListener;
   /**
-   * Maps an option as errors name it (`imageHosts`) to its name where the server was started; default: the same name.
+   * Maps an option's name in errors (`imageHosts`) to its name for the caller; default: the same name.
    */
   optionNames?: Readonly<Record<string, string>>;
-  /** A certificate and its key, in PEM, to be reached by https alone; default: by http. */
+  /** A certificate and its key, in PEM, to serve only https; default: http. */
   tls?: { cert: Buffer; key: Buffer };
   /** The organisation and the app that the base path consists of, in modes that have one. */
   deployment?: Deployment;
@@ -56,7 +56,7 @@ export interface HttpOptions {
   basePath?: string;
   /** Hooks that may refuse requests, added before those that read bodies; default none. */
   guard?(app: FastifyInstance): void;
-  /** Routes beside this application's own, which do not lie below the base path; default none. */
+  /** Additional routes outside the base path; default none. */
   routes?(app: FastifyInstance, context: HttpContext): void;
   /** Observes each request; default none. */
   requests?: RequestObserver | undefined;
@@ -104,7 +104,7 @@ const DEFAULTS: Omit<RouteOptions, 'imageHosts' | 'bodyLimit' | 'onServerError'>
   optionNames: {},
 };
 
-/** Throws `invalid_options` where the mode needs a deployment and is not told of one. */
+/** Throws `invalid_options` if the mode needs a deployment and none is given. */
 export function createHttpContext(
   pool: ModelPool,
   profile: Profile,
@@ -131,7 +131,7 @@ export interface Deployment {
   app: string;
 }
 
-/** Throws `invalid_options` where the mode needs a deployment and none, or an impossible one, is given. */
+/** Throws `invalid_options` if the mode needs a deployment, and none or an invalid one is given. */
 export function basePathOf({ mode, basePath }: Profile, deployment: Deployment | undefined): string {
   if (basePath === '') return '';
   if (!deployment) throw new ChasquiError('invalid_options', `The ${mode} mode needs an organisation and an app.`);

@@ -4,14 +4,14 @@ import { type CatalogueRow, ChasquiError, ERRORS, type ErrorCode } from '../erro
 import { isOutOfFiles, outOfFiles } from '../process/open-files.js';
 import type { ErrorBody } from './error-body.js';
 
-/** Called with what was thrown, for every failure that is the server's own error. */
+/** Called with the thrown value for every error of the server itself. */
 export type ServerErrorListener = (error: unknown, requestId: string) => void;
 
 /** Settings of error reports. */
 export interface ErrorReporting {
   /** Called with every error of the server itself. */
   onServerError: ServerErrorListener;
-  /** Maps an option as errors name it (`imageHosts`) to its name where the server was started. */
+  /** Maps an option's name in errors (`imageHosts`) to its name for the caller. */
   optionNames: Readonly<Record<string, string>>;
 }
 
@@ -41,8 +41,8 @@ function shorten(text: string, length: number): string {
 }
 
 /**
- * What was thrown → what the caller is told. An error of our own goes to `onServerError` in full and to the caller in
- * brief, because its message may hold paths of this machine and details of libraries.
+ * Thrown value → error for the client. Internal errors go to `onServerError` in full and to the client without details,
+ * because their messages may contain local paths and details of libraries.
  */
 export function toChasquiError(
   thrown: unknown,
@@ -50,7 +50,7 @@ export function toChasquiError(
   { onServerError, optionNames }: ErrorReporting,
 ): ChasquiError {
   const error = thrown instanceof ChasquiError ? thrown : fromFastify(thrown as FastifyError, request);
-  // A URL that is not valid gets here before any hook has run.
+  // An invalid URL gets here before any hook has run.
   request.record?.failed(error.code);
   if (ERRORS[error.code].status !== 500) return error.withOptionNamed(optionNames);
   onServerError(thrown, request.id);

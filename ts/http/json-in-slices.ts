@@ -1,7 +1,7 @@
-/** Serialises replies that are so large that the event loop would be blocked for seconds. */
+/** Serialises large replies without blocking the event loop for seconds. */
 import { setImmediate } from 'node:timers/promises';
 
-/** After so many characters, some milliseconds' work, other requests have their turn. */
+/** Yields to other requests after this many characters, which take some milliseconds. */
 const SLICE = 2 ** 19;
 
 /** Returns the JSON of `reply` with `items` as its field `name`. */

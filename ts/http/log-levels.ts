@@ -1,4 +1,4 @@
-/** From what gives the most lines to what gives none. */
+/** From the most verbose to silent. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 export interface LogOptions {

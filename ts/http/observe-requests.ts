@@ -1,4 +1,4 @@
-/** Gives every request a record, and reports it to the metrics, the log and the spans when the reply is over. */
+/** Creates a record for every request, and reports it to the metrics, the log and the spans when the reply ends. */
 import {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -23,7 +23,7 @@ declare module 'fastify' {
 
 const MAX_PATH_LENGTH = 200;
 
-/** To be called before any hook that may refuse requests. */
+/** Call it before adding hooks that may refuse requests. */
 export function observeRequests(app: FastifyInstance, context: HttpContext): void {
   const { pool, metrics, spans, log, basePath, running, requests } = context;
   app.decorateRequest('record', null as never);
@@ -32,7 +32,7 @@ export function observeRequests(app: FastifyInstance, context: HttpContext): voi
     request.record = record;
     const { raw } = reply;
     requests?.began(record, request, () => running.cancel(raw));
-    // Fastify's hook for the end of a reply is not called when the client leaves.
+    // Fastify's `onResponse` hook is not called if the client disconnects.
     raw.once('close', () => {
       if (!raw.writableEnded) record.failed('client_closed_request');
       record.end(raw.writableEnded ? raw.statusCode : CLIENT_LEFT);
@@ -54,7 +54,7 @@ function enginesOf(pool: ModelPool): Engine[] {
   return pool.list().flatMap(({ engine, parent }) => (parent === null ? (engine ?? []) : []));
 }
 
-/** The catalogue of errors has this status for clients that left. It is never sent. */
+/** The catalogue's status for disconnected clients. It is never sent. */
 const CLIENT_LEFT = 499;
 
 function toArrival(request: FastifyRequest, basePath: string): Arrival {
@@ -91,7 +91,7 @@ export function logSettings(log: LogOptions | undefined): LogSettings {
   };
 }
 
-/** Machines call these endpoints several times a second. */
+/** Probes and scrapers call these endpoints several times a second. */
 const ROUTINE: readonly (string | null)[] = ['/live', '/ready', '/health', '/metrics'];
 
 /** `log` must be the request's, which adds the request's id. */
@@ -136,14 +136,14 @@ export const REPORT_USAGE = 'usage';
 /** The report: prompt tokens, completion tokens, and those of the prompt that were cached, as `120,34,64`. */
 export const USAGE_HEADER = 'x-chasqui-usage';
 
-/** For replies that are sent whole. */
+/** For replies that are not streamed. */
 export function reportUsage(app: FastifyInstance): void {
   app.addHook('onSend', async (request, reply) => {
     if (isAsked(request)) reply.header(USAGE_HEADER, toReport(request));
   });
 }
 
-/** For streamed replies, to be called right before they end. */
+/** For streamed replies: call it right before they end. */
 export function reportUsageAtEnd(reply: FastifyReply): void {
   const { request, raw } = reply;
   if (isAsked(request) && raw.chunkedEncoding) raw.addTrailers({ [USAGE_HEADER]: toReport(request) });

@@ -6,12 +6,12 @@ import { createHash } from 'node:crypto';
 
 export const OWNER_HEADER = 'x-chasqui-owner';
 
-/** The same for the same key of a gateway; the key's id cannot be told from it without knowing it. */
+/** A deterministic hash of the key's id, which does not reveal the id. */
 export function ownerOfKey(keyId: string): string {
   return createHash('sha256').update(`key ${keyId}`).digest('hex');
 }
 
-/** Null where there is none, and for what no gateway sends. */
+/** Returns null if the header is absent or malformed. */
 export function readOwner(value: unknown): string | null {
   return typeof value === 'string' && /^[0-9a-f]{64}$/.test(value) ? value : null;
 }

@@ -8,8 +8,8 @@ import type { Operation } from './openapi/operation.js';
 import type { JsonSchema } from './schema/json-schema.js';
 
 /**
- * The names of the ignored fields, percent-encoded and separated by `, `. A name that no mode knows and that looks like
- * a misspelt one is followed by `;did-you-mean=` and the name of the field that was meant.
+ * The names of the ignored fields, percent-encoded and separated by `, `. A probably misspelt name is followed by
+ * `;did-you-mean=` and the suggested field.
  */
 export const IGNORED_HEADER = 'x-chasqui-ignored';
 
@@ -47,12 +47,12 @@ export function readInnerFields(profile: Profile, strict: boolean, field: string
   };
 }
 
-/** How many ignored parts of fields are named, and how much of each name, because these names are long. */
+/** Limits of the number of ignored members in the header and of the length of each, because their paths are long. */
 export const MAX_IGNORED_PARTS = 16;
 const MAX_PART_LENGTH = 96;
 
 /**
- * After validation: names what is within fields and not known there, in the same header, or refuses it. `schema` is that of
+ * After validation: names unknown members of fields in the same header, or refuses them. `schema` is that of
  * the body.
  */
 export function readParts(schema: JsonSchema, { mode }: Profile, strict: boolean) {
@@ -66,7 +66,7 @@ export function readParts(schema: JsonSchema, { mode }: Profile, strict: boolean
   };
 }
 
-/** Adds ignored parts of fields to the header, beside the ignored fields. */
+/** Adds ignored members to the header, beside the ignored fields. */
 export function nameIgnoredParts(reply: FastifyReply, parts: readonly string[]): void {
   if (parts.length === 0) return;
   const shown: string[] = [reply.getHeader(IGNORED_HEADER) ?? []].flat().map(String);
@@ -121,7 +121,7 @@ function unknownParameter(name: string, profile: Profile, parameters: readonly s
 export interface SupportedFields {
   /** The body with supported fields only, and without those that are `null`: null means absent. */
   body: Record<string, unknown>;
-  /** The names of the others, in the body's order; those that are `null` ask for nothing and are not named. */
+  /** The names of the other fields, in the body's order; fields that are `null` are omitted. */
   ignored: string[];
 }
 
@@ -136,7 +136,7 @@ export function pickSupported(sent: Readonly<Record<string, unknown>>, parameter
   return picked;
 }
 
-/** Names that other modes, protocols and servers have for the same fields. */
+/** Names of the same fields in other modes, protocols and servers. */
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   repeat_penalty: ['repetition_penalty'],
   repetition_penalty: ['repeat_penalty'],
@@ -152,9 +152,9 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   input: ['messages'],
 };
 
-/** The parameter that `name` was most likely meant to be, or null when nothing is near. */
+/** Returns the parameter most similar to `name`, or null if none is similar. */
 export function nearestParameter(name: string, parameters: readonly string[]): string | null {
-  // A body may well have a field called `constructor`.
+  // A body may have a field named `constructor`.
   const synonyms = Object.hasOwn(SYNONYMS, name) ? SYNONYMS[name] : undefined;
   const synonym = synonyms?.find((parameter) => parameters.includes(parameter));
   if (synonym) return synonym;
@@ -226,8 +226,8 @@ function isSchema(schema: unknown): schema is JsonSchema {
 }
 
 /**
- * Bodies are checked by `schema`, and fields that it does not have are ignored or refused. `operation` is what the
- * OpenAPI document says about the route beside its schema.
+ * `schema` validates bodies; fields outside it are ignored or refused. `operation` documents the route in the OpenAPI
+ * document.
  */
 export function bodyRoute(
   { profile, options }: Pick<HttpContext, 'profile' | 'options'>,

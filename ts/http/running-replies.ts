@@ -1,5 +1,5 @@
 /**
- * The replies that are being computed. Each has a signal, which aborts when its client goes away or the server stops.
+ * The replies that are being computed. Each has a signal, which aborts when its client disconnects or the server stops.
  */
 import { setMaxListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
@@ -10,20 +10,20 @@ const ABORT_GRACE_MS = 1000;
 
 export class RunningReplies {
   readonly #running = new Map<AbortController, ServerResponse>();
-  /** Replies that go on for as long as the server does. */
+  /** Replies that last until the server stops. */
   readonly #endless = new Set<ServerResponse>();
   #draining = false;
   #stopped = false;
   #onIdle: (() => void) | null = null;
 
-  /** True from the moment when the server began to stop. */
+  /** True once the server has begun to stop. */
   get draining(): boolean {
     return this.#draining;
   }
 
   /**
-   * Watches the response, because a request closes as soon as its body is read, also when its client is still there.
-   * And checks `writableEnded`, because `writableFinished` is still false when an injected reply closes normally.
+   * Watches the response, because a request closes once its body is read, even while its client is connected. Checks
+   * `writableEnded`, because `writableFinished` is still false when an injected reply closes normally.
    */
   signalFor(response: ServerResponse): AbortSignal {
     const controller = new AbortController();
@@ -46,20 +46,20 @@ export class RunningReplies {
     return controller.signal;
   }
 
-  /** Ends this reply, which has begun and would never end by itself, as soon as the server begins to stop. */
+  /** Ends this endless reply when the server begins to stop. */
   endAtDrain(response: ServerResponse): void {
     if (this.#draining) response.end();
     else this.#endless.add(response);
     response.once('close', () => this.#endless.delete(response));
   }
 
-  /** Ends a reply that is being computed with an error; one that is not is left alone. */
+  /** Ends a running reply with an error; ignores others. */
   cancel(response: ServerResponse): void {
     const error = new ChasquiError('request_cancelled', 'The request was cancelled by the operator of this server.');
     for (const [controller, each] of this.#running) if (each === response) controller.abort(error);
   }
 
-  /** Lets running replies go on for up to `timeoutMs`, then aborts them. Resolves when all of them are over. */
+  /** Waits up to `timeoutMs` for running replies, then aborts them. Resolves when all have ended. */
   async drain(timeoutMs: number): Promise<void> {
     this.#draining = true;
     for (const response of this.#endless) response.end();
@@ -87,7 +87,7 @@ export class RunningReplies {
   }
 }
 
-/** Tells the client to send its next request elsewhere. The headers of a reply that has begun cannot be changed. */
+/** Tells the client to send its next request elsewhere. Headers that were sent cannot be changed. */
 function endConnectionAfter(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader('connection', 'close');
 }

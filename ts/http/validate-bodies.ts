@@ -1,4 +1,4 @@
-/** The bodies of requests are checked by AJV against the schemas of their routes. */
+/** Validates request bodies with AJV against the schemas of their routes. */
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { FastifyInstance } from 'fastify';
 import { toValidationError } from './validation-error.js';
@@ -21,15 +21,15 @@ export function validateBodies(app: FastifyInstance): void {
     allowUnionTypes: true,
     discriminator: true,
     verbose: true,
-    // Each takes as long as the rest of the compilation: the one saves less than a microsecond of a request, the other
-    // is done by tests, because the schemas are our own.
+    // Each would double the compile time: the one saves less than a microsecond per request, and tests do the other,
+    // because the schemas are our own.
     code: { optimize: false },
     validateSchema: false,
   });
   const schemas = new Map<string, CompiledSchema>();
   let likely: CompiledSchema | undefined;
   app.setValidatorCompiler(({ schema, url }) => {
-    // Several endpoints take the same body.
+    // Several endpoints share a body schema.
     const key = JSON.stringify(schema);
     const compiled = schemas.get(key) ?? new CompiledSchema(ajv, schema as object);
     schemas.set(key, compiled);
@@ -50,7 +50,7 @@ export function validateBodies(app: FastifyInstance): void {
 
 const LIKELY_URL = '/chat/completions';
 
-/** By then most models are loaded, which takes what the processor has. */
+/** By then most models are loaded, which takes all CPU time. */
 const COMPILED_AFTER_MS = 5000;
 
 class CompiledSchema {

@@ -1,4 +1,4 @@
-/** What AJV found → the error that a caller reads: which field, what it must be, what it was. */
+/** AJV's findings → the error for the client: the field, the requirement and the received value. */
 import type { ErrorObject } from 'ajv';
 import { ChasquiError, type ErrorCode } from '../errors.js';
 
@@ -35,7 +35,7 @@ function join(parent: string | null, child: string): string {
   return parent === null ? child : `${parent}.${child}`;
 }
 
-/** The field that says which variant an object is (`role`, `type`) is absent, no string, or unknown. */
+/** The discriminator (`role`, `type`) is absent, not a string, or unknown. */
 function toVariantError(found: ErrorObject, parent: string | null): ChasquiError {
   const { tag, tagValue } = found.params as { tag: string; tagValue: unknown };
   const param = join(parent, tag);
@@ -96,7 +96,7 @@ function toFinding({ keyword, params, data }: ErrorObject): string {
   return isEmpty ? '' : `, but got ${describe(data)}`;
 }
 
-/** A pattern as it is, unless it only says which letters there may be. */
+/** Returns the pattern, or a readable form if it is only a set of letters. */
 function toForm(pattern: string): string {
   const [, letters] = /^\^\[([a-z]+)\]\*\$$/.exec(pattern) ?? [];
   return letters === undefined ? `must match ${pattern}` : `must consist of the letters ${[...letters].join(', ')}`;

@@ -1,4 +1,4 @@
-/** The server of a person's own computer, for whatever client they use. */
+/** A server on a personal computer, for any client. */
 import { NEUTRAL_SAMPLING } from '../options/sampling-table.js';
 import type { Profile } from './profile.js';
 

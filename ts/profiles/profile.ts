@@ -9,8 +9,8 @@ export interface Profile {
   /** The part of all paths before `/v1`; organisation and app are given when the server starts. */
   basePath: '' | '/<org_id>/<app_id>';
   /**
-   * Whether a request must come with `Authorization: Key <API_KEY>`, unless the deployment is a public one, or with
-   * `Authorization: Bearer <API_KEY>`, which a local server may be told to ask for.
+   * The scheme of API keys: `Authorization: Key <API_KEY>` unless the deployment is public, or the optional
+   * `Authorization: Bearer <API_KEY>` of a local server.
    */
   authentication: 'none' | 'key' | 'bearer';
   /** Whether a request must name the model that is served; if not, any name is accepted. */
@@ -19,10 +19,10 @@ export interface Profile {
   demandsJsonContentType: boolean;
   /** Chat fields that only other modes have: ignored and named in a header, or refused in strict mode. */
   unsupportedParameters: readonly string[];
-  /** Defaults for what a request does not say. */
+  /** Defaults for absent request fields. */
   sampling: Readonly<SamplingSettings>;
   /**
-   * The highest priority that a request may give itself, because it goes before others then. Lower ones are allowed.
+   * The highest priority that a request may set. Lower ones are always allowed.
    */
   maxPriority: number;
   /** The largest body, in bytes. */
@@ -30,11 +30,11 @@ export interface Profile {
   /** Allowed CORS origins; `local`: pages of this machine. */
   corsOrigins: readonly string[];
   /**
-   * Whether the Host header must be a name that this server goes by. A page can have its own name lead to 127.0.0.1
-   * (DNS rebinding), and is then of the same origin as a server that takes any name.
+   * Whether the Host header must be a known name of this server. The name of a foreign page may resolve to 127.0.0.1
+   * (DNS rebinding); the page would then have the same origin as a server that accepts any name.
    */
   checksHostHeader: boolean;
-  /** Whether it has the endpoints of other programs that serve models on a person's machine, beside OpenAI's. */
+  /** Whether it also has the endpoints of other local model servers. */
   hasLocalEndpoints: boolean;
   /** Whether images may be fetched from servers of this machine. */
   allowsLoopbackImageHosts: boolean;

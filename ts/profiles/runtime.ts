@@ -1,4 +1,4 @@
-/** A developer's or an operator's own server, of one model or several; it asks for keys only where it is given some. */
+/** A developer's or an operator's own server, with one model or several; it requires keys only if some are configured. */
 import { NEUTRAL_SAMPLING } from '../options/sampling-table.js';
 import type { Profile } from './profile.js';
 

@@ -1,4 +1,4 @@
-/** Bytes of a request's body → its value, or an error that says in one sentence what is wrong. */
+/** Bytes of a request's body → its value, or an error with the reason in one sentence. */
 import { ChasquiError } from '../../errors.js';
 import { MAX_BODY_DEPTH, MAX_STRUCTURE, MAX_TEXT_BYTES, MAX_VALUES } from './limits.js';
 
@@ -26,9 +26,8 @@ function hasByteOrderMark(bytes: Buffer): boolean {
 }
 
 /**
- * Refuses `__proto__` and `constructor.prototype`, which would change every object of the process if any code copied
- * them carelessly. And refuses long text: only images may be large, because all other text of a body is tokenized,
- * rendered, or repeated in the reply.
+ * Refuses `__proto__` and `constructor.prototype`, which could pollute the prototype of all objects. Also refuses long
+ * text: only images may be large, because all other text is tokenized, rendered, or repeated in the reply.
  */
 function checkValue(root: unknown, imageLists: readonly string[]): void {
   let text = 0;
@@ -81,7 +80,7 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Throws for a text that is nested too deeply or has too many values. Reads every byte once. */
+/** Throws if the JSON is nested too deeply or has too many values. Reads every byte once. */
 export function checkShape(json: Uint8Array): void {
   let depth = 0;
   let values = 1;
@@ -122,7 +121,7 @@ export function checkShape(json: Uint8Array): void {
 /** From this distance on `indexOf`, which uses the processor's widest registers, is faster than a loop. */
 const NEAR = 64;
 
-/** Returns where the string that begins at `start` ends, or the end of the text where no quote ends it. */
+/** Returns the end of the string that begins at `start`, or the end of the text if the string is unterminated. */
 function endOfString(json: Uint8Array, start: number): number {
   let at = start + 1;
   for (;;) {
@@ -137,7 +136,7 @@ function endOfString(json: Uint8Array, start: number): number {
   }
 }
 
-/** A quote is escaped by an odd number of backslashes before it; none of them stands before `from`. */
+/** An odd number of backslashes before a quote escapes it. `from`: where the search for them stops. */
 function isEscaped(json: Uint8Array, quote: number, from: number): boolean {
   let first = quote;
   while (first > from && json[first - 1] === BACKSLASH) first -= 1;
@@ -157,18 +156,18 @@ function tooMuch(limit: string): ChasquiError {
 
 /** The role of an object or an array in a body. */
 export type Place =
-  /** It is the body itself. */
+  /** The body itself. */
   | 'body'
-  /** It is, or leads to, what the model is shown. */
+  /** Input of the model, or a parent of it. */
   | 'shown'
-  /** It is the result of a tool of OpenAI's: a screenshot, or values that are shown as JSON. */
+  /** The result of a built-in tool of OpenAI: a screenshot, or values that are shown as JSON. */
   | 'result'
   | 'elsewhere';
 
 const KEYS_OF_BODIES = new Set(['messages', 'input', 'items', 'images']);
 const KEYS_OF_SHOWN = new Set(['content', 'output', 'source', 'image_url', 'images']);
 
-/** The place of what `parent`, which is in `place`, has under `key`. */
+/** Returns the place of the member `key` of `parent`, which is in `place`. */
 export function placeOf(place: Place, parent: object, key: string): Place {
   if (Array.isArray(parent)) return place === 'result' ? 'elsewhere' : place;
   if (place === 'body') return KEYS_OF_BODIES.has(key) ? 'shown' : 'elsewhere';
@@ -177,19 +176,19 @@ export function placeOf(place: Place, parent: object, key: string): Place {
   return isResult ? 'result' : 'shown';
 }
 
-/** The three protocols have the bytes of an image in Anthropic's `source` or in a data URI, whatever its type says. */
+/** The three protocols have image bytes in Anthropic's `source` or in a data URI, regardless of the declared type. */
 export function isImage(place: Place, parent: object, key: string, value: string): boolean {
   if (key === 'image_url') return (place === 'shown' || place === 'result') && isImageUri(value);
   if (place !== 'shown') return false;
-  // A document in base64 cannot be read here, unless it is a text.
+  // Base64 documents are not supported, except text.
   if (key === 'data') return textOf(parent, 'type') === 'base64' && !/^text\//i.test(textOf(parent, 'media_type'));
   return key === 'url' && isImageUri(value);
 }
 
-/** How the files of images begin in base64: PNG, JPEG, GIF, WebP, BMP. */
+/** Magic bytes of image files in base64: PNG, JPEG, GIF, WebP, BMP. */
 const IMAGE_BASE64 = /^(iVBORw0KGg|\/9j\/|R0lGOD|UklGR|Qk)/;
 
-/** A data URI, or the file in base64 alone. */
+/** A data URI, or the plain base64 of a file. */
 export function isImageFile(value: unknown): boolean {
   return typeof value === 'string' && (isImageUri(value) || IMAGE_BASE64.test(value));
 }

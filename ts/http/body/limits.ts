@@ -1,4 +1,4 @@
-/** Limits of a request's body, checked before anything is made of it. ts/http/README.md lists them for users. */
+/** Limits of a request's body, checked before it is parsed. ts/http/README.md lists them for users. */
 
 const MIB = 2 ** 20;
 
@@ -21,20 +21,20 @@ export const MAX_BODY_DEPTH = 128;
 export const MAX_VALUES = 1_000_000;
 
 /**
- * Objects, arrays and keys together. Each takes up to 100 bytes, many times what `{}` takes in the body, and a
- * microsecond to make. Ten thousand messages with their parts stay below.
+ * Objects, arrays and keys together. Each takes up to 100 bytes, many times the size of `{}` in the body, and a
+ * microsecond to create. Ten thousand messages with their parts stay below.
  */
 export const MAX_STRUCTURE = 100_000;
 
 /**
  * Bytes of bodies that the server holds for all requests together, from their first byte to the end of the reply. Text
- * and values made of them take about three times as much: together less than half of what Node gives a process.
+ * and values made of them take about three times as much: together less than half of Node's default heap limit.
  */
 export const MAX_BYTES_HELD = 256 * MIB;
 
 /**
- * The first bytes of each body do not count towards that limit, so that ordinary requests are served when large ones
- * have used it up. For all connections together they come to 256 MiB.
+ * The first bytes of each body do not count towards that limit: ordinary requests are still served after large ones
+ * have exhausted it. For all connections together they come to 256 MiB.
  */
 export const FREE_BYTES = 128 * 1024;
 
@@ -44,10 +44,10 @@ export const FREE_BYTES = 128 * 1024;
  */
 export const BYTES_FOR_TEXTS = 64 * MIB;
 
-/** A client that sends nothing for so long in the middle of its body is given up. */
+/** Timeout for a client that stops sending in the middle of its body. */
 export const MAX_SILENCE_MS = 20_000;
 
-/** Each piece of a body costs a turn of the event loop, so a body may not arrive in more pieces than this ... */
+/** Limits the pieces of a body, each of which costs a turn of the event loop ... */
 export const MAX_SMALL_PIECES = 10_000;
-/** ... unless they have at least so many bytes on average, as the packets of all networks do. */
+/** ... unless they have at least this many bytes on average, like packets of ordinary networks. */
 export const SMALL_PIECE = 256;

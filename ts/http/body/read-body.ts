@@ -1,4 +1,4 @@
-/** Reads a request's body into one buffer and holds it to every limit that can be checked while it arrives. */
+/** Reads a request's body into one buffer and checks all limits that can be checked while it arrives. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../errors.js';
@@ -23,7 +23,8 @@ export interface BodyLimits {
 
 /**
  * Rejects with `request_too_large`, `request_timeout`, `server_busy`, `bad_request` or `client_closed_request`, and
- * does not read the rest of the body then. `openShare` gets a function that ends the reading when others need the room.
+ * then leaves the rest of the body unread. `openShare` gets a function that aborts the read when others need the
+ * memory.
  */
 export function readBody(
   payload: IncomingMessage,
@@ -71,8 +72,8 @@ export function readBody(
 }
 
 /**
- * A body of a few bytes could become one of any size, so that no limit would hold before it has been unpacked.
- * @throws {ChasquiError} `unsupported_media_type`
+ * Refuses compressed bodies: a few bytes could expand to any size, and limits could only be checked after
+ * decompression. @throws {ChasquiError} `unsupported_media_type`
  */
 export function refuseCompressed(headers: IncomingHttpHeaders): void {
   const encoding = headers['content-encoding'] ?? '';
@@ -83,13 +84,13 @@ export function refuseCompressed(headers: IncomingHttpHeaders): void {
   );
 }
 
-/** Copies pieces into one buffer as they come, because each piece kept by itself would take some hundred bytes more. */
+/** Copies pieces into one buffer on arrival, because each separate piece would take some hundred bytes more. */
 class GrowingBuffer {
   readonly #maxBytes: number;
   #buffer = Buffer.alloc(0);
   #length = 0;
 
-  /** `maxBytes` is the most that the buffer will ever hold. */
+  /** `maxBytes`: the largest size of the buffer. */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
@@ -148,7 +149,7 @@ function otherLength(announced: number, length: number): ChasquiError {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Keys of lists in the route's body that hold images, as data URIs or in base64: these count as such, not as text. */
+    /** Keys of image lists in the route's body. Their data URIs and base64 strings count as images, not as text. */
     imageLists?: readonly string[];
   }
 }
@@ -177,7 +178,7 @@ export function readBodies(app: FastifyInstance, profile: Profile, options: Body
     const { bodyLimit: maxBytes = 0, config, schema } = request.routeOptions;
     const openShare = (makeWay: () => void) => holdFor(replies.get(request.raw), budget.open(makeWay));
     const bytes = await readBody(payload, announcedLength(request), { maxBytes, maxSilenceMs }, openShare);
-    // Some clients send the content type with every request, also where there is nothing to send.
+    // Some clients send the content type with every request, even without a body.
     if (bytes.length === 0 && schema?.body === undefined) return undefined;
     return parseJsonBody(bytes, config.imageLists);
   });
@@ -187,7 +188,7 @@ export function readBodies(app: FastifyInstance, profile: Profile, options: Body
   });
 }
 
-/** Holds the share until the reply is over, because values made from the body are needed until then. */
+/** Holds the share until the reply ends, because values parsed from the body are used until then. */
 function holdFor(reply: ServerResponse | undefined, share: Share): Share {
   reply?.once('close', () => share.release());
   return {
@@ -204,13 +205,13 @@ function announcedLength({ headers }: FastifyRequest): number | null {
   return headers['content-length'] === undefined ? null : Number(headers['content-length']);
 }
 
-/** The room that one body takes. */
+/** The share of a body in the budget. */
 export interface Share {
-  /** To be called when `bytes` more have arrived. Returns false when there is no room for them and none can be made. */
+  /** Call it when `bytes` more have arrived. Returns false if they exceed the budget and nothing can be evicted. */
   grow(bytes: number): boolean;
-  /** To be called when the body is complete. From then on it is not given up for others. */
+  /** Call it when the body is complete, which protects it from eviction. */
   complete(): void;
-  /** To be called when the bytes are no longer held. */
+  /** Call it when the bytes are no longer held. */
   release(): void;
 }
 
@@ -227,7 +228,7 @@ export class BodyBudget {
   #held = 0;
   #heldWithImages = 0;
 
-  /** Of `total`, `forTexts` is kept for bodies that may be texts. */
+  /** `forTexts`: the part of `total` that is reserved for bodies of text size. */
   constructor(total: number, free: number, forTexts: number) {
     this.#total = total;
     this.#free = free;
@@ -244,7 +245,7 @@ export class BodyBudget {
     return this.#held;
   }
 
-  /** `makeWay` is called when others need the room; the share is released then. */
+  /** Calls `makeWay` when others need the memory; the share is then released. */
   open(makeWay: () => void): Share {
     const entry: Entry = { bytes: 0, makeWay };
     this.#arriving.add(entry);

@@ -1,14 +1,13 @@
 /**
- * A private deployment may be used with the header `Authorization: Key <API_KEY>` and a key that is valid now. A server of
- * an operator's own that asks for keys takes what clients send by themselves: `Authorization: Bearer <API_KEY>`, or
- * `X-Api-Key: <API_KEY>`.
+ * A private deployment requires the header `Authorization: Key <API_KEY>` with a valid key. A local server with keys
+ * accepts the headers of common clients: `Authorization: Bearer <API_KEY>`, or `X-Api-Key: <API_KEY>`.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../errors.js';
 import type { Profile } from '../../profiles/profile.js';
 
 /**
- * Whether a key opens this server at this moment. It is called for every request, so revoking a key acts at once.
+ * Whether a key is currently valid for this server. Called for every request, so a revocation takes effect at once.
  */
 export type KeyCheck = (key: string) => boolean;
 
@@ -66,7 +65,7 @@ function problemWithKey(authorization: string | undefined, opens: KeyCheck): str
   return opens(key) ? null : 'The API key is unknown or was revoked.';
 }
 
-/** The message never repeats a part of the header that may be a secret. */
+/** The message never quotes a part of the header that may be secret. */
 function problemWithForm(authorization: string): string {
   const [, scheme = ''] = /^(\w{1,20})(?:\s|$)/.exec(authorization) ?? [];
   if (scheme === 'Key') return 'After `Key` the Authorization header must have one space and the key.';

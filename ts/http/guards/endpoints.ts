@@ -13,7 +13,7 @@ export class Endpoints {
   readonly #methods = new Map<string, Set<string>>();
   #refusesOthers = false;
 
-  /** To be made before the first route. */
+  /** Create it before the first route. */
   constructor(app: FastifyInstance, basePath: string) {
     this.#basePath = basePath;
     app.addHook('onRoute', ({ method, url }) => {
@@ -22,7 +22,7 @@ export class Endpoints {
   }
 
   /**
-   * Replies 405 to the methods that a path does not have, without reading a body. To be called after the last route.
+   * Replies 405 to unsupported methods without reading a body. Call it after the last route.
    */
   refuseOtherMethods(app: FastifyInstance): void {
     this.#refusesOthers = true;
@@ -39,7 +39,7 @@ export class Endpoints {
     }
   }
 
-  /** For a request that has no route: its path is unknown, or its method one that no path has, such as TRACE. */
+  /** For a request without a route: its path is unknown, or no path supports its method, such as TRACE. */
   refusal(request: FastifyRequest, reply: FastifyReply): ChasquiError {
     const path = request.url.split('?', 1)[0] ?? '';
     const found = METHODS.includes(request.method) ? undefined : this.#find(path);
@@ -60,7 +60,7 @@ export class Endpoints {
   }
 
   #add(method: string, url: string): void {
-    // The CORS plugin has a route for OPTIONS at every path, which is no endpoint.
+    // The CORS plugin adds an OPTIONS route for every path, which is not an endpoint.
     if (method === 'OPTIONS') return;
     // The router ignores a slash at the end of a path.
     const path = url.length > 1 ? url.replace(/\/$/, '') : url;
@@ -70,7 +70,7 @@ export class Endpoints {
     this.#patterns.push(toPattern(url));
   }
 
-  /** Looks for a known path with the same end, because most mistakes are in the beginning: a client's base URL. */
+  /** Finds a known path with the same end, because most mistakes are in the client's base URL. */
   #meantBy(path: string): string | null {
     const segments = path.split('/').filter((segment) => segment !== '');
     if (segments.length > MAX_SEGMENTS) return null;
@@ -96,7 +96,7 @@ export class Endpoints {
   }
 }
 
-/** Names the methods that there are in the header that HTTP has for that. */
+/** Lists the supported methods in the `Allow` header. */
 function otherMethod(
   url: string,
   methods: ReadonlySet<string>,

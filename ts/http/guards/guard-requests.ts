@@ -22,8 +22,8 @@ declare module 'fastify' {
 }
 
 /**
- * To be called before the first route. `openUrls` are those of routes that need no key in any mode. Returns what is
- * known of the endpoints, so that their other methods can be refused when all routes are there.
+ * Call it before the first route. `openUrls`: routes that need no key in any mode. Returns the registry of endpoints,
+ * which refuses unsupported methods once all routes are registered.
  */
 export function guardRequests(
   app: FastifyInstance,
@@ -71,7 +71,7 @@ function guardAccess(
 export const ANY_ORIGIN = '*';
 export const LOCAL_ORIGINS = 'local';
 
-/** Those of the endpoints for clients; the plugin has no DELETE unless it is told so. */
+/** Methods of the endpoints for clients; DELETE is not a default of the plugin. */
 const METHODS = ['GET', 'HEAD', 'POST', 'DELETE'];
 const EXPOSED_HEADERS = ['x-request-id', IGNORED_HEADER, 'retry-after', 'www-authenticate'];
 const PREFLIGHT_CACHE_SECONDS = 600;
@@ -81,7 +81,7 @@ export function allowOrigins(app: FastifyInstance, origins: readonly string[]): 
   if (origins.length === 0) return;
   app.register(cors, {
     origin: (origin, decide) => decide(null, origin !== undefined && isAllowed(origin, origins)),
-    // The plugin's reply to an OPTIONS that is no preflight would not have our envelope.
+    // The plugin's reply to an OPTIONS that is not a preflight would not have our envelope.
     strictPreflight: false,
     methods: METHODS,
     exposedHeaders: EXPOSED_HEADERS,
@@ -104,13 +104,13 @@ function isLocal(origin: string): boolean {
 export const ANY_HOST = '*';
 
 export interface HostNames {
-  /** Names that the server goes by, or `ANY_HOST`; default none. */
+  /** Accepted host names, or `ANY_HOST`; default none. */
   names?: readonly string[];
-  /** Whether any name without a dot is taken, as containers and networks at home have them; default false. */
+  /** Whether any name without a dot is accepted, as in container and home networks; default false. */
   withoutDots?: boolean;
 }
 
-/** Accepts `localhost`, addresses, names of private networks, and those that it is told of. */
+/** Accepts `localhost`, addresses, names of private networks, and the given names. */
 export function checkHostHeader(app: FastifyInstance, { names = [], withoutDots = false }: HostNames): void {
   if (names.includes(ANY_HOST)) return;
   const known = new Set(names.map(normalize));

@@ -12,7 +12,7 @@ export interface Endpoint {
   operation: Operation;
 }
 
-/** Returns a list that grows with every route that describes itself. To be called before them. */
+/** Returns a list that grows with every route with an `Operation`. Call it before the first route. */
 export function collectEndpoints(app: FastifyInstance, basePath: string): readonly Endpoint[] {
   const endpoints: Endpoint[] = [];
   app.addHook('onRoute', ({ method, path, schema, config }) => {

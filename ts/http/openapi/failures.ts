@@ -42,7 +42,7 @@ const OF_SOME: readonly ErrorCode[] = [
   'unsupported_media_type',
 ];
 
-/** No request gets these: they are about connections that never become one, about loading a model, and about the hub. */
+/** No request gets these: they concern connections without a valid request, loading a model, and the hub. */
 const NEVER: readonly ErrorCode[] = [
   'headers_too_large',
   'model_file_missing',
@@ -103,7 +103,7 @@ export function failuresOf(operation: Operation, profile: Profile, hasBody: bool
 
 function codesOf({ errors = [] }: Operation, profile: Profile, hasBody: boolean): ErrorCode[] {
   const codes: ErrorCode[] = [...OF_REQUESTS, ...errors];
-  // A local server may be told to ask for keys, too.
+  // A local server may require keys, too.
   codes.push('invalid_api_key');
   if (profile.authentication === 'key') codes.push('key_store_failed');
   if (profile.checksHostHeader) codes.push('host_not_allowed');

@@ -4,7 +4,7 @@ import type { JsonSchema } from '../schema/json-schema.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Describes the route in the OpenAPI document; routes without it are not in there. */
+    /** Describes the route in the OpenAPI document, which omits routes without it. */
     operation?: Operation;
   }
 }
@@ -49,7 +49,7 @@ export interface NamedSchema {
 
 export interface Example {
   summary: string;
-  /** A body; none for endpoints that take none. */
+  /** Absent for endpoints without a body. */
   request?: Readonly<Record<string, unknown>> | readonly unknown[];
   /** A reply that was received; for a stream, one of its events. */
   reply?: unknown;

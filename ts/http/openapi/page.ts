@@ -1,4 +1,4 @@
-/** The OpenAPI document as one page that needs neither scripts nor anything from elsewhere. */
+/** The OpenAPI document as a self-contained page without scripts. */
 import type { JsonSchema } from '../schema/json-schema.js';
 import type { OpenApiDocument } from './document.js';
 import { type Html, html, prose } from './html.js';

@@ -1,5 +1,5 @@
 /**
- * The schema that a route checks bodies with → what a reader of the document sees: described, with defaults and nulls.
+ * Validation schema of a route → schema in the document: with descriptions, defaults and nulls.
  */
 import { type Fields, type JsonSchema, orNull, type Schema } from '../schema/json-schema.js';
 

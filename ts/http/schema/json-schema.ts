@@ -32,7 +32,7 @@ export interface ObjectSchema<Required extends Fields, Optional extends Fields>
   properties: Required & Optional;
 }
 
-/** A schema that the builders have no word for, and the type of what it accepts. */
+/** A schema without a builder, and the type of the values that it accepts. */
 export function typed<T>(schema: JsonSchema): Schema<T> {
   return schema as Schema<T>;
 }
@@ -69,7 +69,7 @@ export function objectOf<Required extends Fields, Optional extends Fields = Reco
   return schema as JsonSchema as ObjectSchema<Required, Optional>;
 }
 
-/** The same, which has no other properties. */
+/** Like `objectOf`, without other properties. */
 export function closedObjectOf<Required extends Fields, Optional extends Fields = Record<never, never>>(
   required: Required,
   optional: Optional = {} as Optional,
@@ -77,7 +77,7 @@ export function closedObjectOf<Required extends Fields, Optional extends Fields 
   return limited(objectOf(required, optional), { additionalProperties: false });
 }
 
-/** The fields that are named. Their type is that of all: what a mode leaves out is absent from its requests. */
+/** Selects the named fields. Keeps the type of all: fields that a mode omits are absent from its requests. */
 export function pickFields<F extends Fields>(fields: F, names: readonly string[]): F {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name))) as F;
 }
@@ -111,7 +111,7 @@ export function orNull<T>(schema: Schema<T>): Schema<T | null> {
   return typed(types.includes('null') ? schema : { ...schema, type: [...types, 'null'] });
 }
 
-/** A string, or what `schema` accepts. As one list of types, so that an error names all of them. */
+/** A string, or a value of `schema`. Merged into one list of types: errors name all of them. */
 export function orString<T>(schema: Schema<T>): Schema<string | T> {
   return typed({ ...schema, type: ['string', ...[schema.type].flat()] });
 }

@@ -17,8 +17,7 @@ import {
 export const functionName = limited(string, { pattern: '^[a-zA-Z0-9_.-]{1,128}$' });
 
 /**
- * The schema of objects that come in variants, told apart by one field; with a discriminator AJV reports what is wrong
- * within the variant that was meant.
+ * A discriminated union: one field selects the variant, and AJV reports errors within that variant only.
  */
 export function variantsBy<Variants extends readonly Schema<object>[]>(
   propertyName: string,
@@ -32,7 +31,7 @@ export function variantsBy<Variants extends readonly Schema<object>[]>(
   return typed({ type: 'object', required: [propertyName], discriminator: { propertyName }, oneOf });
 }
 
-/** A text, or parts that are told apart by their `type`. */
+/** A text, or parts discriminated by `type`. */
 export function textOrParts<Parts extends readonly Schema<object>[]>(
   parts: readonly [...Parts],
   keywords: JsonSchema = {},

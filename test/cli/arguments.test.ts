@@ -39,7 +39,7 @@ const REFUSED: [args: string[], says: RegExp][] = [
   ],
   [
     ['serve', ...['--mode', 'serverless', '--org', 'a', '--app', 'b'], '--app-models', 'package.json'],
-    /--app-models is .*package\.json, which is no list of models/,
+    /--app-models is .*package\.json, which is not a JSON array of models/,
   ],
   [
     ['serve', ...['--mode', 'serverless', '--org', 'a', '--app', 'b'], '--app-models', 'package.json', '--hf', 'a/b'],

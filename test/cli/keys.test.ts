@@ -125,10 +125,10 @@ test('in a cloud a key reaches as far as that of who makes it, unless something 
 });
 
 test('create, list and revoke, for people', async ({ folder }) => {
-  assert.match(await keys(folder, 'list'), /no keys.*chasqui keys create/);
+  assert.match(await keys(folder, 'list'), /No keys\. .*chasqui keys create/);
   const [key = '', , ...advice] = (await keys(folder, 'create')).split('\n');
   assert.match(advice.join('\n'), `Authorization: Key ${key}`);
-  assert.match(advice.join('\n'), /only time/);
+  assert.match(advice.join('\n'), /only once/);
   const [id = '', secret = ''] = key.split(':');
   assert.match(await keys(folder, 'list'), new RegExp(`^ID .*\\n${id} +- +every one `));
   assert.match(await keys(folder, 'revoke', key), `The key ${id} is revoked.`);

@@ -35,7 +35,7 @@ test('a file that is no model: what it is', async () => {
   fs.writeFileSync(file, '<!DOCTYPE html><html></html>');
   const { code, stderr } = await runCli(['serve', '--port', '0', '--model', file]);
   assert.is(code, 1);
-  assert.match(stderr, /model\.gguf is not a GGUF file.* It is a web page; .*\/resolve\//);
+  assert.match(stderr, /model\.gguf is not a GGUF file.* It is a web page: .*\/resolve\//);
   assert.is(stderr.trim().split('\n').length, 1);
 });
 
@@ -56,7 +56,7 @@ if (process.platform !== 'win32') {
 test('a folder, and a file that is not there: which models there are', async () => {
   fs.copyFileSync(demoModelPath, path.join(folder, 'demo.gguf'));
   const folderGiven = await runCli(['serve', '--port', '0', '--model', folder]);
-  assert.match(folderGiven.stderr, /is a folder\. .*There are 2: .*demo\.gguf/);
+  assert.match(folderGiven.stderr, /is a folder\. .*It contains 2 models: .*demo\.gguf/);
   const nearly = await runCli(['serve', '--port', '0', '--model', path.join(folder, 'demmo.gguf')]);
   assert.match(nearly.stderr, /no readable file .*Did you mean \S+demo\.gguf\?/);
 });
@@ -68,7 +68,7 @@ test('no memory: which context would fit', async () => {
   const { code, stderr } = await runCli(['serve', '--port', '0', ...args]);
   assert.is(code, 1);
   const says =
-    /With 256 × 32768 tokens of context it takes (\d+) GB, and ([\d.]+) GB are free\. --ctx-size (\d+) fits\.$/m;
+    /With 256 × 32768 tokens of context it needs (\d+) GB, but only ([\d.]+) GB are free\. --ctx-size (\d+) fits\.$/m;
   const [, needed, free, fitting] = (says.exec(stderr) ?? []).map(Number);
   assert.ok(needed && free && fitting, stderr);
   // Keys and values of two bytes a number.

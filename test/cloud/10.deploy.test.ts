@@ -80,7 +80,7 @@ test('what is wrong has an exit code of its own', async () => {
   for (const command of ['deploy', 'run']) {
     const { code, stderr } = await cloud.cli(command, missing);
     assert.is(code, 2);
-    assert.match(stderr, /`model` is the file .*none\.gguf, which is not there\./);
+    assert.match(stderr, /`model` is the file .*none\.gguf, which does not exist\./);
   }
   const nowhere = path.join(cloud.home, 'nowhere');
   assert.is((await cloud.cli('apps', 'list', '--data-dir', nowhere)).code, 3);

@@ -169,7 +169,7 @@ test('where nothing can be stored, requests are served and say so', async () => 
     const { status, body } = await ask('POST', '', { app: 'bare', body: { input: 'Hello!' } });
     assert.equal([status, body.store], [200, false]);
     const logs = await cloud.cli('apps', 'logs', 'bare');
-    assert.match(logs.stdout, 'no responses are kept');
+    assert.match(logs.stdout, 'responses are not stored');
   } finally {
     fs.rmSync(folder);
     fs.renameSync(path.join(moved, 'responses'), folder);

@@ -86,7 +86,7 @@ commands('without an app they say how to start one', async () => {
   for (const name of ['status', 'logs']) {
     const { code, stderr } = await chasqui(name);
     assert.is(code, 1);
-    assert.match(stderr, /no desktop app runs for .*; start it with chasqui desktop/);
+    assert.match(stderr, /the desktop app of .* is not running; start it: chasqui desktop/);
   }
 });
 

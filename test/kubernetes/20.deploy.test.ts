@@ -99,7 +99,7 @@ test('pods that end again and again end the wait, and what they said last is sho
   assert.is(code, 4);
   assert.is(
     stderr,
-    `chasqui: Its pods end again and again; the cluster goes on trying.\n  acme-chat-1 is crashed: ${said}\n`,
+    `chasqui: Its pods crash repeatedly; the cluster keeps retrying.\n  acme-chat-1 is crashed: ${said}\n`,
   );
 });
 

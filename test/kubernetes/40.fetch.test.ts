@@ -77,7 +77,7 @@ test('pods that start together fetch a file once, and say which of how many it i
     });
     return ended;
   });
-  await until(() => said.includes('waiting for another pod that fetches'), 'the second pod to wait');
+  await until(() => said.includes('waiting for the download of another pod'), 'the second pod to wait');
   hub.misbehaviour = {};
   const [one, two] = (await Promise.all(pods)) as [Fetched, Fetched];
   assert.equal([one.code, two.code], [0, 0], one.stderr + two.stderr);

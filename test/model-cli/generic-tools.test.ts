@@ -47,7 +47,7 @@ async function post(url: string, body: object): Promise<any> {
 const BROKEN = ['', '{"left": "a", "ri', 'left=a', '[1]'];
 
 test('the server says so when it starts', ({ server }) => {
-  assert.match(server.output.stdout, /^The chat template of chasqui-demo has no form for tools: .*$/m);
+  assert.match(server.output.stdout, /^The chat template of chasqui-demo does not support tools: .*$/m);
 });
 
 test('chat completions call, and go on whatever an earlier call was left as', async ({ url }) => {

@@ -1,14 +1,14 @@
-/** The models of an app whose files have been fetched already, as the first container of a pod leaves them in a file. */
+/** Reads the `--app-models` file, which the init container of a pod writes after downloading the models of the app. */
 import { readFileSync } from 'node:fs';
 import type { RunnerModelFile } from '../cloud/runners/protocol.js';
 import { ChasquiError } from '../errors.js';
 import type { HostingOptions } from './hosting-option-table.js';
 
-/** A script's options are far smaller. */
+/** Far more than the options of a script need. */
 const MAX_LENGTH = 1 << 20;
 const OTHERS = ['model', 'modelUrl', 'hf', 'modelsDir', 'modelsHub', 'modelsPreset'] as const;
 
-/** Undefined: they are not given so. @throws {ChasquiError} `invalid_options` */
+/** Returns undefined if the option was not set. @throws {ChasquiError} `invalid_options` */
 export function readAppModels({ appModels: file, ...options }: HostingOptions): RunnerModelFile[] | undefined {
   if (file === undefined) return undefined;
   const other = OTHERS.find((name) => options[name] !== undefined);
@@ -21,7 +21,7 @@ export function readAppModels({ appModels: file, ...options }: HostingOptions): 
   }
   const models = text.length > MAX_LENGTH ? null : parse(text);
   if (models !== null) return models;
-  throw refused(`is ${file}, which is no list of models, each with its modelPath and options`);
+  throw refused(`is ${file}, which is not a JSON array of models with modelPath and options`);
 }
 
 function parse(text: string): RunnerModelFile[] | null {
@@ -33,7 +33,7 @@ function parse(text: string): RunnerModelFile[] | null {
   }
 }
 
-/** Its options are checked when it is loaded. */
+/** Checks the structure only: options are checked when the model is loaded. */
 function isModel(value: unknown): value is RunnerModelFile {
   const { modelPath, options } = (value ?? {}) as Partial<Record<keyof RunnerModelFile, unknown>>;
   return typeof modelPath === 'string' && typeof options === 'object' && options !== null;

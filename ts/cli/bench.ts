@@ -1,4 +1,4 @@
-/** `chasqui bench`: how fast a model is on this machine, for one and for many at a time. */
+/** `chasqui bench`: measures the speed of a model with one stream and with many. */
 import { Command, Option } from 'commander';
 import { BENCH_OPTIONS, COMPUTING_OPTIONS } from './bench/option-table.js';
 import { addTableOptions } from './table-options.js';
@@ -9,8 +9,8 @@ Rates are tokens a second, named as llama-bench names them: pp512 is a prompt of
 
 export function benchCommand(): Command {
   const command = new Command('bench')
-    .description('Measure how fast a model is on this machine, for one and for many at a time.')
-    .addHelpOption(new Option('-h, --help', 'explain the options').helpGroup('Help:'))
+    .description('Measure the speed of a model on this machine, with one stream and with many.')
+    .addHelpOption(new Option('-h, --help', 'Show help').helpGroup('Help:'))
     .addHelpText('after', HELP)
     .action(async (parsed) => (await import('./run-bench.js')).runBench(parsed));
   return addTableOptions(addTableOptions(command, BENCH_OPTIONS), COMPUTING_OPTIONS);

@@ -1,4 +1,4 @@
-/** `chasqui build`: compiles the native part here, for platforms without a package and for those who want their own. */
+/** `chasqui build`: compiles the native part on this machine, for platforms without a package or for a custom build. */
 import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -7,15 +7,18 @@ import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-/** Needed for this command only, so nobody else has to install them. */
+/** Not dependencies of the package, because only this command needs them. */
 const TOOLS = { 'cmake-js': '8', 'node-addon-api': '8' };
 
 export function buildCommand(): Command {
   return new Command('build')
-    .description('Compile the native part on this machine; it is preferred to the installed one from then on.')
-    .argument('[options...]', 'of the build: --backend, --all-variants, --define, --jobs (see --help after --)')
+    .description('Compile the native part on this machine; the build takes precedence over the installed package.')
+    .argument(
+      '[options...]',
+      'Build options: --backend, --all-variants, --define, --jobs; see: chasqui build -- --help',
+    )
     .allowUnknownOption()
-    .helpOption('-h, --help', 'explain the command')
+    .helpOption('-h, --help', 'Show help')
     .action(build);
 }
 

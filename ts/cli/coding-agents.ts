@@ -1,34 +1,34 @@
-/** Coding agents that can work with models of one's own, and what each has to be told for that. */
+/** Coding agents that support local models, with the settings that each needs. */
 
 export interface AgentServer {
   /** Without `/v1`. */
   url: string;
   model: string;
-  /** `null`: the server wants none. */
+  /** `null`: the server requires none. */
   key: string | null;
 }
 
 export interface AgentRecipe {
   command: string;
   args: readonly string[];
-  /** Beside the variables that are set anyway. */
+  /** Added to the inherited environment. */
   variables: Readonly<Record<string, string>>;
 }
 
 export interface CodingAgent {
   name: string;
-  /** How people get it. */
+  /** The command that installs it. */
   install: string;
   recipe(server: AgentServer): AgentRecipe;
 }
 
-/** Agents refuse to start without a key, whether or not the server wants one. */
+/** Placeholder: agents refuse to start without a key, even if the server requires none. */
 const NO_KEY = 'chasqui';
 
-/** The variable from which an agent reads the key. */
+/** Agents read the key from this variable. */
 const KEY_VARIABLE = 'CHASQUI_API_KEY';
 
-/** It asks for models by three names of its own, all of which are to be the same one here. */
+/** Claude Code requests three model sizes by name; all map to the same model. */
 const claude: CodingAgent = {
   name: 'claude',
   install: 'npm install -g @anthropic-ai/claude-code',
@@ -45,7 +45,7 @@ const claude: CodingAgent = {
   }),
 };
 
-/** Its settings are TOML, in which a text is quoted as in JSON. */
+/** Settings are TOML, which quotes strings as JSON does. */
 const codex: CodingAgent = {
   name: 'codex',
   install: 'npm install -g @openai/codex',
@@ -62,7 +62,7 @@ const codex: CodingAgent = {
   },
 };
 
-/** It takes a whole configuration from a variable, and merges it with the person's own. */
+/** opencode merges the configuration in a variable with the configuration of the user. */
 const opencode: CodingAgent = {
   name: 'opencode',
   install: 'npm install -g opencode-ai',

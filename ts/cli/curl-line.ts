@@ -1,12 +1,12 @@
-/** Where a server can be reached, and a command that tries it when pasted into a shell. */
+/** The base URL of a server, and a curl command that tries it. */
 
-/** A server that listens at all addresses is reached at this machine's own. */
+/** Replaces a wildcard address with the loopback address. */
 export function baseUrl(host: string, port: number, scheme = 'http'): string {
   const reachable = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
   return `${scheme}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
-/** What a model is first asked for. */
+/** The endpoint of the first request to a model. */
 const REQUESTS = {
   chat: { path: '/v1/chat/completions', body: { messages: [{ role: 'user', content: 'Hello!' }] } },
   embeddings: { path: '/v1/embeddings', body: { input: 'Hello!' } },
@@ -14,7 +14,7 @@ const REQUESTS = {
 };
 
 export interface CurlSettings {
-  /** The word before the key, for servers that ask for one; default none. */
+  /** Authorization scheme, for servers that require a key; default none. */
   scheme?: 'Key' | 'Bearer' | null | undefined;
   asks?: keyof typeof REQUESTS;
   /** The Unix socket that the server listens on; default none. */
@@ -36,7 +36,7 @@ export function curlLine(
   return `curl ${through}${url} ${key}-H ${quote('Content-Type: application/json')} -d ${quote(body)}`;
 }
 
-/** Between single quotes a shell leaves everything as it is; a single quote itself must stand outside them. */
+/** Single quotes preserve everything in a shell except a single quote, which must stand outside them. */
 function quoteForShell(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,4 +1,4 @@
-/** Where chasqui keeps what must outlast a process. */
+/** The data folder, for files that outlive a process. */
 import { homedir } from 'node:os';
 import path from 'node:path';
 
@@ -6,7 +6,7 @@ export function dataDir(given: string | undefined): string {
   return given ?? path.join(homedir(), '.chasqui');
 }
 
-/** As the environment says. */
+/** The data folder set in the environment, or the default. */
 export function dataFolder(): string {
   return path.resolve(dataDir(process.env.CHASQUI_HOME || undefined));
 }

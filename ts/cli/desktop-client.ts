@@ -1,10 +1,10 @@
-/** Asks the desktop app that runs for this data folder. */
+/** Client of the running desktop app of a data folder. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AppState } from '../desktop/api-types.js';
 import { findInstance } from '../desktop/single-instance.js';
 import { ChasquiError } from '../errors.js';
 
-/** An app that has just been started needs a moment until it can be reached. */
+/** Startup time of the app. */
 const START_MS = 15_000;
 const POLL_MS = 100;
 
@@ -14,7 +14,7 @@ export class DesktopClient {
     readonly token: string,
   ) {}
 
-  /** Waits for an app that is being started. */
+  /** Waits for an app that is starting. */
   static async find(folder: string, waitMs = START_MS): Promise<DesktopClient> {
     const client = await DesktopClient.findNow(folder);
     if (client !== null) return client;
@@ -23,10 +23,10 @@ export class DesktopClient {
       const later = await DesktopClient.findNow(folder);
       if (later !== null) return later;
     }
-    throw new ChasquiError('internal_error', `The desktop app of ${folder} cannot be reached: start it anew.`);
+    throw new ChasquiError('internal_error', `Could not reach the desktop app of ${folder}: restart it.`);
   }
 
-  /** `null`: none runs. */
+  /** Returns `null` if no app is running. */
   static async findNow(folder: string): Promise<DesktopClient | null> {
     const found = findInstance(folder);
     if (found === null) return null;
@@ -48,7 +48,7 @@ export class DesktopClient {
     return this.#ask(path, { method: 'POST', ...json });
   }
 
-  /** The model that Start Server would start with. */
+  /** The model that Start Server loads. */
   async lastModel(): Promise<string> {
     const { settings } = await this.get<AppState>('/api/v1/state');
     if (settings.lastModel !== null) return settings.lastModel;

@@ -1,4 +1,4 @@
-/** What `chasqui desktop` needs to know; everything else is set in the app. */
+/** Options of `chasqui desktop`; everything else is set in the app. */
 import { APP_PORT } from '../desktop/ports.js';
 import type { OptionRows, OptionsOf } from '../options/option-row.js';
 import { desktop } from '../profiles/desktop.js';
@@ -10,8 +10,8 @@ export const DESKTOP_OPTIONS = {
     default: true,
     flag: '--open',
     group: 'Window',
-    help: 'open a window; --no-open: print the address of the app, with its token, as the last line',
-    otherwise: 'on, where there is a display',
+    help: 'Open a window; --no-open prints the address of the app, with its token, as the last line',
+    otherwise: 'on if there is a display',
   },
   json: {
     type: 'boolean',
@@ -19,7 +19,7 @@ export const DESKTOP_OPTIONS = {
     flag: '--json',
     variable: 'CHASQUI_DESKTOP_JSON',
     group: 'Window',
-    help: 'print a line of JSON with the address, as `url`',
+    help: 'Print one line of JSON with the address as `url`',
   },
   install: {
     type: 'boolean',
@@ -27,7 +27,7 @@ export const DESKTOP_OPTIONS = {
     flag: '--install',
     variable: 'CHASQUI_DESKTOP_INSTALL',
     group: 'Window',
-    help: 'put the app among the programs of this Linux desktop, and end; --no-install: take it away',
+    help: 'Add the app to the application menu of this Linux desktop and exit; --no-install removes it',
     otherwise: 'neither',
   },
   appPort: {
@@ -36,8 +36,8 @@ export const DESKTOP_OPTIONS = {
     max: 65_535,
     flag: '--app-port',
     group: 'Ports',
-    help: "port of the app's own pages; 0 for any free one",
-    otherwise: `${APP_PORT}, or the next one that is free`,
+    help: 'Port of the app window; 0 picks a free port',
+    otherwise: `${APP_PORT}, or the next free port`,
   },
   port: {
     type: 'integer',
@@ -47,16 +47,16 @@ export const DESKTOP_OPTIONS = {
     short: '-p',
     foreign: HOSTING_OPTIONS.port.foreign,
     group: 'Ports',
-    help: 'port of the server that Start Server opens; 0 for any free one',
-    otherwise: `what is set in the app, or else ${desktop.port}`,
+    help: 'Port of the server that Start Server starts; 0 picks a free port',
+    otherwise: `the setting of the app, or ${desktop.port}`,
   },
   startServer: {
     type: 'boolean',
     default: false,
     flag: '--start-server',
     group: 'Server',
-    help: 'start the server at once, as Start Server does',
-    otherwise: 'what is set in the app',
+    help: 'Start the server immediately, like Start Server',
+    otherwise: 'the setting of the app',
   },
   model: {
     type: 'string',
@@ -64,14 +64,14 @@ export const DESKTOP_OPTIONS = {
     short: '-m',
     placeholder: 'name',
     group: 'Server',
-    help: 'the model that the server is started with: its name in the app, or a GGUF file',
-    otherwise: 'the last one, or else the first',
+    help: 'Model to start the server with: its name in the app, or a GGUF file',
+    otherwise: 'the last one used, or the first',
   },
   shutdownTimeout: { ...HOSTING_OPTIONS.shutdownTimeout, group: 'Server' },
   dataDir: {
     ...HOSTING_OPTIONS.dataDir,
     group: 'Data',
-    help: 'folder of what the app keeps: settings, chats, logs',
+    help: 'Data folder: settings, chats, logs',
   },
 } as const satisfies OptionRows;
 

@@ -1,4 +1,4 @@
-/** `chasqui status` and `chasqui logs`: the desktop app that runs. */
+/** `chasqui status` and `chasqui logs`: state and log of the running desktop app. */
 import path from 'node:path';
 import { Command } from 'commander';
 import type { AppState, LogLine } from '../desktop/api-types.js';
@@ -23,13 +23,13 @@ interface LogsOptions extends CommonOptions {
 
 export function desktopStatusCommands(): Command[] {
   return [
-    command('status', 'Say what the desktop app is doing.').action((options: CommonOptions) =>
+    command('status', 'Show the status of the desktop app.').action((options: CommonOptions) =>
       run(() => status(options)),
     ),
     command('logs', "Show the desktop app's log.")
       .option('-n, --limit <n>', `lines, at most ${MAX_LINES}`, '100')
-      .option('-f, --follow', 'go on with new lines until stopped')
-      .option('--level <level>', 'debug, info, warn or error: only this level and worse ones')
+      .option('-f, --follow', 'Keep printing new lines until Ctrl-C')
+      .option('--level <level>', 'Minimum level: debug, info, warn or error')
       .action((options: LogsOptions) => run(() => logs(options))),
   ];
 }
@@ -37,9 +37,9 @@ export function desktopStatusCommands(): Command[] {
 function command(name: string, description: string): Command {
   return new Command(name)
     .description(description)
-    .option('--data-dir <path>', "the app's data folder (default: CHASQUI_HOME, or else ~/.chasqui)")
-    .option('--json', 'print JSON, for programs')
-    .helpOption('-h, --help', 'explain the options');
+    .option('--data-dir <path>', 'Data folder of the app (default: CHASQUI_HOME, or ~/.chasqui)')
+    .option('--json', 'Print JSON')
+    .helpOption('-h, --help', 'Show help');
 }
 
 async function run(action: () => Promise<void>): Promise<void> {
@@ -54,7 +54,7 @@ async function run(action: () => Promise<void>): Promise<void> {
 async function client({ dataDir: given }: CommonOptions): Promise<DesktopClient> {
   const folder = path.resolve(dataDir(given ?? (process.env.CHASQUI_HOME || undefined)));
   const found = await DesktopClient.findNow(folder);
-  if (found === null) throw new Error(`no desktop app runs for ${folder}; start it with chasqui desktop`);
+  if (found === null) throw new Error(`the desktop app of ${folder} is not running; start it: chasqui desktop`);
   return found;
 }
 
@@ -143,7 +143,7 @@ function print(line: LogLine, { json }: LogsOptions): void {
   console.log(`${time} ${line.level.padEnd(5)} ${printable(line.message)}`);
 }
 
-/** A request's path must not move the terminal's cursor or change its title. */
+/** Replaces control characters: the path of a request must not control the terminal. */
 function printable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '?');

@@ -3,11 +3,11 @@ import { Command, Option } from 'commander';
 import { DESKTOP_OPTIONS } from './desktop-option-table.js';
 import { addTableOptions } from './table-options.js';
 
-/** The app is imported only when it is wanted: its database has a native part, which other commands can do without. */
+/** Lazy import: the app loads the native part of its database, which other commands do not need. */
 export function desktopCommand(): Command {
   const command = new Command('desktop')
     .description('Open the desktop app: find models, chat with them, serve them to other programs.')
-    .addHelpOption(new Option('-h, --help', 'explain the options').helpGroup('Help:'))
+    .addHelpOption(new Option('-h, --help', 'Show help').helpGroup('Help:'))
     .action(async (parsed) => (await import('./run-desktop.js')).runDesktop(parsed));
   return addTableOptions(command, DESKTOP_OPTIONS);
 }

@@ -1,4 +1,4 @@
-/** `chasqui doctor`: what is installed, what each backend can do here, and what would be chosen. */
+/** `chasqui doctor`: tests the installed backends and prints which one would be selected. */
 import { Command } from 'commander';
 import type { ModuleReport } from '../native/choose-modules.js';
 import type { Diagnosis, PackageReport } from '../native/diagnosis.js';
@@ -7,9 +7,9 @@ const GIB = 2 ** 30;
 
 export function doctorCommand(): Command {
   return new Command('doctor')
-    .description('Try everything that chasqui could compute with here, and say what it would choose.')
-    .option('--json', 'print JSON, for programs')
-    .helpOption('-h, --help', 'explain the options')
+    .description('Test all installed backends and show which one is selected.')
+    .option('--json', 'Print JSON')
+    .helpOption('-h, --help', 'Show help')
     .action(doctor);
 }
 
@@ -17,7 +17,7 @@ async function doctor(options: { json?: boolean }): Promise<void> {
   const { diagnose } = await import('../native/diagnosis.js');
   const diagnosis = await diagnose();
   console.log(options.json ? JSON.stringify(diagnosis, null, 2) : describe(diagnosis));
-  // Programs ask whether it would work.
+  // The exit code tells programs whether a backend works.
   if (diagnosis.chosen.length === 0) process.exitCode = 1;
 }
 
@@ -32,9 +32,9 @@ export function describe(found: Diagnosis): string {
     'Packages',
     ...found.packages.map(describePackage),
     '',
-    'Modules, in the order of trial',
+    'Modules, in order of preference',
     ...(modules.length > 0 ? modules : ['  none']),
-    ...(found.notPossible === undefined ? [] : [`  They could not be tried: ${found.notPossible}`]),
+    ...(found.notPossible === undefined ? [] : [`  They could not be tested: ${found.notPossible}`]),
     '',
     `Chosen: ${found.chosen.join(' and ') || 'nothing'}. ${found.because}`,
   ].join('\n');

@@ -4,15 +4,14 @@ import { ChasquiError } from '../errors.js';
 import type { OptionRow, OptionRows, OptionsOf } from '../options/option-row.js';
 import { parseOption, wantedText } from './parse-option.js';
 
-/** `null` for options that only the library has. */
+/** Returns `null` for options of the library alone. */
 export function variableOf({ flag, variable }: OptionRow): string | null {
   if (flag === null) return null;
   return variable ?? `CHASQUI_${flag.slice(2).replaceAll('-', '_').toUpperCase()}`;
 }
 
 /**
- * The options that the environment gives and that `given`, the command line, does not. An empty variable counts as one
- * that is not set.
+ * Returns the options set in the environment but not in `given`, the command line. An empty variable counts as unset.
  * @throws {ChasquiError} `invalid_options`, with the variable's name
  */
 export function optionsOfEnvironment<Rows extends OptionRows>(

@@ -1,17 +1,17 @@
-/** Why a command failed, in one line that says what to do. */
+/** Explains the failure of a command, with a remedy, in one line. */
 import { ChasquiError } from '../errors.js';
 import { withFlags } from './option-names.js';
 
-/** Where a command would listen. */
+/** The address of the failed server. */
 interface ListenPlace {
   host?: string;
   port?: number;
-  /** What chooses another port. */
+  /** The flag that sets the port. */
   portFlag?: string;
 }
 
 export function explainFailure(error: unknown, place: ListenPlace = {}): string {
-  // What a script says has the names that scripts have for it.
+  // Errors in scripts keep the option names of scripts.
   if (isAboutScript(error)) return toOneLine(error.message);
   if (error instanceof ChasquiError) return toOneLine(withFlags(error.message));
   if (!(error instanceof Error)) return toOneLine(String(error));
@@ -28,9 +28,9 @@ function ofListening(
 ): string | undefined {
   if (host === undefined) return undefined;
   if (syscall === 'listen' && code === 'EADDRINUSE')
-    return `port ${port} at ${host} is in use; stop what uses it, or choose another with ${portFlag}`;
+    return `port ${port} at ${host} is in use; stop the process that uses it, or choose another port with ${portFlag}`;
   if (syscall === 'listen' && code === 'EACCES')
-    return `port ${port} may not be used by this account; choose one above 1023 with ${portFlag}`;
+    return `this account may not use port ${port}; choose one above 1023 with ${portFlag}`;
   if (['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN'].includes(code ?? ''))
     return `${host} is not an address of this machine; choose one with --host, such as 127.0.0.1 or 0.0.0.0`;
   return undefined;
@@ -38,7 +38,7 @@ function ofListening(
 
 function ofFile({ code, path }: NodeJS.ErrnoException): string | undefined {
   if (path === undefined || !['EACCES', 'EPERM', 'EROFS'].includes(code ?? '')) return undefined;
-  return `${path} may not be used by this account; give it that right, or choose another place`;
+  return `this account may not access ${path}; grant it permission, or choose another path`;
 }
 
 export function isAboutScript(error: unknown): error is ChasquiError {

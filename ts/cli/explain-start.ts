@@ -1,4 +1,4 @@
-/** Why a server did not start, where saying so takes a look at the machine or at the file. */
+/** Explains why a server did not start, with facts about the port, the file or the memory. */
 
 import { freePort, portOwner } from '../desktop/ports.js';
 import type { LoadOptions } from '../engine/load-options.js';
@@ -9,11 +9,11 @@ import { readGgufFile } from '../hub/gguf-header.js';
 import { explainFailure } from './explain-failure.js';
 import { lookAtFile, lookBeside } from './look-at-file.js';
 
-/** What was tried. */
+/** The settings of the failed start. */
 export interface Tried {
   host?: string;
   port?: number;
-  /** The file of the model, where there is only one. */
+  /** The model file, if there is exactly one. */
   path?: string | undefined;
   load?: LoadOptions;
 }
@@ -30,12 +30,14 @@ function isNodeError(error: unknown, code: string): boolean {
   return error instanceof Error && (error as NodeJS.ErrnoException).code === code;
 }
 
-/** By whom it is used, and which one is not. */
+/** Names the process that uses the port, and a free port. */
 export async function explainPort(port: number, host: string): Promise<string> {
   const owner = await portOwner(port);
   const free = await freePort(port);
   const used =
-    owner === null ? 'is in use; stop what uses it' : `is used by ${owner.name} (process ${owner.pid}); stop it`;
+    owner === null
+      ? 'is in use; stop the process that uses it'
+      : `is used by ${owner.name} (process ${owner.pid}); stop it`;
   const other = free === null ? '' : `: ${free} is free`;
   return `port ${port} at ${host} ${used}, or choose another with --port${other}`;
 }
@@ -54,18 +56,18 @@ async function lookCloser(error: ChasquiError, path: string, load: LoadOptions):
   }
 }
 
-/** What a server takes that is told of no context: see `contextSize`. */
+/** Defaults without `contextSize`. */
 const USUAL_CONTEXT = 4096;
 const USUAL_PARALLEL = 4;
 
-/** Which context would fit; `undefined`: memory is not what is short, or nobody knows. */
+/** Suggests a context size that fits; `undefined` if memory is sufficient or the requirement is unknown. */
 async function lookAtMemory(path: string, load: LoadOptions): Promise<string | undefined> {
   try {
     const { parallel = USUAL_PARALLEL } = load;
     const context = load.contextSize ?? Math.min(USUAL_CONTEXT, await trainedContext(path));
     const fit = await fitOf(path, context, parallel, load);
     if (fit.badge !== 'too-large') return undefined;
-    const needs = `With ${parallel} × ${context} tokens of context it takes ${formatBytes(fit.needBytes)}, and ${formatBytes(haveBytes(fit))} are free.`;
+    const needs = `With ${parallel} × ${context} tokens of context it needs ${formatBytes(fit.needBytes)}, but only ${formatBytes(haveBytes(fit))} are free.`;
     return `${needs} ${await whatFits(path, fit, parallel, load)}`;
   } catch {
     return undefined;
@@ -77,7 +79,7 @@ async function whatFits(path: string, fit: ExactFit, parallel: number, load: Loa
   const alone = parallel > 1 ? await fitOf(path, fit.context, 1, load) : fit;
   if (alone.badge !== 'too-large') return '--parallel 1 fits.';
   if (alone.contextThatFits > 0) return `--parallel 1 --ctx-size ${alone.contextThatFits} fits.`;
-  return 'No context fits: choose a smaller model, or a smaller quantisation of this one.';
+  return 'No context size fits: choose a smaller model or quantisation.';
 }
 
 function fitOf(path: string, context: number, parallel: number, load: LoadOptions): Promise<ExactFit> {

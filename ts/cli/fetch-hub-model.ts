@@ -1,4 +1,4 @@
-/** Downloads a model of the hub for a command, and shows how far it has come. */
+/** Downloads a model from the hub for a command, with progress. */
 import { ChasquiError, type ErrorCode } from '../errors.js';
 import type { DownloadJob, StartOptions } from '../hub/downloads.js';
 import { formatBytes } from '../hub/format-bytes.js';
@@ -9,12 +9,12 @@ import { inTime } from './in-time.js';
 import { shorten, WIDTH } from './text-table.js';
 
 const BAR_LENGTH = 14;
-/** Where nobody watches, a line for each tenth. */
+/** Without a terminal, one progress line per 10 %. */
 const QUIET_STEP = 0.1;
 
 /**
- * Returns the download when it is completed.
- * @throws {ChasquiError} why it is not.
+ * Resolves with the completed download.
+ * @throws {ChasquiError} with the reason if the download fails
  */
 export async function fetchHubModel(
   { client, settings }: HubContext,
@@ -22,14 +22,14 @@ export async function fetchHubModel(
   terminal: NodeJS.WriteStream,
   options: Pick<StartOptions, 'anyArchitecture'> = {},
 ): Promise<DownloadJob> {
-  // Its locks are SQLite's, which only those need who download.
+  // Lazy import: this module loads SQLite for its locks.
   const { Downloads } = await import('../hub/downloads.js');
   const downloads = await Downloads.open({ client, cacheFolder: settings.cacheFolder });
   const shown = new DownloadProgress(terminal);
   downloads.on((job) => shown.show(job));
   const stop = new AbortController();
   const onSignal = () => {
-    stop.abort(new Error('it was stopped; the same command goes on with it'));
+    stop.abort(new Error('stopped; run the same command again to resume'));
     void downloads.close();
   };
   const signals = ['SIGINT', 'SIGTERM'] as const;
@@ -39,7 +39,7 @@ export async function fetchHubModel(
     const job = await Promise.race([downloads.ended(id), rejection(stop.signal)]);
     if (job.state === 'completed') return job;
     const { code, message } = job.error ?? { code: 'download_failed', message: 'The download was stopped.' };
-    throw new ChasquiError(code as ErrorCode, `${message} The same command goes on with it.`);
+    throw new ChasquiError(code as ErrorCode, `${message} Run the same command again to resume.`);
   } finally {
     shown.end();
     for (const signal of signals) process.off(signal, onSignal);
@@ -53,7 +53,7 @@ function rejection(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** The model of a name if it is on this computer already, in any state of its repository. */
+/** Returns the local model of this name, from any revision of its repository. */
 export async function findLocally({ library }: HubContext, name: string): Promise<LocalModel | undefined> {
   const { repo, tag } = parseModelName(name);
   const own = (await library.list()).filter((model) => model.repo?.toLowerCase() === repo.toLowerCase());
@@ -63,7 +63,7 @@ export async function findLocally({ library }: HubContext, name: string): Promis
   return own.find(isWanted) ?? (tag === null && own.length === 1 ? own[0] : undefined);
 }
 
-/** One line that is written over on a terminal; else lines. */
+/** One rewritten line on a terminal, otherwise separate lines. */
 export class DownloadProgress {
   readonly #terminal: NodeJS.WriteStream;
   #shown = '';
@@ -90,12 +90,12 @@ export class DownloadProgress {
     this.#shown = line;
   }
 
-  /** What is tried again is said once, and stays. */
+  /** Prints each retried error once, on a line of its own. */
   #tellTrouble({ state, error }: DownloadJob): void {
     if (state !== 'downloading' || error === null || error.message === this.#trouble) return;
     this.#trouble = error.message;
     this.end();
-    this.#terminal.write(`chasqui: ${error.message} It is tried again.\n`);
+    this.#terminal.write(`chasqui: ${error.message} Retrying.\n`);
   }
 
   #write(job: DownloadJob): void {
@@ -120,7 +120,7 @@ export function progressLine(job: DownloadJob): string {
   const rest = ` ${String(Math.floor(done * 100)).padStart(3)} %  ${amount(job)}${told}`;
   const bar = ` [${'#'.repeat(filled)}${'-'.repeat(BAR_LENGTH - filled)}]`;
   const room = WIDTH - 1 - rest.length;
-  // On a narrow line the bar goes before the name does.
+  // If the line is too narrow, drop the bar before shortening the name.
   return room - bar.length >= 12 ? shorten(model, room - bar.length) + bar + rest : shorten(model, room) + rest;
 }
 

@@ -1,4 +1,4 @@
-/** What `chasqui` says when it is not told what to do. */
+/** The text that `chasqui` prints without arguments. */
 
 interface Step {
   command: string;
@@ -15,7 +15,7 @@ const STEPS: readonly Step[] = [
   { command: 'doctor', does: 'see what it computes with here, and why' },
 ];
 
-/** @param call how chasqui is called where this is read, see `ownCall` */
+/** @param call the command that starts chasqui, see `ownCall` */
 export function firstSteps(version: string, call: string): string {
   const width = Math.max(...STEPS.map(({ command }) => command.length));
   const lines = STEPS.map(({ command, does }) => `  ${call} ${command.padEnd(width)}  ${does}`);
@@ -30,7 +30,7 @@ export function firstSteps(version: string, call: string): string {
   ].join('\n');
 }
 
-/** What people type to call chasqui: npx says in the environment that it was used. */
+/** The command that starts chasqui: npx identifies itself in the environment. */
 export function ownCall(environment: NodeJS.ProcessEnv = process.env): string {
   return environment.npm_command === 'exec' ? 'npx chasqui' : 'chasqui';
 }

@@ -1,4 +1,4 @@
-/** `chasqui get`: downloads a model of the hub, or shows what there is of it. */
+/** `chasqui get`: downloads a model from the hub, or lists its quantisations. */
 import type { Command } from 'commander';
 import { machineWithoutGpus, quickFit } from '../hub/fit.js';
 import { formatBytes } from '../hub/format-bytes.js';
@@ -17,10 +17,10 @@ interface GetOptions extends HubCommandOptions {
 const NAME_HELP = 'user/repo, user/repo:Q4_K_M, user/repo:file.gguf, or the address of its page';
 
 export function getCommand(): Command {
-  return hubCommand('get', 'Download a model of the Hugging Face hub, or go on with a download.')
+  return hubCommand('get', 'Download a model from the Hugging Face hub, or resume a download.')
     .argument('<model>', NAME_HELP)
-    .option('--list', 'show the quantisations that there are, and download nothing')
-    .option('--any-architecture', 'even if this llama.cpp cannot load models of this kind')
+    .option('--list', 'List the available quantisations without downloading')
+    .option('--any-architecture', 'Download even if this llama.cpp does not support the architecture')
     .addHelpText('after', HUB_HELP)
     .action((name: string, options: GetOptions) =>
       withHub(options, (hub) => (options.list ? list(hub, name, options) : get(hub, name, options))),

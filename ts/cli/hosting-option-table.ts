@@ -1,4 +1,4 @@
-/** What `chasqui serve` needs to know beside the options of `loadModel`: which model, and how its server is hosted. */
+/** Options of `chasqui serve` beyond those of `loadModel`: model selection and server settings. */
 
 import { MAX_TEXT_BYTES } from '../http/body/limits.js';
 import { LOG_LEVELS } from '../http/log-levels.js';
@@ -18,7 +18,7 @@ export const HOSTING_OPTIONS = {
     short: '-m',
     excludes: ['modelUrl', 'hf'],
     group: 'Model',
-    help: 'GGUF file to serve; may be given several times',
+    help: 'GGUF file to serve; repeatable',
     otherwise: 'the built-in demo model',
   },
   modelUrl: {
@@ -27,7 +27,7 @@ export const HOSTING_OPTIONS = {
     excludes: ['model', 'hf'],
     placeholder: 'url',
     group: 'Model',
-    help: 'GGUF file to fetch and serve; kept in the data folder',
+    help: 'URL of a GGUF file to download to the data folder and serve',
     otherwise: 'none',
   },
   hf: {
@@ -37,14 +37,14 @@ export const HOSTING_OPTIONS = {
     excludes: ['model', 'modelUrl'],
     placeholder: 'user/repo[:quant]',
     group: 'Model',
-    help: '-hf for short: model of the Hugging Face hub to serve; downloaded unless it is here',
+    help: '-hf: Hugging Face model to serve; downloaded if it is not on this computer',
     otherwise: 'none',
   },
   modelsDir: {
     type: 'path',
     flag: '--models-dir',
     group: 'Several models',
-    help: 'folder whose GGUF files are served, each when a request names it',
+    help: 'Folder of GGUF files to serve; each is loaded on its first request',
     otherwise: 'none',
   },
   modelsHub: {
@@ -52,7 +52,7 @@ export const HOSTING_OPTIONS = {
     default: false,
     flag: '--models-hub',
     group: 'Several models',
-    help: 'serve the models that chasqui get and chasqui import brought, each when a request names it as chasqui ls does',
+    help: 'Serve the models that chasqui ls lists, under the same names; each is loaded on its first request',
     otherwise: 'off',
   },
   modelsPreset: {
@@ -60,8 +60,8 @@ export const HOSTING_OPTIONS = {
     flag: '--models-preset',
     group: 'Several models',
     help:
-      "INI file of models with options of their own, as llama-server's: a section for each, [*] for all; what the command " +
-      'line says goes before it',
+      'INI file with one section of options per model, in the format of llama-server; [*] sets the defaults; command-line ' +
+      'options take precedence',
     otherwise: 'none',
   },
   modelsMemory: {
@@ -71,15 +71,15 @@ export const HOSTING_OPTIONS = {
     unit: 'MiB',
     flag: '--models-memory',
     group: 'Several models',
-    help: 'what loaded models may take together; a model that takes more is loaded alone',
-    otherwise: '80 % of what is free at the start, and of what GPUs have',
+    help: 'Memory limit for all loaded models; a larger model is loaded alone',
+    otherwise: '80 % of the memory that is free at startup, and of GPU memory',
   },
   autoload: {
     type: 'boolean',
     default: true,
     flag: '--autoload',
     group: 'Several models',
-    help: 'load a model when a request names it; --no-autoload: refuse the request',
+    help: 'Load a model when a request names it; --no-autoload rejects the request',
     otherwise: 'on',
   },
   loadTimeout: {
@@ -90,7 +90,7 @@ export const HOSTING_OPTIONS = {
     default: 600,
     flag: '--load-timeout',
     group: 'Several models',
-    help: 'how long a request waits for its model to be loaded',
+    help: 'Time limit for a request to wait until its model is loaded',
   },
   ttl: {
     type: 'integer',
@@ -100,16 +100,14 @@ export const HOSTING_OPTIONS = {
     default: 0,
     flag: '--ttl',
     group: 'Several models',
-    help: 'how long a model that nobody uses stays loaded; 0: for ever',
+    help: 'Unload a model after this many idle seconds; 0 keeps it loaded',
   },
   pin: {
     type: 'names',
     flag: '--pin',
     placeholder: 'ids',
     group: 'Several models',
-    help:
-      'models that are loaded at the start and stay, whoever else needs room and however long nobody uses them; ' +
-      'separated by commas, or given several times',
+    help: 'Models to load at startup and never evict; comma-separated or repeatable',
     otherwise: 'none',
   },
   mode: {
@@ -119,7 +117,7 @@ export const HOSTING_OPTIONS = {
     flag: '--mode',
     placeholder: 'mode',
     group: 'Server',
-    help: 'which conventions to follow',
+    help: 'API conventions to follow',
   },
   host: {
     type: 'string',
@@ -127,7 +125,7 @@ export const HOSTING_OPTIONS = {
     excludes: ['socket'],
     placeholder: 'address',
     group: 'Server',
-    help: 'address to listen at; 0.0.0.0 for all of this machine',
+    help: 'Address to listen on; 0.0.0.0 listens on all interfaces',
     otherwise: runtime.host,
   },
   port: {
@@ -137,10 +135,10 @@ export const HOSTING_OPTIONS = {
     flag: '--port',
     short: '-p',
     excludes: ['socket'],
-    // Kubernetes sets CHASQUI_PORT to such an address in every pod beside a service that is called `chasqui`.
+    // For a service named `chasqui`, Kubernetes sets CHASQUI_PORT to an address like this in all pods of the namespace.
     foreign: /^(tcp|udp|sctp):\/\//,
     group: 'Server',
-    help: 'port to listen at; 0 for any free one',
+    help: 'Port to listen on; 0 picks a free port',
     otherwise: `${runtime.port}, or ${desktop.port} in desktop mode`,
   },
   socket: {
@@ -148,7 +146,7 @@ export const HOSTING_OPTIONS = {
     flag: '--socket',
     excludes: ['host', 'port'],
     group: 'Server',
-    help: 'Unix socket to listen on in place of an address, for this account alone; the same as --host unix:<path>',
+    help: 'Unix socket to listen on instead of an address, accessible to this account only; same as --host unix:<path>',
     otherwise: 'none',
   },
   apiKey: {
@@ -157,15 +155,15 @@ export const HOSTING_OPTIONS = {
     placeholder: 'keys',
     group: 'Server',
     help:
-      'keys that open the server, each as Authorization: Bearer or as X-Api-Key; separated by commas, or given several ' +
-      'times; other accounts of this machine can see a command line, but not CHASQUI_API_KEY',
-    otherwise: 'none is asked for',
+      'Accepted API keys, sent as Authorization: Bearer or X-Api-Key; comma-separated or repeatable; other accounts of ' +
+      'this machine can read a command line, but not CHASQUI_API_KEY',
+    otherwise: 'no key is required',
   },
   apiKeyFile: {
     type: 'path',
     flag: '--api-key-file',
     group: 'Server',
-    help: 'file of such keys, one on each line; read at the start',
+    help: 'File with API keys, one per line; read at startup',
     otherwise: 'none',
   },
   tlsCert: {
@@ -173,15 +171,15 @@ export const HOSTING_OPTIONS = {
     flag: '--tls-cert',
     aliases: ['--ssl-cert-file'],
     group: 'Server',
-    help: 'certificate to serve https with, in PEM with those between it and its root; changes count within seconds',
-    otherwise: 'none, and http is served',
+    help: 'PEM file with the TLS certificate and its intermediate certificates; reloaded within seconds of a change',
+    otherwise: 'none: plain HTTP',
   },
   tlsKey: {
     type: 'path',
     flag: '--tls-key',
     aliases: ['--ssl-key-file'],
     group: 'Server',
-    help: "file of the certificate's key",
+    help: 'PEM file with the private key of the certificate',
     otherwise: 'none',
   },
   dataDir: {
@@ -189,7 +187,7 @@ export const HOSTING_OPTIONS = {
     flag: '--data-dir',
     variable: 'CHASQUI_HOME',
     group: 'Server',
-    help: 'folder of what chasqui keeps: API keys, models that were fetched, conversations',
+    help: 'Data folder: API keys, downloaded models, conversations',
     otherwise: '~/.chasqui',
   },
   strict: {
@@ -197,8 +195,8 @@ export const HOSTING_OPTIONS = {
     default: false,
     flag: '--strict',
     group: 'Server',
-    help: 'refuse request fields that are not known',
-    otherwise: 'ignore them, and say so in a header',
+    help: 'Reject requests with unknown fields',
+    otherwise: 'ignore them and list them in a response header',
   },
   maxPriority: {
     type: 'integer',
@@ -207,7 +205,7 @@ export const HOSTING_OPTIONS = {
     default: runtime.maxPriority,
     flag: '--max-priority',
     group: 'Server',
-    help: 'how high requests may put their priority; the higher ones take the places of others',
+    help: 'Highest priority that a request may set; higher priorities preempt lower ones',
   },
   bodyLimit: {
     type: 'integer',
@@ -216,19 +214,19 @@ export const HOSTING_OPTIONS = {
     unit: 'MiB',
     flag: '--body-limit',
     group: 'Server',
-    help: `largest request body, images included; without them ${MAX_TEXT_BYTES / MIB} at most`,
+    help: `Size limit for a request body with images; without images, at most ${MAX_TEXT_BYTES / MIB}`,
     otherwise: `${runtime.bodyLimit / MIB}, or ${serverless.bodyLimit / MIB} in serverless mode`,
   },
   stallTimeout: {
     type: 'integer',
     min: 0,
-    // As many as fit into a timer of milliseconds.
+    // Must fit into a millisecond timer.
     max: 1_000_000,
     unit: 's',
     default: 600,
     flag: '--stall-timeout',
     group: 'Server',
-    help: 'how long a client may leave its stream unread before it is cut off; 0: for ever',
+    help: 'Disconnect a client that has not read from its stream for this long; 0 never does',
   },
   engine: {
     type: 'choice',
@@ -237,7 +235,7 @@ export const HOSTING_OPTIONS = {
     flag: '--engine',
     placeholder: 'home',
     group: 'Server',
-    help: 'where to compute: in a child process, which is started again when it ends, or in the process that serves',
+    help: 'Run the engine in a child process, which is restarted after a crash, or in the server process',
   },
   stepTimeout: {
     type: 'integer',
@@ -247,15 +245,15 @@ export const HOSTING_OPTIONS = {
     default: 60,
     flag: '--step-timeout',
     group: 'Server',
-    help: 'how long a step of the engine may take before its process is ended and started again; 0: for ever',
+    help: 'Time limit for one engine step; beyond it, the engine process is restarted; 0 is unlimited',
   },
   coreDumps: {
     type: 'boolean',
     default: false,
     flag: '--core-dumps',
     group: 'Server',
-    help: 'let an engine that ends through an error of its own leave a core file, which holds prompts',
-    otherwise: 'none is left',
+    help: 'Write a core dump when the engine crashes; it contains prompts',
+    otherwise: 'off',
   },
   shutdownTimeout: {
     type: 'integer',
@@ -265,7 +263,7 @@ export const HOSTING_OPTIONS = {
     default: 25,
     flag: '--shutdown-timeout',
     group: 'Server',
-    help: 'how long running requests may go on when the server is stopped',
+    help: 'Time for running requests to finish at shutdown',
   },
   metricsNames: {
     type: 'names',
@@ -273,7 +271,7 @@ export const HOSTING_OPTIONS = {
     flag: '--metrics-names',
     placeholder: 'servers',
     group: 'Watching',
-    help: `adds the names that metrics have in other servers to /metrics: ${OTHER_NAMES.join(', ')}`,
+    help: `Also export /metrics under the names of other servers: ${OTHER_NAMES.join(', ')}`,
     otherwise: 'none',
   },
   logFormat: {
@@ -283,7 +281,7 @@ export const HOSTING_OPTIONS = {
     flag: '--log-format',
     placeholder: 'format',
     group: 'Watching',
-    help: 'format of the log on standard error; auto: text on a terminal, else JSON',
+    help: 'Format of the log on standard error; auto is text on a terminal, otherwise JSON',
   },
   logLevel: {
     type: 'choice',
@@ -292,14 +290,14 @@ export const HOSTING_OPTIONS = {
     flag: '--log-level',
     placeholder: 'level',
     group: 'Watching',
-    help: 'what is logged; debug adds probes and scrapes, warn leaves failures of the server',
+    help: 'Minimum level of log lines; debug adds probes and scrapes, warn logs only server failures',
   },
   logPrompts: {
     type: 'boolean',
     default: false,
     flag: '--log-prompts',
     group: 'Watching',
-    help: 'add the beginnings of prompts to the log',
+    help: 'Log the beginning of each prompt',
     otherwise: 'never',
   },
   corsOrigins: {
@@ -311,43 +309,39 @@ export const HOSTING_OPTIONS = {
     flag: '--cors-origin',
     placeholder: 'origins',
     group: 'Server',
-    help:
-      'origins whose pages may use the server, such as https://chat.example; local, * or none; separated by commas, or ' +
-      'given several times',
+    help: 'Allowed CORS origins, such as https://chat.example; or local, * or none; comma-separated or repeatable',
     otherwise: 'local, or none in serverless mode',
   },
   allowedHosts: {
     type: 'names',
     flag: '--allowed-host',
     group: 'Server',
-    help:
-      'names that the server goes by beside localhost and addresses; * for any; separated by commas, or given several ' +
-      'times',
-    otherwise: 'what `host` says',
+    help: 'Host names accepted in addition to localhost and IP addresses; * accepts any; comma-separated or repeatable',
+    otherwise: 'the name in `host`',
   },
   allowPrivateImageHosts: {
     type: 'boolean',
     default: false,
     flag: '--allow-private-image-hosts',
     group: 'Server',
-    help: 'fetch images from any address, those of private networks included',
-    otherwise: 'from public ones, and in the local modes from this machine, unless `host` opens the server to others',
+    help: 'Allow images from any address, including private networks',
+    otherwise: 'public addresses; in the local modes also this machine, unless `host` exposes the server to others',
   },
   org: {
     type: 'string',
     flag: '--org',
     placeholder: 'org_id',
     group: 'Serverless mode',
-    help: 'the organisation that the app belongs to',
-    otherwise: 'none; it must be given',
+    help: 'Organisation of the app',
+    otherwise: 'none; required',
   },
   app: {
     type: 'string',
     flag: '--app',
     placeholder: 'app_id',
     group: 'Serverless mode',
-    help: 'the app; its address ends in /<org_id>/<app_id>',
-    otherwise: 'none; it must be given',
+    help: 'Name of the app; its address ends in /<org_id>/<app_id>',
+    otherwise: 'none; required',
   },
   auth: {
     type: 'choice',
@@ -355,22 +349,22 @@ export const HOSTING_OPTIONS = {
     flag: '--auth',
     placeholder: 'who',
     group: 'Serverless mode',
-    help: 'whether an API key is needed, see chasqui keys',
+    help: 'Whether requests need an API key, see chasqui keys',
     otherwise: 'private',
   },
   keysFile: {
     type: 'path',
     flag: '--keys-file',
     group: 'Serverless mode',
-    help: 'JSON file with the API keys of a private app, such as a mounted secret; its changes count at once',
-    otherwise: 'those that chasqui keys makes',
+    help: 'JSON file with the API keys of a private app, such as a mounted secret; changes apply immediately',
+    otherwise: 'the keys of chasqui keys',
   },
   appModels: {
     type: 'path',
     flag: '--app-models',
     group: 'Serverless mode',
-    help: 'JSON file of the files and options of the models of the app, as the first container of its pod leaves it',
-    otherwise: 'what the other options name',
+    help: "JSON file with the paths and options of the app's models, written by the init container of the pod",
+    otherwise: 'the models of the other options',
   },
 } as const satisfies OptionRows;
 

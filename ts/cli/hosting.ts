@@ -1,4 +1,4 @@
-/** From the options that say how a server is hosted to its profile and its settings. */
+/** Converts the hosting options to a profile and server settings. */
 import type { RestartEvent } from '../engine/child/restart-event.js';
 import { ChasquiError } from '../errors.js';
 import { SharedKeys } from '../keys/shared-keys.js';
@@ -35,7 +35,7 @@ function asksForKeys({ apiKey, apiKeyFile, mode }: HostingOptions): boolean {
   return asks;
 }
 
-/** The Unix socket to listen on. llama-server takes one for its address, if that ends in .sock. */
+/** The Unix socket to listen on. As in llama-server, a host that ends in .sock is a socket. */
 export function socketOf({ socket, host }: HostingOptions): string | undefined {
   if (socket !== undefined || host === undefined) return socket;
   if (host.startsWith('unix:')) return host.slice('unix:'.length);
@@ -72,7 +72,7 @@ export function hostingSettings(options: HostingOptions): Omit<StartSettings, 'm
   };
 }
 
-/** All but which models are loaded at the start. */
+/** All model settings except the models to load at startup. */
 export function modelsSettings(
   options: HostingOptions,
 ): Omit<ModelsSettings, 'paths' | 'onFailure'> & Required<Pick<ModelsSettings, 'onFailure'>> {

@@ -1,4 +1,4 @@
-/** What the commands about models on the hub and on this computer have in common. */
+/** Common options of the commands for hub models and local models. */
 import { Command } from 'commander';
 import { DATA_DIR } from './data-dir-option.js';
 import { explainFailure } from './explain-failure.js';
@@ -19,11 +19,11 @@ export interface HubCommandOptions {
 export function hubCommand(name: string, description: string): Command {
   return new Command(name)
     .description(description)
-    .option('--json', 'print JSON, for programs')
-    .helpOption('-h, --help', 'explain the options');
+    .option('--json', 'Print JSON')
+    .helpOption('-h, --help', 'Show help');
 }
 
-/** For the models on this computer, of which those that were imported are in chasqui's own folder. */
+/** A command for local models. It needs `--data-dir`, which holds imported models. */
 export function libraryCommand(name: string, description: string): Command {
   return addTableOptions(hubCommand(name, description), DATA_DIR);
 }

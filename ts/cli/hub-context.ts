@@ -1,4 +1,4 @@
-/** The hub's client and the library of this computer, with the settings of the environment. */
+/** The hub client and the local model library, with the settings from the environment. */
 import path from 'node:path';
 import { HubClient } from '../hub/hub-client.js';
 import { type HubSettings, hubSettings } from '../hub/hub-settings.js';

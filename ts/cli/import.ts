@@ -1,4 +1,4 @@
-/** `chasqui import`: takes a model's file from anywhere on this computer. */
+/** `chasqui import`: adds a model file from any folder of this computer. */
 import { type Command, Option } from 'commander';
 import type { ImportKind } from '../hub/library.js';
 import { type HubCommandOptions, libraryCommand, withHub } from './hub-command.js';

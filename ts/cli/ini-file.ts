@@ -1,4 +1,4 @@
-/** INI files, as llama-server reads them: sections, keys and values, comments behind `;` and `#`. */
+/** Parses INI files as llama-server does: sections, keys and values, comments after `;` and `#`. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { ChasquiError } from '../errors.js';
 
@@ -10,13 +10,13 @@ export interface IniEntry {
 }
 
 export interface IniSection {
-  /** Empty for what stands before the first header. */
+  /** Empty for entries before the first header. */
   name: string;
   line: number;
   entries: IniEntry[];
 }
 
-/** Some thousand models with a dozen options each. */
+/** Enough for thousands of models with a dozen options each. */
 const MAX_BYTES = 2 ** 20;
 const MAX_SECTIONS = 10_000;
 

@@ -1,4 +1,4 @@
-/** The options of `chasqui keys`, and how what was given becomes the settings of a key. */
+/** The options of `chasqui keys`, and their conversion to key settings. */
 
 import { ChasquiError } from '../errors.js';
 import { endOfDate, SCOPES } from '../keys/key-settings.js';
@@ -7,8 +7,8 @@ import { MAX_COUNT, type OptionRows } from '../options/option-row.js';
 import { HOSTING_OPTIONS } from './hosting-option-table.js';
 
 const GROUP = 'Options';
-/** The gateway of a cloud counts, and nothing else does. */
-const LIMITS_GROUP = 'Limits, which hold in a cloud and not for servers without one or in Kubernetes';
+/** Only the gateway of a cloud enforces limits. */
+const LIMITS_GROUP = 'Limits, enforced by a cloud only, not by standalone servers or in Kubernetes';
 const limit = { type: 'integer', min: 1, group: LIMITS_GROUP, otherwise: 'no limit' } as const;
 
 export const KEYS_OPTIONS = {
@@ -18,9 +18,9 @@ export const KEYS_OPTIONS = {
     default: false,
     flag: '--local',
     group: GROUP,
-    help: 'the keys of this machine, whatever cloud `chasqui login` knows',
+    help: 'Use the keys of this machine, even after `chasqui login`',
   },
-  json: { type: 'boolean', default: false, flag: '--json', group: GROUP, help: 'print JSON, for programs' },
+  json: { type: 'boolean', default: false, flag: '--json', group: GROUP, help: 'Print JSON' },
 } as const satisfies OptionRows;
 
 export const REACH_OPTIONS = {
@@ -29,29 +29,29 @@ export const REACH_OPTIONS = {
     flag: '--org',
     placeholder: 'org_id',
     group: GROUP,
-    help: 'the only organisation whose deployments it opens',
-    otherwise: 'every one',
+    help: 'Restrict the key to this organisation',
+    otherwise: 'all organisations',
   },
   app: {
     type: 'string',
     flag: '--app',
     placeholder: 'app_id',
     group: GROUP,
-    help: 'the only app of the organisation that it opens',
-    otherwise: 'all of them',
+    help: 'Restrict the key to this app of the organisation',
+    otherwise: 'all apps',
   },
 } as const satisfies OptionRows;
 
 export const CREATE_OPTIONS = {
   ...KEYS_OPTIONS,
   ...REACH_OPTIONS,
-  name: { type: 'string', flag: '--name', group: GROUP, help: 'what to call it in the list' },
+  name: { type: 'string', flag: '--name', group: GROUP, help: 'Name of the key in lists' },
   scopes: {
     type: 'names',
     flag: '--scopes',
     placeholder: 'scopes',
     group: GROUP,
-    help: `what it may do, of ${SCOPES.join(', ')}, separated by commas`,
+    help: `Permissions of the key, comma-separated: ${SCOPES.join(', ')}`,
     otherwise: 'call',
   },
   expires: {
@@ -59,28 +59,28 @@ export const CREATE_OPTIONS = {
     flag: '--expires',
     placeholder: 'when',
     group: GROUP,
-    help: 'after how long it ends, such as 12h or 30d, or on which date, such as 2030-12-31',
+    help: 'Lifetime, such as 12h or 30d, or last day of validity, such as 2030-12-31',
     otherwise: 'never',
   },
   requestsPerMinute: {
     ...limit,
     max: MAX_COUNT,
     flag: '--requests-per-minute',
-    help: 'requests that a minute may begin',
+    help: 'Maximum requests per minute',
   },
   tokensPerMinute: {
     ...limit,
     max: MAX_COUNT,
     flag: '--tokens-per-minute',
-    help: 'tokens of prompts and completions in a minute',
+    help: 'Maximum prompt and completion tokens per minute',
   },
-  concurrency: { ...limit, max: MAX_COUNT, flag: '--concurrency', help: 'requests that may be under way at once' },
+  concurrency: { ...limit, max: MAX_COUNT, flag: '--concurrency', help: 'Maximum concurrent requests' },
   maxBody: {
     ...limit,
     max: MAX_COUNT * 2 ** 20,
     unit: 'MiB',
     flag: '--max-body',
-    help: 'how large the body of a request may be',
+    help: 'Maximum size of a request body',
   },
 } as const satisfies OptionRows;
 
@@ -98,7 +98,7 @@ export interface CreateOptions {
 
 const MIB = 2 ** 20;
 
-/** Ranges are checked where the key is made. */
+/** Does not check ranges: the key store does. */
 export function toKeySettings(given: CreateOptions, now = Date.now() / 1000): NewKeySettings {
   const { org = null, app = null, name = null, scopes = 'call', expires, maxBody } = given;
   const { requestsPerMinute = null, tokensPerMinute = null, concurrency = null } = given;
@@ -116,7 +116,7 @@ export function toKeySettings(given: CreateOptions, now = Date.now() / 1000): Ne
 const DATE_LENGTH = '2030-12-31'.length;
 const SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400 };
 
-/** Unix seconds. A date without a time is good until its end, in Greenwich. */
+/** Returns Unix seconds. A date without a time expires at the end of that day in UTC. */
 export function toExpiry(text: string, now: number): number | null {
   if (text === 'never') return null;
   const [, amount, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];

@@ -1,4 +1,4 @@
-/** Where `chasqui keys` finds keys: in the cloud that other commands talk to, else in the file of this machine. */
+/** The key store of `chasqui keys`: the cloud that other commands use, otherwise the file of this machine. */
 import { existsSync } from 'node:fs';
 import { openAccounts } from '../cloud/accounts/accounts.js';
 import { LOCAL_ACTOR } from '../cloud/accounts/audit.js';
@@ -20,7 +20,7 @@ export interface KeysPlace {
   close(): void;
 }
 
-/** With `local`, the file of this machine whatever cloud there is. */
+/** `local` selects the file of this machine even if a cloud is available. */
 export async function openKeys(home: string, { local }: { local: boolean }): Promise<KeysPlace> {
   const cloud = local ? null : await CloudClient.findIfAny(home);
   return cloud === null ? openFile(home) : keysOfCloud(cloud);
@@ -29,7 +29,7 @@ export async function openKeys(home: string, { local }: { local: boolean }): Pro
 function keysOfCloud(cloud: CloudClient): KeysPlace {
   return {
     create: async ({ expiresAt, limits, org, app, ...settings }) => {
-      // Null would ask for everything; without the fields the key reaches as far as that of who makes it.
+      // Null would request unrestricted access; without the fields, the new key inherits the scope of the caller's key.
       const reach = { org: org ?? undefined, app: app ?? undefined };
       const body = { ...settings, ...reach, expires_at: expiresAt, limits: limitsToJson(limits) };
       const { id, key } = await cloud.post<{ id: string; key: string }>('/keys', body);
@@ -58,7 +58,7 @@ function limitsToJson(limits: NewKeySettings['limits'] = {}): object {
   };
 }
 
-/** Where there has been a cloud, its audit tells of the change. */
+/** If this machine has run a cloud, its audit log records the change. */
 function openFile(home: string): KeysPlace {
   const { cloud } = placesIn(home);
   if (!existsSync(cloud)) return keysOfStore(KeyStore.open(home));

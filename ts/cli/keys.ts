@@ -1,4 +1,4 @@
-/** `chasqui keys`: who may use private deployments, of a cloud or of servers without one. */
+/** `chasqui keys`: manages the API keys of private deployments, in a cloud or on this machine. */
 import { Command } from 'commander';
 import { ChasquiError } from '../errors.js';
 import { dataDir } from './data-dir.js';
@@ -13,30 +13,30 @@ export function keysCommand(): Command {
   return new Command('keys')
     .description('Create, list and revoke the API keys of private deployments: those of the cloud, or of this machine.')
     .addCommand(
-      addTableOptions(subcommand('create', 'Make a key and show it, this once.'), CREATE_OPTIONS).action(
-        (parsed: Parsed) => withKeys(parsed, (keys, json) => create(keys, parsed, json)),
+      addTableOptions(subcommand('create', 'Create a key and show it once.'), CREATE_OPTIONS).action((parsed: Parsed) =>
+        withKeys(parsed, (keys, json) => create(keys, parsed, json)),
       ),
     )
     .addCommand(
       addTableOptions(subcommand('list', 'List the keys, without their secrets.'), {
         ...KEYS_OPTIONS,
-        org: { ...REACH_OPTIONS.org, help: 'only those that open deployments of this organisation' },
-        app: { ...REACH_OPTIONS.app, help: 'only those that open this app' },
+        org: { ...REACH_OPTIONS.org, help: 'List only keys for this organisation' },
+        app: { ...REACH_OPTIONS.app, help: 'List only keys for this app' },
       }).action((parsed: Parsed) => withKeys(parsed, (keys, json) => list(keys, parsed, json))),
     )
     .addCommand(
       addTableOptions(
-        subcommand('revoke', 'Make a key invalid; running servers refuse it from their next request on.'),
+        subcommand('revoke', 'Revoke a key; running servers reject it from the next request on.'),
         KEYS_OPTIONS,
       )
-        .argument('<id>', 'the part of the key before the colon')
+        .argument('<id>', 'Part of the key before the colon')
         .action((id: string, parsed: Parsed) => withKeys(parsed, (keys, json) => revoke(keys, id, json))),
     )
-    .helpOption('-h, --help', 'explain the command');
+    .helpOption('-h, --help', 'Show help');
 }
 
 function subcommand(name: string, description: string): Command {
-  return new Command(name).description(description).helpOption('-h, --help', 'explain the options');
+  return new Command(name).description(description).helpOption('-h, --help', 'Show help');
 }
 
 /** Prints what `action` returns. */
@@ -56,7 +56,7 @@ async function withKeys(parsed: Parsed, action: (keys: KeysPlace, json: boolean)
   }
 }
 
-/** The error with its option called as people gave it. */
+/** Replaces option names in an error with the flags of the command. */
 function withFlags(error: unknown): unknown {
   if (!(error instanceof ChasquiError)) return error;
   const flags = Object.entries(CREATE_OPTIONS).map(([name, { flag }]) => [name, flag] as const);
@@ -77,7 +77,7 @@ async function create(keys: KeysPlace, parsed: Parsed, json: boolean): Promise<s
   return [
     key,
     '',
-    'This is the only time that the key is shown. Clients send it with every request:',
+    'The key is shown only once. Clients send it with every request:',
     '',
     `  Authorization: Key ${key}`,
   ].join('\n');
@@ -86,7 +86,7 @@ async function create(keys: KeysPlace, parsed: Parsed, json: boolean): Promise<s
 async function list(keys: KeysPlace, { org, app }: { org?: string; app?: string }, json: boolean): Promise<string> {
   const found = await keys.list({ org: org ?? null, app: app ?? null });
   if (json) return JSON.stringify(found);
-  if (found.length === 0) return 'There are no keys; `chasqui keys create` makes one.';
+  if (found.length === 0) return 'No keys. Create one: `chasqui keys create`';
   const header = ['ID', 'NAME', 'OPENS', 'MAY', 'CREATED', 'USED', 'ENDS'];
   const rows = found.map((key) => [
     key.id,
@@ -117,7 +117,7 @@ function toDate(unixSeconds: number): string {
 
 const SHOWN_NAME = 24;
 
-/** In one line, whatever characters a name has. */
+/** Replaces control characters, and cuts long names. */
 function shorten(name: string): string {
   const printable = name.replace(/\p{C}/gu, '?');
   return printable.length > SHOWN_NAME ? `${printable.slice(0, SHOWN_NAME - 1)}…` : printable;

@@ -1,4 +1,4 @@
-/** `chasqui launch`: starts a coding agent that works with the models of a server that runs. */
+/** `chasqui launch`: starts a coding agent with the models of a running server. */
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { Argument, Command } from 'commander';
@@ -25,14 +25,14 @@ interface LaunchOptions {
 
 export function launchCommand(): Command {
   return new Command('launch')
-    .description('Start a coding agent with the models of a server that runs.')
+    .description('Start a coding agent with the models of a running server.')
     .addArgument(new Argument('<agent>', 'which one').choices(CODING_AGENTS.map(({ name }) => name)))
-    .argument('[args...]', 'what the agent is given beside')
-    .option('--url <address>', `of the server, without /v1 (default: the desktop app's, or else ${DEFAULT_URL})`)
-    .option('--model <id>', 'the model to work with (default: one that is loaded, or else the first)')
-    .option('--dry-run', 'only show how the agent would be started')
-    .option('--json', 'the same as JSON, for programs')
-    .helpOption('-h, --help', 'explain the options')
+    .argument('[args...]', 'Additional arguments of the agent')
+    .option('--url <address>', `Address of the server, without /v1 (default: the desktop app, or ${DEFAULT_URL})`)
+    .option('--model <id>', 'Model to use (default: a loaded one, or the first)')
+    .option('--dry-run', 'Print the command without starting the agent')
+    .option('--json', 'Print the command as JSON')
+    .helpOption('-h, --help', 'Show help')
     .addHelpText('after', HELP)
     .action(launch);
 }
@@ -57,7 +57,7 @@ async function findServer({ url, model }: LaunchOptions): Promise<AgentServer> {
   return { url: address, model: model ?? (await chooseModel(address, key)), key };
 }
 
-/** `null`: the app does not run. */
+/** Returns `null` if the app is not running. */
 async function addressOfApp(): Promise<string | null> {
   const app = await DesktopClient.findNow(dataFolder());
   if (app === null) return null;
@@ -81,7 +81,7 @@ async function chooseModel(url: string, key: string | null): Promise<string> {
   return chosen.id;
 }
 
-/** Resolves with its exit code. What a terminal sends to both is the agent's to act upon. */
+/** Resolves with the exit code of the agent. Ignores terminal signals, which the agent receives as well. */
 async function run({ name, install }: CodingAgent, { command, args, variables }: AgentRecipe): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
   const child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, ...variables } });
@@ -93,7 +93,7 @@ async function run({ name, install }: CodingAgent, { command, args, variables }:
   });
 }
 
-/** The key itself may not end up in a log or in somebody's notes. */
+/** Masks the key, so the output can be shared. */
 function withoutKey(recipe: AgentRecipe, key: string | null): AgentRecipe {
   if (key === null) return recipe;
   const variables = Object.entries(recipe.variables).map(([name, value]) => [
@@ -109,7 +109,7 @@ function shown({ name }: CodingAgent, recipe: AgentRecipe, { json }: LaunchOptio
   return [...set, [recipe.command, ...recipe.args.map(quoted)].join(' ')].join('\n');
 }
 
-/** As a shell reads it. */
+/** Quotes an argument for a POSIX shell. */
 function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

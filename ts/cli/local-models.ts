@@ -1,4 +1,4 @@
-/** `chasqui ls` without a server: the models on this computer. */
+/** `chasqui ls` without a server: lists the models on this computer. */
 import { formatBytes } from '../hub/format-bytes.js';
 import type { LocalModel } from '../hub/library.js';
 import { findUpdate, type Update } from '../hub/updates.js';
@@ -10,7 +10,7 @@ export interface LocalListOptions {
   updates?: boolean;
 }
 
-/** With `updates` the hub is asked for each model that came from it. */
+/** `updates` queries the hub for each model that came from it. */
 export async function listLocalModels(hub: HubContext, options: LocalListOptions): Promise<string> {
   const models = await hub.library.list();
   const found: (Update | null)[] = [];
@@ -22,7 +22,8 @@ export async function listLocalModels(hub: HubContext, options: LocalListOptions
       2,
     );
   }
-  if (models.length === 0) return 'There are no models here; chasqui search finds some, chasqui get downloads them.';
+  if (models.length === 0)
+    return 'No models on this computer. Find some with chasqui search, download them with chasqui get.';
   const rows = models.map((model, at) => [
     model.id,
     formatBytes(model.sizeBytes),

@@ -1,16 +1,15 @@
-/** Writes the log's lines: as JSON for programs, as text for people. */
+/** Writes log lines as JSON or as text. */
 
 export const LOG_FORMATS = ['auto', 'json', 'text'] as const;
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
-/** The stream that the log is written to. */
 interface Output {
   readonly isTTY?: boolean;
   write(text: string): unknown;
   on(event: 'error', listener: () => void): unknown;
 }
 
-/** When the stream cannot be written any more, lines are lost, but the server goes on. */
+/** Write errors drop log lines and do not stop the server. */
 export function lineWriter(output: Output, format: LogFormat): (line: string) => void {
   output.on('error', () => undefined);
   const asText = format === 'text' || (format === 'auto' && output.isTTY === true);
@@ -37,7 +36,7 @@ interface Line {
   prompt?: string;
 }
 
-/** `line` is a line of the log, in JSON. */
+/** @param line a log line in JSON */
 export function toText(line: string): string {
   const fields = JSON.parse(line) as Line;
   const time = fields.time.slice(11, 19);
@@ -73,7 +72,7 @@ function seconds(ms: number): string {
   return ms < 1000 ? `${ms.toFixed(0)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
-/** Replaces control characters but tabs: what others wrote must not move the terminal's cursor or change its title. */
+/** Replaces control characters except tabs, so that untrusted text cannot control the terminal. */
 export function printable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   return text.replace(/[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g, '?');

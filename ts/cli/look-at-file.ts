@@ -1,11 +1,11 @@
-/** What a file is that is no model, and where the one is that was probably meant. */
+/** Identifies files that are not models, and suggests the intended model file. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { nearestNames } from './nearest-names.js';
 
-/** As much as is looked at of a file. */
+/** Bytes read from the start of a file. */
 const HEAD_BYTES = 512;
-/** Of a folder's files, these many at most are looked at, and these are named. */
+/** Limits for the files read from a folder, and for those named in a message. */
 const MAX_FILES = 10_000;
 const MAX_NAMED = 3;
 
@@ -16,20 +16,20 @@ interface Kind {
   says: string;
 }
 
-/** The first that fits counts. */
+/** The first match wins. */
 const KINDS: readonly Kind[] = [
-  { is: (_head, size) => size === 0, says: 'It is empty, as a download is that never began.' },
+  { is: (_head, size) => size === 0, says: 'It is empty, like a download that never started.' },
   {
     is: (head) => beginsWith(head, 'version https://git-lfs'),
-    says: 'It is a pointer of Git LFS that stands for the file: git lfs pull brings the file itself.',
+    says: 'It is a Git LFS pointer: run git lfs pull to download the file.',
   },
   {
     is: (head) => /^\s*<(!doctype|html|head|\?xml)/i.test(head.toString('latin1')),
-    says: 'It is a web page; the address of a file at the hub has /resolve/ where that of its page has /blob/.',
+    says: 'It is a web page: download the file from the address with /resolve/ instead of /blob/.',
   },
   {
     is: (head, size) => head.length > 8 && head.readBigUInt64LE(0) < size && head[8] === 0x7b,
-    says: `It is in safetensors format, for other programs; ${FIND_GGUF}.`,
+    says: `It is in safetensors format, which chasqui does not support; ${FIND_GGUF}.`,
   },
   {
     is: (head) => beginsWith(head, 'PK\x03\x04'),
@@ -37,22 +37,22 @@ const KINDS: readonly Kind[] = [
   },
   {
     is: (head) => /^(lmgg|fmgg|tjgg|algg)/.test(head.toString('latin1')),
-    says: `It is in a format from before GGUF, which llama.cpp reads no more; ${FIND_GGUF}.`,
+    says: `It is in a format older than GGUF, which llama.cpp no longer supports; ${FIND_GGUF}.`,
   },
   { is: (head) => beginsWith(head, '\x1f\x8b'), says: 'It is compressed: gunzip unpacks it.' },
-  { is: (head) => /^\s*[{[]/.test(head.toString('latin1')), says: 'It is JSON, and not the weights of a model.' },
+  { is: (head) => /^\s*[{[]/.test(head.toString('latin1')), says: 'It is JSON, not a model file.' },
   {
     is: (head) => head.every((byte) => byte === 0),
-    says: 'It begins with zeros, as a download does that was cut off.',
+    says: 'It begins with zeros, like an incomplete download.',
   },
 ];
 
-/** A sentence or two about a file or folder that is no model; `undefined`: there is nothing more to say. */
+/** Describes a file or folder that is not a model; `undefined` if its kind is unknown. */
 export function lookAtFile(file: string): string | undefined {
   try {
     const stat = fs.statSync(file);
     if (stat.isDirectory()) return lookIntoFolder(file);
-    // A pipe would not let anyone look at it before somebody writes.
+    // Reading a pipe would block until another process writes to it.
     if (!stat.isFile()) return undefined;
     const { head, size } = readHead(file);
     return KINDS.find(({ is }) => is(head, size))?.says;
@@ -61,11 +61,11 @@ export function lookAtFile(file: string): string | undefined {
   }
 }
 
-/** Where there is no such file: those beside it that are called alike, or the models there. */
+/** For a missing file, suggests files with similar names in its folder, or lists the models there. */
 export function lookBeside(file: string): string | undefined {
   const folder = path.dirname(file);
   const models = modelsIn(folder);
-  if (models === undefined) return fs.existsSync(folder) ? undefined : `There is no folder ${folder} either.`;
+  if (models === undefined) return fs.existsSync(folder) ? undefined : `The folder ${folder} does not exist either.`;
   const near = nearestNames(path.basename(file), models);
   if (near.length > 0) return `Did you mean ${listed(near.map((name) => path.join(folder, name)))}?`;
   return models.length > 0 ? `In ${folder} there are ${listed(models)}.` : undefined;
@@ -73,12 +73,12 @@ export function lookBeside(file: string): string | undefined {
 
 function lookIntoFolder(folder: string): string | undefined {
   const models = modelsIn(folder) ?? [];
-  if (models.length === 0) return 'There is none in it.';
-  const one = models.length === 1 ? 'There is one' : `There are ${models.length}`;
-  return `${one}: ${listed(models.map((name) => path.join(folder, name)))}. All of a folder are served by --models-dir.`;
+  if (models.length === 0) return 'It contains no models.';
+  const one = models.length === 1 ? 'It contains one model' : `It contains ${models.length} models`;
+  return `${one}: ${listed(models.map((name) => path.join(folder, name)))}. --models-dir serves all models of a folder.`;
 }
 
-/** `undefined`: the folder cannot be read. */
+/** Returns `undefined` if the folder cannot be read. */
 function modelsIn(folder: string): string[] | undefined {
   try {
     const names = fs.readdirSync(folder).slice(0, MAX_FILES);

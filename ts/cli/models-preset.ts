@@ -1,4 +1,4 @@
-/** Models with options of their own, from a file as llama-server has it for `--models-preset`. */
+/** Reads `--models-preset`: models with individual options, in the INI format of llama-server. */
 
 import type { LoadOptions } from '../engine/load-options.js';
 import { LOAD_OPTIONS } from '../options/load-option-table.js';
@@ -11,13 +11,12 @@ import { parseOption, wantedText } from './parse-option.js';
 
 export interface ModelsPreset {
   models: ModelPreset[];
-  /** Of `[*]`, for all models. */
+  /** Options of the section `[*]`. */
   defaults: LoadOptions;
-  /** Options of llama-server that mean nothing here, each with its line. */
+  /** Messages about options of llama-server without effect in chasqui, with file and line. */
   ignored: string[];
 }
 
-/** What a section says. */
 interface Section {
   options: LoadOptions;
   file?: string;
@@ -26,7 +25,7 @@ interface Section {
   ttlMs?: number;
 }
 
-/** llama-server's names for options that have other names here. */
+/** Option names of llama-server that differ from those of chasqui. */
 const NAMES_THERE: Readonly<Record<string, string>> = {
   np: 'parallel',
   'n-parallel': 'parallel',
@@ -51,7 +50,7 @@ const NAMES_THERE: Readonly<Record<string, string>> = {
 };
 const LLAMA_VARIABLE = /^LLAMA_ARG_/;
 
-/** There they are the server's, which has its own for all models, or what is always done here. */
+/** Options without effect: in chasqui they belong to the server, or are always on. */
 const IGNORED = ['host', 'port', 'api-key', 'alias', 'jinja', 'stop-timeout', 'dedup-cache-models'];
 
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
@@ -108,7 +107,7 @@ function toSection(file: string, { name, entries }: IniSection, ignored: string[
   return section;
 }
 
-/** Reads what is no option of `loadModel`. Returns whether it was. */
+/** Reads an entry that is not an option of `loadModel`. Returns whether it was one. */
 function readOwn(file: string, section: Section, key: string, entry: IniEntry): boolean {
   const { value } = entry;
   switch (key) {
@@ -123,7 +122,7 @@ function readOwn(file: string, section: Section, key: string, entry: IniEntry): 
       section.pin = toBoolean(file, entry);
       return true;
     case 'ttl': {
-      // llama-server has -1 for models that stay.
+      // llama-server uses -1 for models that stay loaded.
       const seconds = value === '-1' ? 0 : parseOption(HOSTING_OPTIONS.ttl, value);
       if (typeof seconds !== 'number') throw wrongValue(file, entry, wantedText(HOSTING_OPTIONS.ttl));
       section.ttlMs = seconds * 1000;
@@ -170,7 +169,7 @@ function wrongValue(file: string, { key, value, line }: IniEntry, wanted: string
   return wrongIn(file, line, `${key} is '${shown(value)}', but must be ${wanted}`);
 }
 
-/** A key may be a flag without its dashes, a short one, or a variable. */
+/** A key is a long flag without dashes, a short flag, or an environment variable. */
 function toFlagName(key: string): string {
   const name = LLAMA_VARIABLE.test(key) ? key.replace(LLAMA_VARIABLE, '').toLowerCase().replaceAll('_', '-') : key;
   return (Object.hasOwn(NAMES_THERE, name) ? NAMES_THERE[name] : undefined) ?? name;

@@ -1,4 +1,4 @@
-/** `chasqui ps|ls|load|unload`: the models of a server that runs; `ls` without one: those on this computer. */
+/** `chasqui ps|ls|load|unload`: the models of a running server; `ls` without a server lists those on this computer. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import type { ListedModel, ModelList } from '../api/openai/models/schema.js';
@@ -11,12 +11,12 @@ import { type Columns, toTable } from './table.js';
 
 const MIB = 2 ** 20;
 const POLL_MS = 200;
-/** Of a model that is to be unloaded and is still in use. */
+/** Before suggesting `--force` for a model that is still in use. */
 const POLLS_BEFORE_ADVICE = 15;
 const DEFAULT_URL = `http://127.0.0.1:${runtime.port}`;
 
 const KEY_HELP = `
-The variable CHASQUI_API_KEY holds the key of a server that wants one.`;
+Set CHASQUI_API_KEY to the key of a server that requires one.`;
 
 const PS_HELP = `
 PIDS are the processes of a model: of its engine, and of what prepares requests
@@ -42,24 +42,24 @@ interface ListOptions extends LocalListOptions {
 
 export function modelCommands(): Command[] {
   return [
-    command('ps', 'List the models of a server that are loaded or being loaded.')
+    command('ps', 'List the models of a server that are loaded or loading.')
       .addHelpText('after', PS_HELP)
       .action((options: ServerOptions) => run(() => listRunning(options))),
     libraryCommand('ls', 'List the models on this computer, or those of a server.')
-      .option('--url <address>', 'of a server, without /v1: list its models instead')
-      .option('--updates', 'ask the hub whether it has newer ones')
+      .option('--url <address>', 'List the models of the server at this address, without /v1')
+      .option('--updates', 'Check the hub for newer versions')
       .addHelpText('after', KEY_HELP)
       .action(({ url, ...options }: ListOptions) => {
         if (url === undefined) return withHub(options, (hub) => listLocalModels(hub, options));
         return run(() => listServed({ ...options, url }));
       }),
-    command('load', 'Have a server load a model, and wait for it.')
+    command('load', 'Load a model on a server, and wait until it is loaded.')
       .argument('<model>', 'its id')
-      .option('--pin', 'have it stay, whoever else needs room and however long nobody uses it')
+      .option('--pin', 'Never evict the model')
       .action((id: string, options: LoadCommandOptions) => run(() => change(id, 'load', options))),
-    command('unload', 'Have a server unload a model as soon as nobody uses it, and wait for it.')
+    command('unload', 'Unload a model from a server after its running requests, and wait until it is unloaded.')
       .argument('<model>', 'its id')
-      .option('--force', 'do not wait: requests that use it end with an error')
+      .option('--force', 'Unload immediately; running requests fail')
       .action((id: string, options: UnloadCommandOptions) => run(() => change(id, 'unload', options))),
   ];
 }
@@ -69,10 +69,10 @@ function command(name: string, description: string): Command {
     .description(description)
     .option(
       '--url <address>',
-      `of the server, without /v1 (default: the desktop app if it runs, or else ${DEFAULT_URL})`,
+      `Address of the server, without /v1 (default: the running desktop app, or ${DEFAULT_URL})`,
     )
-    .option('--json', 'print JSON, for programs')
-    .helpOption('-h, --help', 'explain the options')
+    .option('--json', 'Print JSON')
+    .helpOption('-h, --help', 'Show help')
     .addHelpText('after', KEY_HELP);
 }
 
@@ -113,10 +113,10 @@ async function change(
     const { value, reason, running = 0, queued = 0 } = model.status;
     if (act === 'unload' && running > 0 && polls === POLLS_BEFORE_ADVICE) {
       const requests = running === 1 ? '1 request uses' : `${running} requests use`;
-      console.error(`chasqui: ${requests} ${id}, which is unloaded after that; --force does not wait.`);
+      console.error(`chasqui: ${requests} ${id}, which is unloaded afterwards; --force does not wait.`);
     }
     if (value === wanted) return options.json ? toJson(model) : `${id} is ${wanted}.`;
-    // Nothing is under way any more: the load failed, or there was no room for it in time.
+    // The load failed, or timed out waiting for memory.
     if (value !== 'loaded' && value !== 'loading' && queued === 0)
       throw new Error(`${id} could not be ${wanted}. ${reason ?? ''}`);
     await sleep(POLL_MS);
@@ -141,8 +141,8 @@ async function ask<Reply>(options: ServerOptions, where: string, body?: object):
 }
 
 /**
- * The desktop app has the same endpoints for its own pages. Of any other server nobody knows how it wants a key, so it is
- * sent both as deployments and as servers of one's own take it.
+ * Uses the endpoints of the desktop app if it is running. For any other server, the authentication scheme is unknown:
+ * sends the key both as `Authorization: Key` (deployments) and as `X-Api-Key` (local servers).
  */
 async function serverOf({ url }: ServerOptions): Promise<{ url: string; keys: Record<string, string> }> {
   const key = process.env.CHASQUI_API_KEY;

@@ -1,11 +1,11 @@
-/** Which names somebody may have meant who wrote another: of commands, of options, of files. */
+/** Suggests known names of commands, options or files for a misspelled one. */
 
 const MAX_NAMES = 3;
-/** Shorter beginnings fit too much. */
+/** Shorter prefixes match too many names. */
 const MIN_BEGINNING = 2;
 const MAX_LENGTH = 100;
 
-/** The likeliest first, three at most: those that differ by a slip or two, then those that begin or go on with `word`. */
+/** Returns at most three names: first those with one or two typos, then those that share a prefix with `word`. */
 export function nearestNames(word: string, names: readonly string[]): string[] {
   const wanted = bare(word);
   if (wanted.length > MAX_LENGTH) return [];
@@ -16,7 +16,7 @@ export function nearestNames(word: string, names: readonly string[]): string[] {
   return [...new Set([...close, ...parts])].slice(0, MAX_NAMES);
 }
 
-/** Dashes in front say that a name is an option's, and are no part of it. */
+/** Leading dashes mark an option and are not part of its name. */
 function bare(name: string): string {
   return name.replace(/^-+/, '').toLowerCase();
 }
@@ -26,8 +26,7 @@ function isPartOf(wanted: string, name: string): boolean {
 }
 
 /**
- * How many letters were left out, put in, mistaken or swapped with their neighbour: the distance of optimal string
- * alignment.
+ * Optimal string alignment distance: the number of deleted, inserted, replaced or transposed letters.
  */
 function slipsBetween(left: string, right: string): number {
   let before: number[] = [];

@@ -1,4 +1,4 @@
-/** From an option's text, in a flag or an environment variable, to its value. */
+/** Parses the text of a flag or environment variable to the value of an option. */
 import { fits, inFlagUnit, isNullable, type OptionRow, wanted } from '../options/option-row.js';
 
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
@@ -8,7 +8,7 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ['false', false],
 ]);
 
-/** `undefined`: the option does not take this text; `wantedText` says what it takes. */
+/** Returns `undefined` for an invalid text; `wantedText` describes the valid ones. */
 export function parseOption(row: OptionRow, text: string): unknown {
   const value = toValue(row, text);
   return fits(row, value) ? value : undefined;
@@ -19,7 +19,7 @@ export function wantedText(row: OptionRow): string {
   return wanted(row, { inText: true });
 }
 
-/** `undefined`: not a value of the row's type. */
+/** Returns `undefined` if the text is not a value of the row's type. */
 function toValue(row: OptionRow, text: string): unknown {
   switch (row.type) {
     case 'boolean':

@@ -21,7 +21,7 @@ import { serveCommand } from './serve.js';
 import { spellOut } from './table-options.js';
 import { nameWhatWasMeant } from './what-was-meant.js';
 
-/** `args`: those of the process, Node's own included. */
+/** @param args the full `process.argv` */
 export async function runProgram(args: readonly string[]): Promise<void> {
   if (args.length <= 2) console.log(firstSteps(VERSION, ownCall()));
   else await allCommands().parseAsync(spellOut(args, { ...HOSTING_OPTIONS, ...LOAD_OPTIONS }));
@@ -30,8 +30,8 @@ export async function runProgram(args: readonly string[]): Promise<void> {
 export function allCommands(): Command {
   const program = new Command('chasqui')
     .description('Chat completions from local models, with an OpenAI-compatible interface.')
-    .version(VERSION, '-v, --version', 'print the version')
-    .helpOption('-h, --help', 'explain the command')
+    .version(VERSION, '-v, --version', 'Print the version')
+    .helpOption('-h, --help', 'Show help')
     .addCommand(serveCommand())
     .addCommand(desktopCommand());
   const ofModels = [searchCommand(), getCommand(), ...modelCommands(), rmCommand(), importCommand()];

@@ -1,4 +1,4 @@
-/** What is going on, on one line of a terminal that is written over; nothing where nobody watches. */
+/** Shows progress on one rewritten line of a terminal; prints nothing without a terminal. */
 export function showStatus(terminal: NodeJS.WriteStream): { show(text: string): void; clear(): void } {
   let shown = '';
   return {
@@ -14,7 +14,7 @@ export function showStatus(terminal: NodeJS.WriteStream): { show(text: string): 
   };
 }
 
-/** How far it has come. */
+/** @param fraction from 0 to 1 */
 export function showProgress(
   terminal: NodeJS.WriteStream,
   what: string,

@@ -4,8 +4,8 @@ import { formatBytes } from '../hub/format-bytes.js';
 import { type HubCommandOptions, libraryCommand, withHub } from './hub-command.js';
 
 export function rmCommand(): Command {
-  return libraryCommand('rm', 'Delete a model of this computer; what other models share with it stays.')
-    .argument('<model>', 'its name, as chasqui ls says it')
+  return libraryCommand('rm', 'Delete a model from this computer; files shared with other models are kept.')
+    .argument('<model>', 'Name of the model, as listed by chasqui ls')
     .action((id: string, options: HubCommandOptions) =>
       withHub(options, async ({ library }) => {
         const { freedBytes } = await library.remove(id);

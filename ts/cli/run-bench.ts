@@ -1,4 +1,4 @@
-/** Measures a model as the options of `chasqui bench` say, and prints what was measured. */
+/** Runs `chasqui bench`: measures a model and prints the results. */
 import fs from 'node:fs';
 import type { ModelInfo } from '../engine/engine.js';
 import { ChasquiError } from '../errors.js';
@@ -12,7 +12,7 @@ import { hubContext } from './hub-context.js';
 import { showStatus } from './progress.js';
 import { givenOptions, toList } from './table-options.js';
 
-/** Exit codes of programs that a signal ended. */
+/** Exit codes after a signal. */
 const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143 };
 
 export async function runBench(parsed: Readonly<Record<string, unknown>>): Promise<void> {
@@ -66,7 +66,7 @@ async function findModel(name: string | undefined): Promise<string> {
   throw new ChasquiError('local_model_not_found', `${name} is no file, and no model on this computer; ${advice}`);
 }
 
-/** Rows are printed as they come; JSON when all are there, or no more will be. */
+/** Prints rows as they complete; JSON after the last one, also if the run stops early. */
 async function measure(
   plan: Plan,
   asJson: boolean,

@@ -1,4 +1,4 @@
-/** What `chasqui desktop` does: the app, until its Quit or Ctrl-C, or a window in the one that runs. */
+/** Runs `chasqui desktop`: the app until Quit or Ctrl-C, or a new window of the running app. */
 import { homedir } from 'node:os';
 import path from 'node:path';
 import type { OpeningCode } from '../desktop/api-types.js';
@@ -23,7 +23,7 @@ import { givenOptions } from './table-options.js';
 
 const HOST = '127.0.0.1';
 
-/** What comes after running replies have been ended. */
+/** Time to close after the running replies have ended. */
 const CLOSE_MS = 10_000;
 
 export async function runDesktop(parsed: Readonly<Record<string, unknown>>): Promise<void> {
@@ -83,7 +83,7 @@ async function run(folder: string, lock: InstanceLock, options: DesktopOptions):
   await show({ url, token: desktop.token, makeCode: () => desktop.app.codes.make() }, folder, options);
 }
 
-/** As Start Server does it, where this start or the settings ask for it. */
+/** Starts the server if the options or the settings require it. */
 async function startServer({ app }: Desktop, options: DesktopOptions): Promise<void> {
   const { settings, instances, server } = app;
   const port = options.port ?? settings.current.port;
@@ -97,7 +97,7 @@ async function startServer({ app }: Desktop, options: DesktopOptions): Promise<v
   }
 }
 
-/** The app that runs does what this start was asked to do. */
+/** Forwards the options of this start to the running app. */
 async function useOther(folder: string, options: DesktopOptions): Promise<void> {
   const client = await DesktopClient.find(folder);
   if (options.startServer) {
@@ -136,7 +136,7 @@ function hasDisplay(): boolean {
   return Boolean(process.env.DISPLAY || process.env.WAYLAND_DISPLAY);
 }
 
-/** How this very program is started again. */
+/** The command that starts this program again. */
 function ownCommand(...args: string[]): string[] {
   return [process.execPath, path.resolve(process.argv[1] ?? ''), 'desktop', ...args];
 }

@@ -1,4 +1,4 @@
-/** Serves the models that the options of `chasqui serve` name, until it is told to stop. */
+/** Runs `chasqui serve` until a signal stops it. */
 import path from 'node:path';
 import { servedModels } from '../cloud/runners/served-models.js';
 import type { ModelInfo } from '../engine/engine.js';
@@ -37,7 +37,7 @@ export async function runServe(parsed: Readonly<Record<string, unknown>>): Promi
     const { onFailure, ...others } = modelsSettings(hosting);
     const failures: unknown[] = [];
     const collect = (_id: string, error: unknown) => void failures.push(error);
-    // An app that lacks one of its models is none, where a server goes on without it.
+    // An app requires all of its models; a server continues without a failed one.
     const models = { ...others, ...files, onFailure: hosting.appModels === undefined ? onFailure : collect };
     const server = await start(profile, { ...settings, models, hooks: { onProgress: progress.update } });
     stopOnSignals(
@@ -45,7 +45,7 @@ export async function runServe(parsed: Readonly<Record<string, unknown>>): Promi
       () => console.error('chasqui: stopping; running requests may take a few seconds to finish'),
       { hardStopMs: server.stopWithinMs },
     );
-    // Whoever sees that it loads may stop it.
+    // Signals are already handled here, so Ctrl-C can stop the loading.
     const ready = await server.load();
     progress.clear();
     if (failures.length > 0) throw failures[0];
@@ -58,7 +58,7 @@ export async function runServe(parsed: Readonly<Record<string, unknown>>): Promi
   }
 }
 
-/** What is served, and the options of `loadModel` that hold for all of it. */
+/** Returns the models to serve, and their common load options. */
 async function chooseModels(
   hosting: HostingOptions,
   given: LoadOptions,
@@ -73,10 +73,10 @@ async function chooseModels(
   return { files: { paths, presets, ...(library && { library }) }, model };
 }
 
-/** Files of models, and what follows from where they come from. */
+/** Model files, and the options that follow from their source. */
 interface FoundModels extends Pick<LoadOptions, 'alias' | 'mmproj'> {
   paths: readonly string[];
-  /** Those that the library has; absent: they are not asked for. */
+  /** The local library; absent without `modelsHub`. */
   library?: readonly LocalModel[];
 }
 
@@ -86,14 +86,14 @@ async function findModels(options: HostingOptions): Promise<FoundModels> {
   const others = async () => (modelsHub ? { library: await findInLibrary(given) } : {});
   if (hf !== undefined) {
     const found = await findHubModel(hf, given);
-    // Options of one model cannot be those of all in a folder.
+    // The alias and projector of one model must not apply to all models of a folder.
     return hasOthers ? { paths: found.paths, ...(await others()) } : found;
   }
   if (modelUrl !== undefined) return { paths: [await fetchFromUrl(modelUrl, given)], ...(await others()) };
   return { paths: model ?? (hasOthers ? [] : [DEMO_MODEL]), ...(await others()) };
 }
 
-/** Models of other programs may go while they are served, so they are left out. */
+/** Omits the models of other programs, which can disappear while they are served. */
 async function findInLibrary(given: string | undefined): Promise<LocalModel[]> {
   const { hubContext } = await import('./hub-context.js');
   const { library, client } = hubContext(given);
@@ -102,11 +102,11 @@ async function findInLibrary(given: string | undefined): Promise<LocalModel[]> {
   if (models.length > 0) return models;
   throw new ChasquiError(
     'invalid_options',
-    '`modelsHub` asks for the models on this computer, but there are none: chasqui get brings one.',
+    '`modelsHub` serves the models on this computer, but there are none. Download one with chasqui get.',
   );
 }
 
-/** A model that is here is served as it is, without asking the hub; `chasqui get` brings a newer one. */
+/** Returns the local model if there is one, without a request to the hub; `chasqui get` updates it. */
 async function findHubModel(name: string, given: string | undefined): Promise<FoundModels> {
   const { hubContext } = await import('./hub-context.js');
   const { fetchHubModel, findLocally } = await import('./fetch-hub-model.js');
@@ -118,8 +118,8 @@ async function findHubModel(name: string, given: string | undefined): Promise<Fo
       local = await hub.library.find(file ?? '');
     }
     if (local === undefined)
-      throw new ChasquiError('model_file_invalid', `${name} was downloaded, and cannot be read.`);
-    // Others in its folder may have projectors, too, so it is said whose is whose.
+      throw new ChasquiError('model_file_invalid', `${name} was downloaded, but cannot be read.`);
+    // Explicit, because the folder can contain the projectors of other models.
     return { paths: [local.path], alias: [local.id], mmproj: local.projector };
   } finally {
     await hub.client.close();
@@ -142,7 +142,7 @@ async function fetchFromUrl(modelUrl: string, given: string | undefined): Promis
   }
 }
 
-/** What the command line says goes before what a preset says, and that before what it says for all models. */
+/** Precedence: command line, then the section of the model, then the section for all models. */
 async function presetOf(
   { modelsPreset }: HostingOptions,
   given: LoadOptions,
@@ -183,15 +183,15 @@ function announce(server: Server, models: readonly ModelEntry[], profile: Profil
   if (context !== undefined) console.log(`Context: ${context}`);
   if (info?.unfitted !== undefined) console.error(`chasqui: ${withFlags(info.unfitted)}`);
   for (const { id } of models.filter(({ engine }) => engine?.model.genericTools && engine.model.generates)) {
-    console.log(`The chat template of ${id} has no form for tools: they are offered in a general one.`);
+    console.log(`The chat template of ${id} does not support tools: using a generic format.`);
   }
   const asks = info === undefined || info.generates ? 'chat' : info.pooling === 'rank' ? 'rerank' : 'embeddings';
   console.log(`Try it:\n\n  ${curlLine(base, first?.id ?? '', process.platform, { scheme, asks, socket })}\n`);
-  if (scheme === 'Key') console.log('Put a key in place of <API_KEY>; `chasqui keys create` makes one.');
-  if (scheme === 'Bearer') console.log('Put one of the keys in place of <API_KEY>.');
+  if (scheme === 'Key') console.log('Replace <API_KEY> with an API key. Create one: `chasqui keys create`');
+  if (scheme === 'Bearer') console.log('Replace <API_KEY> with one of the keys.');
 }
 
-/** `undefined` where each completion has all that the model was trained for. */
+/** Returns `undefined` if each completion has the full trained context. */
 function contextOf({ contextLength, trainedContextLength, parallel, kvCells }: ModelInfo): string | undefined {
   const length = `${contextLength} of ${trainedContextLength} tokens`;
   if (kvCells < contextLength * parallel) {

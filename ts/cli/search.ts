@@ -1,4 +1,4 @@
-/** `chasqui search`: models on the hub. */
+/** `chasqui search`: searches for models on the hub. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Fit, machineWithoutGpus, quickFit } from '../hub/fit.js';
 import type { Capability, HubListedModel, HubSort } from '../hub/hub-types.js';
@@ -6,7 +6,7 @@ import { HUB_HELP, type HubCommandOptions, hubCommand, withHub } from './hub-com
 import type { HubContext } from './hub-context.js';
 import { inBillions, inThousands, textTable } from './text-table.js';
 
-/** Bits of a weight in Q4_K_M, the quantisation that is recommended. */
+/** Bits per weight in Q4_K_M, the recommended quantisation. */
 const USUAL_BITS = 4.89;
 
 interface SearchOptions extends HubCommandOptions {
@@ -22,19 +22,26 @@ interface SearchOptions extends HubCommandOptions {
 
 export function searchCommand(): Command {
   return hubCommand('search', 'Search the Hugging Face hub for models in GGUF files.')
-    .argument('[text]', 'what their names have')
+    .argument('[text]', 'Text in the model name')
     .addOption(
-      new Option('--sort <order>', 'the most first')
+      new Option('--sort <order>', 'Sort order, descending')
         .choices(['trending', 'downloads', 'likes', 'modified', 'created'])
         .default('trending'),
     )
-    .option('--author <name>', 'of this account only')
-    .addOption(new Option('--capability <what>', 'that can do this').choices(['chat', 'tools', 'vision', 'embeddings']))
-    .option('--min-size <parameters>', 'of so many parameters at least, such as 1B', toParameters)
-    .option('--max-size <parameters>', 'of so many parameters at most, such as 9B', toParameters)
-    .option('--fits', 'leave out those that are too large for this computer')
-    .option('--limit <n>', 'models of a page, 100 at most', toLimit, 20)
-    .option('--cursor <cursor>', 'the next page, as the one before it says')
+    .option('--author <name>', 'Only models of this account')
+    .addOption(
+      new Option('--capability <what>', 'Only models with this capability').choices([
+        'chat',
+        'tools',
+        'vision',
+        'embeddings',
+      ]),
+    )
+    .option('--min-size <parameters>', 'Minimum number of parameters, such as 1B', toParameters)
+    .option('--max-size <parameters>', 'Maximum number of parameters, such as 9B', toParameters)
+    .option('--fits', 'Hide models that are too large for this computer')
+    .option('--limit <n>', 'Models per page, at most 100', toLimit, 20)
+    .option('--cursor <cursor>', 'Cursor of the next page, printed below the previous one')
     .addHelpText('after', HUB_HELP)
     .action((text: string | undefined, options: SearchOptions) =>
       withHub(options, (hub) => search(hub, text, options)),
@@ -59,7 +66,7 @@ async function search({ client }: HubContext, text: string | undefined, options:
     `${WORDS[fit?.badge ?? 'unknown']}${gated ? ', gated' : ''}`,
   ]);
   const table = textTable(['MODEL', 'SIZE', 'DOWNLOADS', 'LIKES', 'ON THIS COMPUTER'], rows);
-  return `${table}\n\nTo see what there is of one: chasqui get --list <model>${page.next === null ? '' : nextPage(page.next)}`;
+  return `${table}\n\nTo list the quantisations of a model: chasqui get --list <model>${page.next === null ? '' : nextPage(page.next)}`;
 }
 
 const WORDS: Readonly<Record<Fit['badge'] | 'unknown', string>> = {
@@ -74,7 +81,7 @@ function nextPage(cursor: string): string {
   return `\nFor more, add: --cursor ${cursor}`;
 }
 
-/** At four bits and a little for each weight. */
+/** Estimated size in Q4_K_M. */
 function fitOf({ parameters, contextLength }: HubListedModel): Fit | null {
   if (parameters === null) return null;
   return quickFit({ sizeBytes: (parameters * USUAL_BITS) / 8, parameters, contextLength }, machineWithoutGpus());

@@ -1,11 +1,11 @@
 /**
- * `chasqui serve` on the shortest way: no other command is loaded, and the processes of a model are started before anything
- * else is. What this does not understand is left to the whole command line, which explains it.
+ * Fast path of `chasqui serve`: starts the engine processes first, and loads no other command. Arguments that it cannot
+ * parse fall back to the full command line, which prints the error.
  */
 import { forkChildrenEarly } from '../engine/child/child-scripts.js';
 import { endEarlyForks } from '../process/early-forks.js';
 
-/** `args`: those of the process, Node's own included. Says whether it was done. */
+/** Returns whether the command was handled. @param args the full `process.argv` */
 export async function serveAtOnce(args: readonly string[]): Promise<boolean> {
   if (args[2] !== 'serve' || args.includes('-h') || args.includes('--help')) return false;
   forkChildrenEarly();
@@ -17,7 +17,7 @@ export async function serveAtOnce(args: readonly string[]): Promise<boolean> {
   }
   const { runServe } = await import('./run-serve.js');
   await runServe(parsed);
-  // The models of a server that loads none, or computes by itself, may never come.
+  // A server that loads no models at startup, or computes in-process, may never need the engine process.
   endEarlyForks();
   return true;
 }

@@ -1,4 +1,4 @@
-/** The flags of a command and their help, from the rows of a table. */
+/** Creates the flags and help of a command from an option table. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
   fits,
@@ -12,7 +12,7 @@ import { optionsOfEnvironment } from './environment.js';
 import { withFlags } from './option-names.js';
 import { parseOption, wantedText } from './parse-option.js';
 
-/** Has commander file what a flag says under the name that the option has in its table. */
+/** Makes commander store the value under the option's name in its table. */
 class TableOption extends Option {
   constructor(
     private readonly optionName: string,
@@ -32,7 +32,7 @@ export function addTableOptions(command: Command, rows: OptionRows): Command {
   return command;
 }
 
-/** What was given, by flag or else by environment variable. `parsed` is what commander hands to an action. */
+/** Options set by flag or environment variable. `parsed` is the object that commander passes to an action. */
 export function givenOptions<Rows extends OptionRows>(
   rows: Rows,
   parsed: Readonly<Record<string, unknown>>,
@@ -40,13 +40,13 @@ export function givenOptions<Rows extends OptionRows>(
 ): OptionsOf<Rows> {
   const byFlag = Object.entries(rows)
     .filter(([name]) => parsed[name] !== undefined)
-    // Commander says `false` for --no-mmproj, and so does `parserOf` for `--mmproj none`.
+    // Commander returns `false` for --no-mmproj, and so does `parserOf` for `--mmproj none`.
     .map(([name, row]) => [name, isNullable(row) && parsed[name] === false ? null : parsed[name]]);
   const given = Object.fromEntries(byFlag) as OptionsOf<Rows>;
   return { ...optionsOfEnvironment(rows, given, environment), ...given };
 }
 
-/** Commander knows no short names of several letters, such as llama.cpp's `-ngl`. */
+/** Commander does not support multi-letter short flags such as llama.cpp's `-ngl`. */
 export function spellOut(args: readonly string[], rows: OptionRows): string[] {
   const spelled = new Map(
     Object.values(rows).flatMap(({ flag, aliases = [], noAliases = [] }) => [
@@ -61,7 +61,7 @@ function isShort(alias: string): boolean {
   return !alias.startsWith('--');
 }
 
-/** The option itself, and hidden ones for its other names. */
+/** Returns the option, and hidden options for its aliases. */
 function toOptions([name, row]: [string, OptionRow]): Option[] {
   const { flag, short, aliases = [], group } = row;
   if (flag === null) return [];
@@ -77,9 +77,9 @@ function toOptions([name, row]: [string, OptionRow]): Option[] {
   return options;
 }
 
-/** `--no-strict` undoes what the environment says; `--no-mmproj` is worth showing. */
+/** `--no-strict` overrides the environment and is hidden; `--no-mmproj` is shown in the help. */
 function negated(name: string, row: OptionRow, flag: string): Option {
-  const option = new TableOption(name, flag.replace(/^--/, '--no-'), `the same as ${flag} none`);
+  const option = new TableOption(name, flag.replace(/^--/, '--no-'), `Same as ${flag} none`);
   return option.helpGroup(`${row.group}:`).hideHelp(row.type === 'boolean');
 }
 
@@ -87,9 +87,9 @@ function parserOf(row: OptionRow): (text: string, previous: unknown) => unknown 
   return (text, previous) => {
     const value = parseOption(row, text);
     if (value === undefined) throw new InvalidArgumentError(`It must be ${wantedText(row)}.`);
-    // Commander takes null for a flag without a value.
+    // Commander interprets null as a flag without a value.
     if (value === null) return false;
-    // Lists may be given in pieces.
+    // Repeated flags extend a list.
     const isList = row.type === 'names' || row.type === 'paths' || row.type === 'texts';
     if (!isList || !Array.isArray(previous)) return value;
     const all = [...previous, ...(value as string[])];
@@ -121,7 +121,7 @@ function describe(row: OptionRow): string {
   return withFlags(`${row.help} (${choices}default: ${defaultText(row)})`);
 }
 
-/** The default in the words and the unit of the command line. */
+/** Describes the default in the unit of the command line. */
 export function defaultText(row: OptionRow): string {
   if (row.otherwise !== undefined) return row.otherwise;
   const value = 'default' in row ? row.default : undefined;
@@ -129,7 +129,7 @@ export function defaultText(row: OptionRow): string {
   return value === false ? 'off' : String(value ?? 'none');
 }
 
-/** What an option of the type `names` holds. */
+/** Converts the value of a `names` option to a list. */
 export function toList(names: string | readonly string[]): readonly string[] {
   return typeof names === 'string' ? names.split(',') : names;
 }

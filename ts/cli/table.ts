@@ -1,6 +1,6 @@
-/** Rows in columns, as commands print them for people. */
+/** Formats rows in columns. */
 
-/** By the headings of the columns: what stands there of a row. */
+/** Maps each column heading to the cell text of a row. */
 export type Columns<Row> = Readonly<Record<string, (row: Row) => string | number | undefined>>;
 
 export function toTable<Row>(columns: Columns<Row>, shown: readonly Row[]): string {

@@ -2,7 +2,7 @@
 
 export const WIDTH = 80;
 
-/** The first column gives way where a line would be longer than a terminal is wide. */
+/** Shortens the first column if a line would exceed the terminal width. */
 export function textTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [header, ...rows];
   const widths = header.map((_, column) => Math.max(...all.map((row) => [...(row[column] ?? '')].length)));
@@ -16,7 +16,7 @@ export function textTable(header: readonly string[], rows: readonly (readonly st
     .join('\n');
 }
 
-/** The middle is left out, for names differ in how they begin and end. */
+/** Cuts the middle, because names differ at their beginning and end. */
 export function shorten(text: string, width: number): string {
   const signs = [...text];
   if (signs.length <= width) return text;

@@ -1,4 +1,4 @@
-/** From the options for a server's log, its metrics and its end to its settings. */
+/** Converts the options for log, metrics and shutdown to server settings. */
 import process from 'node:process';
 import type { LogOptions } from '../http/log-levels.js';
 import type { OtherNames } from '../metrics/other-names.js';
@@ -16,7 +16,7 @@ export function watchingSettings(options: HostingOptions): {
   return {
     settings: {
       shutdownTimeoutMs: shutdownTimeout * 1000,
-      // The table allows no others.
+      // The option table rejects other names.
       ...(metricsNames && { metricsNames: toList(metricsNames) as OtherNames[] }),
     },
     log: { level: logLevel, prompts: options.logPrompts ?? false, write: lineWriter(process.stderr, logFormat) },

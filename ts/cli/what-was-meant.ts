@@ -1,8 +1,8 @@
-/** Names what was probably meant where a command line has a command, an option or an argument that there is not. */
+/** Suggests the intended command or option for an unknown command, option or argument. */
 import type { Command, CommanderError, Option } from 'commander';
 import { nearestNames } from './nearest-names.js';
 
-/** What Ollama, LM Studio and others call our commands. */
+/** Command names of Ollama, LM Studio and others. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   app: 'desktop',
   benchmark: 'bench',
@@ -19,12 +19,12 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   stop: 'unload',
 };
 
-/** Has this command and those below it say more than that something is unknown. */
+/** Adds a suggestion to the unknown-name errors of this command and its subcommands. */
 export function nameWhatWasMeant(command: Command): Command {
   command.showSuggestionAfterError(false).exitOverride((error) => {
     const hint = hintFor(command, error);
     if (hint !== undefined) process.stderr.write(`(${hint})\n`);
-    // Returning has commander end the process as it would have done.
+    // After the return, commander exits the process as usual.
   });
   for (const each of command.commands) nameWhatWasMeant(each);
   return command;
@@ -59,7 +59,7 @@ function hintForOption(command: Command, given: string): string {
   const near = nearestNames(flag, ['--help', ...flagsOf(command)]).map((each) => shownFlag(command, each));
   const others = commandsBelow(rootOf(command)).filter((each) => each !== command && flagsOf(each).includes(flag));
   const hasCommands = command.commands.length > 0;
-  // `chasqui --port 80` misses its command; within one, another's option is less probable than a slip.
+  // `chasqui --port 80` lacks a command. Within a command, a typo is likelier than an option of another command.
   if (others.length > 0 && (hasCommands || near.length === 0)) return optionOf(flag, others);
   if (near.length > 0) return didYouMean([...new Set(near)]);
   return `${nameOf(command)} --help lists the ${hasCommands ? 'commands' : 'options'}.`;
@@ -77,7 +77,7 @@ function hintForArgument(command: Command): string {
   return hintForModel(command, first) ?? `Usage: ${nameOf(command)} ${command.usage()}`;
 }
 
-/** A model that stands where a command or nothing is expected is meant to be served. */
+/** A model in place of a command probably means `serve`. */
 function hintForModel(command: Command, name: string): string | undefined {
   const serves = command.parent === null || command.name() === 'serve';
   const call = `${rootOf(command).name()} serve`;
@@ -94,7 +94,7 @@ function flagsOf({ options }: Command): string[] {
   return options.flatMap(({ long }) => long ?? []);
 }
 
-/** Help shows one name of each option; the others are hidden, and so is the form that switches it off. */
+/** Maps a hidden alias to the flag that the help shows. */
 function shownFlag({ options }: Command, flag: string): string {
   const found = options.find(({ long }) => long === flag);
   if (found === undefined || !found.hidden || found.negate) return flag;

@@ -73,7 +73,7 @@ export const CONTEXT_OPTIONS = {
     excludes: ['ropeFreqScale'],
     flag: '--rope-scale',
     group: ROPE,
-    help: 'Factor by which RoPE extends the trained context',
+    help: 'RoPE context scaling factor relative to the trained context',
     otherwise: BY_MODEL,
   },
   ropeFreqBase: { ...factor, flag: '--rope-freq-base', help: 'RoPE base frequency; 0 uses the value of the model' },

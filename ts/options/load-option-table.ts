@@ -225,7 +225,7 @@ export const LOAD_OPTIONS = {
     default: 'public',
     flag: null,
     group: COMPUTE,
-    help: 'Hosts from which images may be fetched',
+    help: 'Allowed image hosts',
   },
   /**
    * Kernels round differently for other batch shapes: two tokens of nearly equal probability may swap when other requests
@@ -334,7 +334,7 @@ export const LOAD_OPTIONS = {
     aliases: ['-ot'],
     placeholder: 'pattern=device',
     group: GPUS,
-    help: 'Place weights whose names match a regular expression on a device, such as exps=CPU; repeatable',
+    help: 'Place weights on a device by a regular expression for their names, such as exps=CPU; repeatable',
     otherwise: 'with their layers',
   },
   ...CONTEXT_OPTIONS,

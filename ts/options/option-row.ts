@@ -1,4 +1,4 @@
-/** An option as data: the row from which its type, check, default, flag, environment variable and help derive. */
+/** An option as data: its type, check, default, flag, environment variable and help derive from one row. */
 
 interface CommonFields {
   /** On the command line; `null` for options of the library alone. */
@@ -53,7 +53,7 @@ type TypeFields =
   | {
       /** A list of strings, or one string with commas. */
       readonly type: 'names';
-      /** What each must match, and its description. */
+      /** The pattern for each element, and its description. */
       readonly each?: { readonly pattern: RegExp; readonly says: string };
     }
   /** A list of paths, with a flag for each. */
@@ -63,7 +63,7 @@ type TypeFields =
       readonly type: 'texts';
       readonly max: number;
       readonly maxLength: number;
-      /** What each must match, and its description. */
+      /** The pattern for each element, and its description. */
       readonly pattern?: RegExp;
       readonly says?: string;
     }
@@ -156,7 +156,7 @@ function haveSum(shares: readonly number[]): boolean {
   return sum > 0 && Number.isFinite(sum);
 }
 
-/** What the option accepts, to follow "must be". `inText`: as written on a command line. */
+/** Describes the accepted values, to follow "must be". `inText`: as written on a command line. */
 export function wanted(row: OptionRow, { inText = false } = {}): string {
   switch (row.type) {
     case 'boolean':

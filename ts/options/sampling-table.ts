@@ -31,7 +31,7 @@ const positive = { type: 'number', min: 0, max: MAX_MAGNITUDE } as const;
 const signed = { type: 'number', min: -MAX_MAGNITUDE, max: MAX_MAGNITUDE } as const;
 const tokens = { type: 'integer', max: MAX_COUNT, unit: 'tokens', placeholder: 'n' } as const;
 
-/** The parameters that are numbers, in the order in which `/completion` reports them. */
+/** The numeric parameters, in the order of the `/completion` reply. */
 export const SAMPLING_NUMBERS = {
   temperature: {
     ...positive,

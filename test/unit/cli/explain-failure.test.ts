@@ -11,14 +11,17 @@ function failureOf(code: string, syscall: string, more: object = {}): Error {
 test('a folder that may not be written has nothing to do with a port', () => {
   for (const code of ['EACCES', 'EPERM', 'EROFS']) {
     const said = explainFailure(failureOf(code, 'mkdir', { path: '/models' }), { host: '127.0.0.1', port: 8080 });
-    assert.is(said, '/models may not be used by this account; give it that right, or choose another place');
+    assert.is(said, 'this account may not access /models; grant it permission, or choose another path');
   }
   assert.match(explainFailure(failureOf('EACCES', 'connect')), /^it failed: EACCES: permission denied, connect/);
 });
 
 test('a port that may not be used, and one in use, are named with the flag that chooses another', () => {
   const tried = { host: '127.0.0.1', port: 80 };
-  assert.match(explainFailure(failureOf('EACCES', 'listen'), tried), /^port 80 may not be used .* with --port$/);
+  assert.match(
+    explainFailure(failureOf('EACCES', 'listen'), tried),
+    /^this account may not use port 80; .* with --port$/,
+  );
   assert.match(
     explainFailure(failureOf('EADDRINUSE', 'listen'), { ...tried, portFlag: '--app-port' }),
     /^port 80 at 127\.0\.0\.1 is in use; .* with --app-port$/,

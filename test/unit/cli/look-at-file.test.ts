@@ -23,7 +23,7 @@ const KINDS: [name: string, bytes: string | Buffer, says: RegExp][] = [
   ['page', '<!DOCTYPE html>\n<html>', /a web page.*\/resolve\//],
   ['safetensors', safetensors, /safetensors.*chasqui search/],
   ['pytorch', 'PK\x03\x04archive/data.pkl', /ZIP archive/],
-  ['old', 'lmgg\x01\x00\x00\x00', /before GGUF/],
+  ['old', 'lmgg\x01\x00\x00\x00', /older than GGUF/],
   ['gzip', Buffer.from([0x1f, 0x8b, 8, 0]), /gunzip/],
   ['json', '{"architectures": []}', /JSON/],
   ['cut', Buffer.alloc(4096), /begins with zeros/],
@@ -43,17 +43,20 @@ test('says nothing of what it does not know, or may not read', () => {
 test('names the models of a folder, and the nearest to a name', () => {
   const models = path.join(folder, 'models');
   fs.mkdirSync(models);
-  assert.is(lookAtFile(models), 'There is none in it.');
+  assert.is(lookAtFile(models), 'It contains no models.');
   for (const name of ['qwen-0.5b.gguf', 'llama-8b.gguf', 'a.gguf', 'b.gguf', 'notes.txt']) {
     fs.writeFileSync(path.join(models, name), '');
   }
   assert.match(
     lookAtFile(models) ?? '',
-    /^There are 4: .*a\.gguf, .*b\.gguf, .*llama-8b\.gguf and 1 more\. .*--models-dir/,
+    /^It contains 4 models: .*a\.gguf, .*b\.gguf, .*llama-8b\.gguf and 1 more\. .*--models-dir/,
   );
   assert.is(lookBeside(path.join(models, 'qwen-05b.gguf')), `Did you mean ${path.join(models, 'qwen-0.5b.gguf')}?`);
   assert.match(lookBeside(path.join(models, 'something-else.bin')) ?? '', /^In .*models there are a\.gguf/);
-  assert.is(lookBeside(path.join(folder, 'none', 'x.gguf')), `There is no folder ${path.join(folder, 'none')} either.`);
+  assert.is(
+    lookBeside(path.join(folder, 'none', 'x.gguf')),
+    `The folder ${path.join(folder, 'none')} does not exist either.`,
+  );
 });
 
 test.run();

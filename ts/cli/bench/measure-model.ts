@@ -1,4 +1,4 @@
-/** Measures a model row by row, in the process that a server would compute it in. */
+/** Measures a model row by row, in the same engine process as a server. */
 import { SupervisedEngine } from '../../engine/child/supervised-engine.js';
 import type { Engine, ModelInfo } from '../../engine/engine.js';
 import type { LoadOptions } from '../../engine/load-options.js';
@@ -19,14 +19,14 @@ export interface Plan {
 }
 
 export interface Watcher {
-  /** Before the first row. */
+  /** Called before the first row. */
   onModel(model: ModelInfo): void;
   onRow(row: Row): void;
-  /** What is done now. */
+  /** Called with a description of the current step. */
   onWork(what: string): void;
 }
 
-/** Rejects as loading a model and computing with it do, or with the signal's reason. */
+/** Rejects with the error of the load or of a completion, or with the signal's reason. */
 export async function measureModel(plan: Plan, watcher: Watcher, signal: AbortSignal): Promise<void> {
   const pace: Pace = {};
   const trained = await trainedContext(plan.path);
@@ -54,8 +54,8 @@ export async function measureModel(plan: Plan, watcher: Watcher, signal: AbortSi
 }
 
 /**
- * With room for the longest of the rows, and none elsewhere for what would give up its place. Without drafts, which would
- * make a model look as fast as its text is dull: these prompts are of random tokens.
+ * Loads the model with context for the longest row, and without a cache for evicted conversations. Drafts are off: with
+ * random prompts, their acceptance rate says nothing about real text.
  */
 function load(plan: Plan, streams: number, rows: readonly Row[], signal: AbortSignal): Promise<SupervisedEngine> {
   const contextSize = Math.max(...rows.map(({ depth }) => roomFor(plan.lengths, depth)));
@@ -63,7 +63,7 @@ function load(plan: Plan, streams: number, rows: readonly Row[], signal: AbortSi
   return SupervisedEngine.open(plan.path, options, { signal });
 }
 
-/** With why those are left out for which the model or the memory has no room. */
+/** Returns all rows. Rows that exceed the trained context or the memory have a `leftOut` reason. */
 async function planRows(plan: Plan, streams: number, trained: number | null, signal: AbortSignal): Promise<Row[]> {
   const rows: Row[] = plan.depths.map((depth) => ({ streams, depth }));
   for (const row of rows) {
@@ -78,7 +78,7 @@ async function planRows(plan: Plan, streams: number, trained: number | null, sig
   return rows;
 }
 
-/** `null`: everything fits, or nobody knows. */
+/** Returns `null` if everything fits, or if the requirement is unknown. */
 async function roomInMemory(
   { path, load: given, lengths }: Plan,
   streams: number,
@@ -98,7 +98,7 @@ async function roomInMemory(
   }
 }
 
-/** Tokens of a stream: those measured together, and one more that a prompt of the second figure has. */
+/** Context tokens of one stream: the longer of the prompt and the completion with its one-token prompt. */
 function roomFor({ promptTokens, newTokens }: Lengths, depth: number): number {
   return Math.max(16, depth + Math.max(promptTokens, newTokens + 1) + 1);
 }
@@ -122,7 +122,7 @@ async function trainedContext(path: string): Promise<number | null> {
     const trained = metadata.get(`${metadata.get('general.architecture')}.context_length`);
     return typeof trained === 'number' && trained > 0 ? trained : null;
   } catch {
-    // Loading the model says what is wrong with the file.
+    // Loading the model reports errors in the file.
     return null;
   }
 }

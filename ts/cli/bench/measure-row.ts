@@ -1,20 +1,20 @@
-/** Measures an engine with some streams at some depth: how fast prompts are computed, and how fast completions are. */
+/** Measures prompt and completion speed for a number of streams at one context depth. */
 import type { Engine } from '../../engine/engine.js';
 import { type Rate, repeat } from './repeat.js';
 import { runStreams, type StreamTimes } from './run-streams.js';
 
 export interface Shape {
   streams: number;
-  /** Tokens that each stream has in its context before those that are measured. */
+  /** Context tokens of each stream before the measured ones. */
   depth: number;
 }
 
 export interface Row extends Shape {
   prompt?: Rate;
-  /** Median over streams and repetitions, of those that measure prompts. */
+  /** Median over all streams and repetitions of the prompt measurement. */
   firstTokenMs?: number;
   decode?: Rate;
-  /** Why figures are missing. */
+  /** Reason for missing figures. */
   leftOut?: string;
 }
 
@@ -28,16 +28,16 @@ export interface Patience {
   maxTimeMs: number;
 }
 
-/** What earlier rows tell of how long later ones take. */
+/** Speed of earlier rows, which predicts the duration of later ones. */
 export interface Pace {
   promptTokensPerMs?: number;
   newTokensPerMs?: number;
 }
 
-/** What is said of a figure that would take longer than it may; given in milliseconds. */
+/** Describes why a slow figure is skipped. */
 export type TooLong = (expectedMs: number) => string;
 
-/** Rejects with why a completion failed, or with the signal's reason. */
+/** Rejects with the error of a completion, or with the signal's reason. */
 export async function measureRow(
   engine: Engine,
   shape: Shape,
@@ -69,7 +69,7 @@ export async function measureRow(
   if (decodeMs > patience.maxTimeMs) return { ...measured, leftOut: tooLong(decodeMs) };
   const first = decodeMs || (await timed(() => run(1, newTokens + 1)));
   const decode = await repeat(streams * newTokens, runsIn(patience, first), async () => {
-    // The step that computes the prompt gives the first token, as it does in llama-bench.
+    // As in llama-bench, the prompt step produces the first token.
     return decodeTime(await run(1, newTokens + 1));
   });
   pace.newTokensPerMs = decode.mean / 1000;
@@ -79,7 +79,7 @@ export async function measureRow(
 export interface RowSettings {
   lengths: Lengths;
   patience: Patience;
-  /** Is brought up to date. */
+  /** Updated by each measurement. */
   pace: Pace;
   signal: AbortSignal;
   tooLong: TooLong;
@@ -87,7 +87,7 @@ export interface RowSettings {
 
 type Run = (added: number, newTokens: number) => Promise<StreamTimes[]>;
 
-/** Computes what is to be in the contexts; without depth, prompts that do not count. */
+/** Fills the contexts to their depth. At depth 0, runs unmeasured prompts. Returns the duration of one prompt run. */
 async function warmUp(
   engine: Engine,
   prefixes: readonly number[][],
@@ -101,10 +101,13 @@ async function warmUp(
   const times = await run(promptTokens, 1);
   const found = Math.min(...times.map(({ cachedTokens }) => cachedTokens));
   if (found >= depth - 1) return { ms: lastFirstToken(times) };
-  return { ms: 0, problem: `${found} of ${depth} tokens could be kept: this model does not go back in its context` };
+  return {
+    ms: 0,
+    problem: `${found} of ${depth} tokens could be reused: this model does not support context rollback`,
+  };
 }
 
-/** From the first token of all to the last, and no less than any stream took for its own. */
+/** Time from the first token of any stream to the last, at least the decode time of each stream. */
 function decodeTime(times: readonly StreamTimes[]): number {
   const first = Math.min(...times.map(({ firstTokenMs }) => firstTokenMs));
   const last = Math.max(...times.map(({ lastTokenMs }) => lastTokenMs));
@@ -115,7 +118,7 @@ function lastFirstToken(times: readonly StreamTimes[]): number {
   return Math.max(...times.map(({ firstTokenMs }) => firstTokenMs));
 }
 
-/** 0 where no earlier row tells. */
+/** Returns 0 without earlier rows. */
 function expected(tokens: number, tokensPerMs: number | undefined): number {
   return tokensPerMs ? tokens / tokensPerMs : 0;
 }

@@ -1,4 +1,4 @@
-/** What `chasqui bench` takes. Names are llama-bench's where it has the same option. */
+/** Options of `chasqui bench`, named as in llama-bench if it has the same option. */
 import { LOAD_OPTIONS } from '../../options/load-option-table.js';
 import { MAX_COUNT, type OptionRows, type OptionsOf } from '../../options/option-row.js';
 
@@ -20,7 +20,7 @@ export const BENCH_OPTIONS = {
     flag: '--streams',
     placeholder: 'list',
     group: GROUP,
-    help: 'how many completions at a time, each with a prompt of its own',
+    help: 'Numbers of concurrent completions, each with its own prompt',
     otherwise: '1,4,16,64',
   },
   depths: {
@@ -30,7 +30,7 @@ export const BENCH_OPTIONS = {
     short: '-d',
     placeholder: 'list',
     group: GROUP,
-    help: 'tokens that are in the context before those that are measured',
+    help: 'Numbers of context tokens before the measured ones',
     otherwise: '0,2048',
   },
   promptTokens: {
@@ -43,7 +43,7 @@ export const BENCH_OPTIONS = {
     short: '-p',
     placeholder: 'n',
     group: GROUP,
-    help: 'length of the prompts',
+    help: 'Prompt length',
   },
   newTokens: {
     type: 'integer',
@@ -55,7 +55,7 @@ export const BENCH_OPTIONS = {
     short: '-n',
     placeholder: 'n',
     group: GROUP,
-    help: 'length of the completions',
+    help: 'Completion length',
   },
   repetitions: {
     type: 'integer',
@@ -66,7 +66,7 @@ export const BENCH_OPTIONS = {
     short: '-r',
     placeholder: 'n',
     group: GROUP,
-    help: 'how often each figure is measured, at most',
+    help: 'Maximum number of runs per figure',
   },
   maxTimeMs: {
     type: 'integer',
@@ -77,7 +77,7 @@ export const BENCH_OPTIONS = {
     default: 60_000,
     flag: '--max-time',
     group: GROUP,
-    help: 'time for one figure; what would take longer, as the figures before it tell, is left out',
+    help: 'Time limit per figure; figures that are expected to take longer are skipped',
   },
   json: {
     type: 'boolean',
@@ -85,13 +85,13 @@ export const BENCH_OPTIONS = {
     flag: '--json',
     variable: 'CHASQUI_BENCH_JSON',
     group: GROUP,
-    help: "print JSON with the names of llama-bench's, for programs",
+    help: 'Print JSON with the field names of llama-bench',
   },
 } as const satisfies OptionRows;
 
 export type BenchOptions = OptionsOf<typeof BENCH_OPTIONS>;
 
-/** The bench decides on these itself, or they concern what it does not do. */
+/** Load options that the benchmark sets itself or does not use. */
 const WITHOUT = [
   'alias',
   'mmproj',
@@ -116,7 +116,7 @@ const WITHOUT = [
 
 type Measured = Omit<typeof LOAD_OPTIONS, (typeof WITHOUT)[number]>;
 
-/** Those of `chasqui serve` that say how a model is computed. */
+/** Load options that affect how a model is computed. */
 export const COMPUTING_OPTIONS = Object.fromEntries(
   Object.entries(LOAD_OPTIONS).filter(([name]) => !(WITHOUT as readonly string[]).includes(name)),
 ) as Measured;

@@ -1,7 +1,7 @@
-/** Measures something several times with tinybench. */
+/** Repeats a benchmark run with tinybench. */
 import { Bench } from 'tinybench';
 
-/** Tokens per second; samples are from the least to the greatest. */
+/** Tokens per second; samples in ascending order. */
 export interface Rate {
   tokens: number;
   mean: number;
@@ -10,17 +10,17 @@ export interface Rate {
 }
 
 /**
- * @param run does it once, and resolves with how long the part took that counts, in milliseconds
- * Rejects as `run` does.
+ * Rejects with the error of `run`.
+ * @param run performs one run, and resolves with the duration of its measured part in milliseconds
  */
 export async function repeat(tokens: number, times: number, run: () => Promise<number>): Promise<Rate> {
   const bench = new Bench({ iterations: times, time: 0, warmup: false, retainSamples: true, throws: true });
   bench.add('run', async () => ({ overriddenDuration: await run() }), { async: true });
   const [task] = await bench.run();
   const result = task?.result;
-  if (result?.state !== 'completed') throw new Error(`it was not measured: ${result?.state}`);
+  if (result?.state !== 'completed') throw new Error(`the benchmark did not complete: ${result?.state}`);
   const { latency, throughput } = result;
-  // Of a single sample there is no deviation.
+  // A single sample has no deviation.
   const deviation = latency.samplesCount > 1 ? tokens * throughput.sd : 0;
   return { tokens, mean: tokens * throughput.mean, deviation, samplesMs: [...(latency.samples ?? [])] };
 }

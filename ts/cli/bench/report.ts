@@ -1,4 +1,4 @@
-/** What was measured, for people and for programs. */
+/** Formats the results as text or JSON. */
 import { cpus } from 'node:os';
 import type { ModelInfo } from '../../engine/engine.js';
 import { formatBytes } from '../../hub/format-bytes.js';
@@ -7,9 +7,9 @@ import { inBillions, shorten, WIDTH } from '../text-table.js';
 import type { Lengths, Row } from './measure-row.js';
 import type { Rate } from './repeat.js';
 
-/** Columns have the same width in every row, so that each is printed when it is there. */
+/** Fixed column widths, so that each row can be printed immediately. */
 const WIDTHS = [7, 6, 16, 11, 16];
-/** What the first two columns leave. */
+/** Width of the columns after the first two. */
 const REASON_WIDTH = WIDTH - 17;
 
 export function describeModel(model: ModelInfo): string {
@@ -35,11 +35,11 @@ export function rowLine({ streams, depth, prompt, firstTokenMs, decode, leftOut 
   const rest = leftOut === undefined ? decodeCells(decode, streams) : [shorten(`left out: ${leftOut}`, REASON_WIDTH)];
   const line = toLine([...head, ...measured, ...rest]);
   if (line.length <= WIDTH || leftOut === undefined) return line;
-  // The reason goes below what was measured.
+  // Print the reason below the measured figures.
   return `${toLine([...head, ...measured])}\n${toLine(['', '', ...rest])}`;
 }
 
-/** For those who read the rows as JSON. */
+/** Describes a skipped row on standard error, next to JSON output. */
 export function leftOutLine({ streams, depth, leftOut = '' }: Row): string {
   return `${streams} ${streams === 1 ? 'stream' : 'streams'} at depth ${depth}, left out: ${leftOut}`;
 }
@@ -69,7 +69,7 @@ function withDeviation({ mean, deviation }: Rate): string {
   return `${short(mean)} ± ${short(deviation, mean)}`;
 }
 
-/** With as many digits behind the point as the size of `like` is worth. */
+/** Chooses the number of decimals by the magnitude of `like`. */
 function short(value: number, like = value): string {
   return value.toFixed(like >= 1000 ? 0 : like >= 100 ? 1 : 2);
 }
@@ -78,7 +78,7 @@ function inMilliseconds(ms: number): string {
   return ms >= 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${ms.toFixed(ms >= 100 ? 0 : 1)} ms`;
 }
 
-/** As llama-bench has it: one object for each test. What it has no name for comes after its fields. */
+/** The format of llama-bench: one object per test. Fields that llama-bench lacks follow its own. */
 export interface JsonTest {
   model_filename: string;
   model_type: string;

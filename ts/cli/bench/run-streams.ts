@@ -1,24 +1,24 @@
-/** Runs completions that start together, and notes when their tokens come. */
+/** Runs completions that start together, and records the arrival times of their tokens. */
 import type { Engine } from '../../engine/engine.js';
 import { completeJob } from '../../engine/job.js';
 
-/** What became of one of them; times in milliseconds since all were started. */
+/** Result of one completion; times in milliseconds since the common start. */
 export interface StreamTimes {
   firstTokenMs: number;
   lastTokenMs: number;
-  /** From the first token to the last, as the engine itself timed it: several may arrive together. */
+  /** From the first token to the last, timed by the engine, because several tokens can arrive together. */
   decodeMs: number;
-  /** Of the prompt's tokens, how many did not have to be computed. */
+  /** Number of prompt tokens reused from the cache. */
   cachedTokens: number;
 }
 
 export interface StreamsWork {
   prompts: readonly (readonly number[])[];
-  /** Of each completion; the end of text does not end it. */
+  /** Tokens per completion; end-of-text tokens are ignored. */
   newTokens: number;
 }
 
-/** Rejects with why a completion failed, or with the signal's reason. */
+/** Rejects with the error of a completion, or with the signal's reason. */
 export function runStreams(engine: Engine, work: StreamsWork, signal: AbortSignal): Promise<StreamTimes[]> {
   const start = performance.now();
   return Promise.all(work.prompts.map((prompt) => runStream(engine, prompt, work.newTokens, { start, signal })));

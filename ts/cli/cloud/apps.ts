@@ -1,4 +1,4 @@
-/** `chasqui apps`: looks at what is deployed, and changes it. */
+/** `chasqui apps`: shows and changes deployed apps. */
 import { Command } from 'commander';
 import type { EventRow } from '../../cloud/apps/app-store.js';
 import type { Deployed, LogCursor } from '../../cloud/apps/control.js';
@@ -16,7 +16,7 @@ import { untilActive } from './until-active.js';
 
 type Parsed = Readonly<Record<string, unknown>>;
 
-/** What the actions of all these commands are given. */
+/** The common arguments of all actions. */
 export interface Target {
   cloud: CloudClient;
   org: string;
@@ -28,19 +28,19 @@ const FOLLOW_MS = 500;
 type ClusterModule = typeof import('./kubernetes-apps.js');
 type ClusterAction = Exclude<keyof ClusterModule, 'listInCluster'>;
 
-/** Imported when it is wanted. */
+/** Lazy import. */
 const clusterModule = (): Promise<ClusterModule> => import('./kubernetes-apps.js');
 
-/** What a command does to an app of a cloud, and to one of a cluster. */
+/** The actions of a command for an app in a cloud, and for an app in a cluster. */
 interface Actions {
   inCloud(target: Target, app: string, parsed: Parsed): Promise<void>;
   inCluster: ClusterAction;
-  /** Its own, beside those that all commands have. */
+  /** Options in addition to the common ones. */
   options: OptionRows;
 }
 
 export function appsCommand(): Command {
-  const command = withHelp(new Command('apps')).description('Look at deployed apps, and change them.');
+  const command = withHelp(new Command('apps')).description('Show and change deployed apps.');
   const lists = addTableOptions(common('list', 'List the apps.'), TARGET_OPTIONS);
   command.addCommand(
     lists.action((parsed: Parsed) =>
@@ -48,7 +48,7 @@ export function appsCommand(): Command {
     ),
   );
   const named = (name: string, says: string, actions: Actions) => {
-    const sub = addTableOptions(common(name, says).argument('<app>', 'the name of the app'), actions.options);
+    const sub = addTableOptions(common(name, says).argument('<app>', 'Name of the app'), actions.options);
     command.addCommand(
       sub.action((app: string, parsed: Parsed) =>
         inPlace(
@@ -62,23 +62,23 @@ export function appsCommand(): Command {
   named('status', 'Show an app, its revisions and its runners.', {
     ...{ inCloud: status, inCluster: 'statusInCluster', options: TARGET_OPTIONS },
   });
-  named('scale', 'Say how many runners there are, whatever the script says.', {
+  named('scale', 'Set the number of runners, overriding the script.', {
     ...{ inCloud: scale, inCluster: 'scaleInCluster', options: { ...SCALE_OPTIONS, ...TARGET_OPTIONS } },
   });
-  // Its own --to is a revision: a context or a namespace says that it is about a cluster.
-  named('rollback', 'Go back to an earlier revision.', {
+  // `--to` is a revision here, so only --context or --namespace selects a cluster.
+  named('rollback', 'Return to an earlier revision.', {
     ...{ inCloud: rollBack, inCluster: 'rollBackInCluster', options: { ...ROLLBACK_OPTIONS, ...CLUSTER_OPTIONS } },
   });
-  named('restart', 'Put new runners in the place of the old ones, without a pause.', {
+  named('restart', 'Replace all runners without downtime.', {
     ...{ inCloud: restart, inCluster: 'restartInCluster', options: TARGET_OPTIONS },
   });
-  named('delete', 'Delete an app, when its running requests are over.', {
+  named('delete', 'Delete an app after its running requests.', {
     ...{ inCloud: remove, inCluster: 'deleteInCluster', options: { ...TARGET_OPTIONS, ...WEIGHTS_OPTION } },
   });
-  named('events', 'Show how states changed, and why.', {
+  named('events', 'Show state changes and their reasons.', {
     ...{ inCloud: events, inCluster: 'eventsInCluster', options: { ...FOLLOW_OPTION, ...TARGET_OPTIONS } },
   });
-  named('logs', 'Show what the runners of an app write.', {
+  named('logs', 'Show the output of the runners of an app.', {
     ...{ inCloud: logs, inCluster: 'logsInCluster', options: { ...FOLLOW_OPTION, ...TARGET_OPTIONS } },
   });
   return command;
@@ -114,7 +114,7 @@ export function withTarget(parsed: Parsed, action: (target: Target) => Promise<v
 async function list({ cloud, json }: Target): Promise<void> {
   const { apps } = await cloud.get<{ apps: AppState[] }>('/apps');
   if (json) return printJson(apps);
-  if (apps.length === 0) return console.log('There are no apps; `chasqui deploy` makes one.');
+  if (apps.length === 0) return console.log('No apps. Deploy one: `chasqui deploy`');
   const rows = apps.map(({ org, app, state, revision, ready, url }) => {
     return [`${org}/${app}`, state, String(revision ?? '-'), String(ready), url];
   });

@@ -1,4 +1,4 @@
-/** Finds a cloud, and talks to its management API. */
+/** Client of the management API of a cloud. */
 import fs from 'node:fs';
 import path from 'node:path';
 import type { AppState, RunnerView } from '../../cloud/apps/views.js';
@@ -19,21 +19,21 @@ export class CloudClient {
   private constructor(
     readonly url: string,
     private readonly key: string,
-    /** Whether its files are those of this machine. */
+    /** Whether the cloud shares the file system of this machine. */
     readonly isLocal: boolean,
-    /** The organisation that is meant where none is named. */
+    /** The default organisation. */
     readonly org: string,
   ) {}
 
-  /** The cloud of this machine if it runs, else that of the last login. */
+  /** Returns the cloud of this machine if it is running, otherwise that of the last login. */
   static async find(given: string | undefined): Promise<CloudClient> {
     const found = await CloudClient.findIfAny(given);
     if (found !== null) return found;
     const advice = 'start one with `chasqui cloud start`, or name one with `chasqui login <url>`';
-    throw new CommandFailed(EXIT.noCloud, `no cloud runs here: ${advice}`);
+    throw new CommandFailed(EXIT.noCloud, `no cloud is running here: ${advice}`);
   }
 
-  /** Null where none runs here and none is logged in to. */
+  /** Returns null if no cloud is running here and there was no login. */
   static async findIfAny(given: string | undefined): Promise<CloudClient | null> {
     const home = dataDir(given);
     const local = readAddress(home);
@@ -67,7 +67,7 @@ export class CloudClient {
     return this.#request('DELETE', route);
   }
 
-  /** Returns the path of the file where the cloud runs. */
+  /** Uploads a file. Returns its path on the machine of the cloud. */
   async upload(file: string, sha256: string): Promise<string> {
     const body = await fs.openAsBlob(file);
     const known = await this.get<{ path: string | null }>(`/models/${sha256}?bytes=${body.size}`);
@@ -75,7 +75,7 @@ export class CloudClient {
     return (await this.#request<{ path: string }>('PUT', `/models/${sha256}`, body)).path;
   }
 
-  /** With the revision of this number, however many came later. */
+  /** Includes this revision, regardless of the number of later ones. */
   app(org: string, name: string, revision?: number): Promise<AppState & { runners: RunnerView[] }> {
     return this.get(`${appRoute(org, name)}${revision === undefined ? '' : `?revision=${revision}`}`);
   }
@@ -110,7 +110,7 @@ export function appRoute(org: string, name: string): string {
   return `/apps/${encodeURIComponent(org)}/${encodeURIComponent(name)}`;
 }
 
-/** For this account's eyes only, because it holds a key. */
+/** Readable by this account only, because it contains a key. */
 export function writeLogin(home: string, login: KnownCloud): void {
   fs.mkdirSync(home, { recursive: true, mode: 0o700 });
   const part = `${loginFile(home)}.part`;

@@ -7,18 +7,17 @@ import { ended, printJson, withHelp } from './outcome.js';
 
 export function cloudCommand(): Command {
   const start = withHelp(new Command('start'))
-    .description('Take deployments and requests, until stopped by Ctrl-C or SIGTERM.')
+    .description('Run the cloud until Ctrl-C or SIGTERM.')
     .action((parsed: Readonly<Record<string, unknown>>) =>
       ended(async () => (await import('./start-cloud.js')).startFromOptions(parsed)),
     );
   return withHelp(new Command('cloud'))
-    .description('Run a cloud of your own on this machine.')
+    .description('Run a cloud on this machine.')
     .addCommand(addTableOptions(start, CLOUD_START_OPTIONS))
     .addCommand(
-      common(
-        'setup-link',
-        'Make a link with which a person sets a password for the pages, within half an hour.',
-      ).action((parsed: Readonly<Record<string, unknown>>) => withTarget(parsed, setupLink)),
+      common('setup-link', 'Create a link for setting the password of the cloud pages; valid for half an hour.').action(
+        (parsed: Readonly<Record<string, unknown>>) => withTarget(parsed, setupLink),
+      ),
     );
 }
 

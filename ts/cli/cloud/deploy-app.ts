@@ -1,4 +1,4 @@
-/** Deploys an app of a script as the options of `chasqui deploy` say. */
+/** Runs `chasqui deploy`: deploys an app of a script. */
 
 import type { Deployed } from '../../cloud/apps/control.js';
 import { checkLocalFiles } from '../../cloud/apps/runner-memory.js';
@@ -22,7 +22,7 @@ import { untilActive } from './until-active.js';
 export type Options = { readonly [name: string]: Json };
 
 export async function deployApp(entry: string, parsed: Readonly<Record<string, unknown>>): Promise<void> {
-  // Not from the environment: what is deployed is what the script and the command say.
+  // Ignore the environment: only the script and the command line define a deployment.
   const given = givenOptions(DEPLOY_OPTIONS, parsed, { CHASQUI_HOME: process.env.CHASQUI_HOME });
   const { strategy = 'rolling', message, detach = false, check = false, json = false } = given;
   const app = await readScript(entry);
@@ -51,7 +51,7 @@ export async function deployApp(entry: string, parsed: Readonly<Record<string, u
   report({ ...deployed, state: state.toLowerCase() }, json);
 }
 
-/** The script's word, unless the command has one. */
+/** The option takes precedence over the script. */
 export function withAuth(options: Options, auth: string | undefined): Options {
   return auth === undefined ? options : { ...options, auth };
 }
@@ -61,7 +61,7 @@ function report({ app, org, revision, url, state }: Deployed, json: boolean): vo
   else console.log(`Revision ${revision} of ${org}/${app} is ${state}.\n\n  ${url}/v1\n`);
 }
 
-/** On this machine by path and digest; to another one, files are sent. */
+/** A cloud on this machine gets paths and digests; for a remote cloud, uploads the files. */
 async function filesOf(
   app: ScriptedApp,
   options: Options,
@@ -82,7 +82,7 @@ async function filesOf(
   return { options: sent === options ? options : withNames(sent, app), files };
 }
 
-/** What is sent gets a name by its digest, by which the other parts of a model would not be found. */
+/** Uploaded files are named by their digest, so llama.cpp could not find the other parts of a split model. */
 function refuseParts(path: string, field: string): void {
   const count = partsOf(path).length;
   if (count === 1) return;
@@ -93,7 +93,7 @@ function refuseParts(path: string, field: string): void {
   );
 }
 
-/** A file that was sent has another name, and its model is to keep its own. */
+/** Sets aliases, because uploaded files do not keep the file name that names the model. */
 function withNames(options: Options, { manifest }: ScriptedApp): Options {
   const names = modelsIn(manifest).map((model) => modelIdOf('', model.options) || null);
   const { models } = options;
@@ -102,7 +102,7 @@ function withNames(options: Options, { manifest }: ScriptedApp): Options {
   return { ...options, models: named };
 }
 
-/** Null: there is no such app yet. */
+/** Returns null if the app does not exist yet. */
 async function activeOptions(cloud: CloudClient, org: string, name: string): Promise<Options | null> {
   try {
     const { revision, revisions } = await cloud.app(org, name);
@@ -113,7 +113,7 @@ async function activeOptions(cloud: CloudClient, org: string, name: string): Pro
   }
 }
 
-/** A line for each setting that changes. */
+/** Returns one line per changed setting. */
 export function differences(before: Options | null, after: Options): string[] {
   const old = flat(before ?? {});
   const now = flat(after);
@@ -126,7 +126,7 @@ export function differences(before: Options | null, after: Options): string[] {
   });
 }
 
-/** A chat template may have as much as a page has. */
+/** Shortens long values such as chat templates. */
 const MAX_SHOWN = 200;
 
 function shown(json = ''): string {

@@ -1,4 +1,4 @@
-/** `chasqui deploy app.ts::chat`: an app of a script becomes one of a cloud's, or a new revision of it. */
+/** `chasqui deploy app.ts::chat`: deploys an app of a script, or a new revision of it. */
 import { Command } from 'commander';
 import { addTableOptions } from '../table-options.js';
 import { KUBERNETES_OPTIONS } from './kubernetes-option-table.js';
@@ -8,7 +8,7 @@ import { ended, withHelp } from './outcome.js';
 export function deployCommand(): Command {
   const command = withHelp(new Command('deploy'))
     .description('Deploy an app of a script to a cloud, or to Kubernetes.')
-    .argument('<script>', 'the script, and after :: which of its exports, such as app.ts::chat')
+    .argument('<script>', 'Script and export, such as app.ts::chat')
     .action((entry: string, parsed: Readonly<Record<string, unknown>>) =>
       ended(async () => (await import('./deploy-app.js')).deployApp(entry, parsed)),
     );

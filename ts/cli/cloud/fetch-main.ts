@@ -1,6 +1,6 @@
 /**
- * The first container of an app's pod: it fetches the files of the app's models into the account's home, and leaves in a
- * file what the runner is to load. Its arguments are the app's options as JSON, the app's name, and that file.
+ * The init container of an app's pod: downloads the app's models to the home folder, and writes the model list for the
+ * runner to a file. Arguments: the app's options as JSON, the app's name, and the path of that file.
  */
 import fs from 'node:fs';
 import path from 'node:path';
@@ -15,14 +15,14 @@ import { explainFailure } from '../explain-failure.js';
 import { findLocally } from '../fetch-hub-model.js';
 import { hubContext } from '../hub-context.js';
 
-/** How often the log says how far it has come; `chasqui apps status` shows its last line. */
+/** Interval of progress lines in the log; `chasqui apps status` shows the last one. */
 const TELL_MS = 2000;
 
 let told = '';
 let toldAt = 0;
 
 const [options = '', app = '', file = ''] = process.argv.slice(2);
-// As the first process of its container, it would not hear of this otherwise.
+// PID 1 of a container ignores signals without a handler.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 try {
   await run();
@@ -36,12 +36,12 @@ async function run(): Promise<void> {
   const hub = hubContext(undefined);
   const downloads = new HubWeights(hub.settings, null);
   const folder = path.join(dataDir(undefined), 'models');
-  // Pods of one volume would fetch the same file twice, for which it may have no room.
+  // The lock prevents pods that share a volume from downloading the same file twice.
   const lock = await ProcessLock.take(path.join(folder, 'fetch.lock'), new AbortController().signal, () =>
-    tell('waiting for another pod that fetches', null),
+    tell('waiting for the download of another pod', null),
   );
   removeParts(folder);
-  // What is there is served as it is, so that a pod starts also where the hub cannot be reached.
+  // Use existing files without asking the hub, so that a pod can start while the hub is unreachable.
   const fetcher: HubFetcher = {
     fetch: async (name, token, tell) => (await findLocally(hub, name))?.path ?? downloads.fetch(name, token, tell),
   };
@@ -58,10 +58,10 @@ async function run(): Promise<void> {
   await downloads.close();
   await hub.client.close();
   fs.writeFileSync(file, JSON.stringify(models));
-  console.error(`The files of ${app} are here.`);
+  console.error(`Downloaded the files of ${app}.`);
 }
 
-/** A line for each step, and within it now and then. */
+/** Prints one line per step, and one per interval within a step. */
 function tell(what: string, fraction: number | null): void {
   if (what === told && (fraction === null || performance.now() - toldAt < TELL_MS)) return;
   told = what;
@@ -69,7 +69,7 @@ function tell(what: string, fraction: number | null): void {
   console.error(fraction === null ? what : `${what} ${Math.floor(fraction * 100)} %`);
 }
 
-/** What pods that were killed left of a file; who has the lock is the only one that fetches. */
+/** Deletes the partial downloads of killed pods. Only the holder of the lock downloads. */
 function removeParts(folder: string): void {
   for (const name of fs.readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
     if (name.endsWith('.part')) fs.rmSync(path.join(folder, name), { force: true });

@@ -1,4 +1,4 @@
-/** The files of this machine that a script names: their sizes and digests, by which the cloud knows them again. */
+/** Sizes and digests of the local files in a script, which identify them in the cloud. */
 import { statSync } from 'node:fs';
 import { type FileMark, type FileMarks, markOf } from '../../cloud/apps/weights.js';
 import type { Json } from '../../cloud/script/canonical-json.js';
@@ -9,7 +9,7 @@ import { showProgress } from '../progress.js';
 
 type Options = { readonly [name: string]: Json };
 
-/** Each field of checked options that names a file of this machine, with the path. */
+/** Returns each field of checked options that names a local file, with its path. */
 export function filesHere(options: Options): { at: FileField['at']; path: string }[] {
   return fileFieldsOf(options).flatMap(({ at, text }) => {
     const reference = readModelReference(text);
@@ -17,10 +17,10 @@ export function filesHere(options: Options): { at: FileField['at']; path: string
   });
 }
 
-/** Reads all of the file. @throws {ChasquiError} `script_invalid`, naming the field, when it is not there */
+/** Reads the whole file. @throws {ChasquiError} `script_invalid` with the field if the file does not exist */
 export async function markFile(path: string, at: FileField['at']): Promise<FileMark> {
   if (statSync(path, { throwIfNoEntry: false }) === undefined) {
-    throw new ChasquiError('script_invalid', `\`${nameOfField(at)}\` is the file ${path}, which is not there.`);
+    throw new ChasquiError('script_invalid', `\`${nameOfField(at)}\` is the file ${path}, which does not exist.`);
   }
   const progress = showProgress(process.stderr, 'Reading the model');
   try {
@@ -30,7 +30,7 @@ export async function markFile(path: string, at: FileField['at']): Promise<FileM
   }
 }
 
-/** By their paths, each read once. */
+/** Maps paths to marks; reads each file once. */
 export async function marksOf(options: Options): Promise<FileMarks> {
   const marks: Record<string, FileMark> = {};
   for (const { at, path } of filesHere(options)) marks[path] ??= await markFile(path, at);

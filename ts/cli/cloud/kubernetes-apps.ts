@@ -1,4 +1,4 @@
-/** `chasqui apps … --to kubernetes`: the same commands, for apps that are in a cluster. */
+/** `chasqui apps … --to kubernetes`: the same commands for apps in a cluster. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { addObjects, deleteApp } from '../../cloud/kubernetes/apply.js';
 import {
@@ -35,14 +35,14 @@ import { printJson, toTable } from './outcome.js';
 
 type Parsed = Readonly<Record<string, unknown>>;
 
-/** Digests are shown by their beginnings. */
+/** Displayed length of a digest. */
 const DIGEST_LENGTH = 12;
 const FOLLOW_MS = 1000;
 
 export async function listInCluster({ cluster, json }: Place): Promise<void> {
   const apps = await listApps(cluster);
   if (json) return printJson(apps);
-  if (apps.length === 0) return console.log('There are no apps here; `chasqui deploy --to kubernetes` makes one.');
+  if (apps.length === 0) return console.log('No apps. Deploy one: `chasqui deploy --to kubernetes`');
   const rows = apps.map(({ org, app, state, revision, ready, wanted }) => {
     return [`${org}/${app}`, state, shorten(revision), `${ready} of ${wanted}`];
   });
@@ -72,7 +72,7 @@ function revisionTable(revisions: readonly PodRevision[]): string {
   return toTable([['REVISION', 'DIGEST', 'DEPLOYED', 'PODS', 'SAID'], ...rows]);
 }
 
-/** Reasons are long and names, too: each reason has a line of its own under its pod. */
+/** Prints each reason on its own line below the pod, because names and reasons are long. */
 function podTable(pods: readonly PodStatus[]): string {
   const rows = pods.map(({ name, state, revision, restarts }) => [name, state, shorten(revision), String(restarts)]);
   const [head = '', ...lines] = textTable(['POD', 'STATE', 'DIGEST', 'RESTARTS'], rows).split('\n');
@@ -117,7 +117,7 @@ export async function rollBackInCluster(place: Place, app: string, parsed: Parse
 export async function deleteInCluster(place: Place, app: string, parsed: Parsed): Promise<void> {
   const { weights = false } = givenOptions(WEIGHTS_OPTION, parsed, {});
   const { removed, kept } = await deleteApp(place.cluster, nameIn(place, app), { weights });
-  // Of an app that was deleted before, the volume with its weights may be there.
+  // The weights volume can outlive an app that was deleted earlier.
   if (removed.length === 0 && kept.length === 0) throw notFound(place, app);
   if (place.json) printJson({ app, org: place.org, removed, kept });
   else for (const line of [...changeLines({ removed, kept }), `${place.org}/${app} is deleted.`]) console.log(line);
@@ -134,7 +134,7 @@ export async function logsInCluster(place: Place, app: string, parsed: Parsed): 
   for (;;) {
     await readLogs(place.cluster, nameIn(place, app), { follow: goesOn, cursor }, show);
     if (!goesOn) return;
-    // The containers that were followed are gone, and others may have taken their places.
+    // The followed containers have ended; follow their replacements.
     await sleep(FOLLOW_MS);
   }
 }

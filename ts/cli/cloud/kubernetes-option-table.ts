@@ -1,4 +1,4 @@
-/** The options of `chasqui deploy` that say how an app comes to a Kubernetes cluster. */
+/** Options of `chasqui deploy` for a Kubernetes cluster. */
 import type { OptionRows } from '../../options/option-row.js';
 
 const GROUP = 'With --to kubernetes';
@@ -11,30 +11,30 @@ export const KUBERNETES_OPTIONS = {
     flag: '--to',
     placeholder: 'target',
     group: 'Options',
-    help: 'where to deploy: to a cloud of chasqui, or by kubectl to Kubernetes',
+    help: 'Deploy to a chasqui cloud, or to Kubernetes with kubectl',
   },
   image: {
     type: 'string',
     flag: '--image',
     placeholder: 'reference',
     group: GROUP,
-    help: 'image of chasqui that pods run, best with its digest',
-    otherwise: 'none; it must be given',
+    help: 'Container image of chasqui for the pods, preferably with its digest',
+    otherwise: 'none; required',
   },
   context: {
     type: 'string',
     flag: '--context',
     placeholder: 'name',
     group: GROUP,
-    help: 'context of the kubeconfig',
-    otherwise: 'its current one',
+    help: 'Context of the kubeconfig',
+    otherwise: 'the current context',
   },
   namespace: {
     type: 'string',
     flag: '--namespace',
     placeholder: 'name',
     group: GROUP,
-    help: 'namespace of the objects',
+    help: 'Namespace of the objects',
     otherwise: "the context's",
   },
   gateway: {
@@ -43,14 +43,14 @@ export const KUBERNETES_OPTIONS = {
     placeholder: 'name',
     group: GROUP,
     help: 'Gateway to attach a route to, as name or namespace/name',
-    otherwise: 'no route is made',
+    otherwise: 'no route is created',
   },
   routeHost: {
     type: 'string',
     flag: '--route-host',
     placeholder: 'name',
     group: GROUP,
-    help: 'host that the route or the scaler answers to',
+    help: 'Host name of the route or the scaler',
     otherwise: 'any',
   },
   secret: {
@@ -58,7 +58,7 @@ export const KUBERNETES_OPTIONS = {
     flag: '--secret',
     placeholder: 'name',
     group: GROUP,
-    help: 'Secret of the cluster with the variables that the script names',
+    help: 'Secret of the cluster with the variables that the script references',
     otherwise: 'none',
   },
   weightsSize: {
@@ -66,15 +66,15 @@ export const KUBERNETES_OPTIONS = {
     flag: '--weights-size',
     placeholder: 'quantity',
     group: GROUP,
-    help: 'keep fetched weights in a volume of this size, such as 20Gi',
-    otherwise: 'each pod fetches its own',
+    help: 'Keep downloaded weights in a volume of this size, such as 20Gi',
+    otherwise: 'each pod downloads them',
   },
   storageClass: {
     type: 'string',
     flag: '--storage-class',
     placeholder: 'name',
     group: GROUP,
-    help: 'class of that volume',
+    help: 'Storage class of that volume',
     otherwise: "the cluster's",
   },
   scaler: {
@@ -83,8 +83,8 @@ export const KUBERNETES_OPTIONS = {
     flag: '--scale',
     placeholder: 'scaler',
     group: GROUP,
-    help: 'scale to zero and back by an add-on of the cluster',
-    otherwise: 'as many pods as `scale.min` of the script, one at least',
+    help: 'Scale to zero and back with this add-on of the cluster',
+    otherwise: '`scale.min` of the script, at least one pod',
   },
   routing: {
     type: 'choice',
@@ -92,15 +92,15 @@ export const KUBERNETES_OPTIONS = {
     flag: '--routing',
     placeholder: 'kind',
     group: GROUP,
-    help: 'have an endpoint picker choose the pod of a request',
-    otherwise: 'the Service does',
+    help: 'Let an endpoint picker choose the pod for each request',
+    otherwise: 'the Service chooses',
   },
   endpointPicker: {
     type: 'string',
     flag: '--endpoint-picker',
     placeholder: 'service:port',
     group: GROUP,
-    help: 'the picker, such as picker:9002',
+    help: 'Endpoint picker, such as picker:9002',
     otherwise: 'none',
   },
   takeOver: {
@@ -108,14 +108,14 @@ export const KUBERNETES_OPTIONS = {
     default: false,
     flag: '--take-over',
     group: GROUP,
-    help: 'apply fields too that another program has changed',
+    help: 'Overwrite fields that another program has changed',
   },
   dryRun: {
     type: 'boolean',
     default: false,
     flag: '--dry-run',
     group: GROUP,
-    help: 'print the objects, and change nothing',
+    help: 'Print the objects without applying them',
   },
   output: {
     type: 'choice',
@@ -125,18 +125,18 @@ export const KUBERNETES_OPTIONS = {
     short: '-o',
     placeholder: 'format',
     group: GROUP,
-    help: 'how to print them',
+    help: 'Output format of --dry-run',
   },
 } as const satisfies OptionRows;
 
-/** Of commands that look at an app in a cluster or change it. Each of them means Kubernetes by itself. */
+/** Options of commands for an app in a cluster. Each of them implies `--to kubernetes`. */
 export const CLUSTER_OPTIONS = {
   context: { ...KUBERNETES_OPTIONS.context, group: 'Apps in Kubernetes' },
   namespace: { ...KUBERNETES_OPTIONS.namespace, group: 'Apps in Kubernetes' },
 } as const satisfies OptionRows;
 
 export const TARGET_OPTIONS = {
-  target: { ...KUBERNETES_OPTIONS.target, group: 'Apps in Kubernetes', help: 'where the app was deployed to' },
+  target: { ...KUBERNETES_OPTIONS.target, group: 'Apps in Kubernetes', help: 'Target of the deployment' },
   ...CLUSTER_OPTIONS,
 } as const satisfies OptionRows;
 
@@ -146,6 +146,6 @@ export const WEIGHTS_OPTION = {
     default: false,
     flag: '--weights',
     group: 'Apps in Kubernetes',
-    help: 'delete the volume with fetched weights as well',
+    help: 'Also delete the volume with downloaded weights',
   },
 } as const satisfies OptionRows;

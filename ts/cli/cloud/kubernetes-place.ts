@@ -1,18 +1,18 @@
-/** Whether a command is about a cluster, and about which one. */
+/** Determines whether a command targets a cluster, and which one. */
 import type { Cluster } from '../../cloud/kubernetes/kubectl.js';
 import { OWN_ORG } from '../../cloud/places.js';
 import { givenOptions } from '../table-options.js';
 import { TARGET_OPTIONS } from './kubernetes-option-table.js';
 import { COMMON_OPTIONS } from './option-table.js';
 
-/** Where an app is, and how to speak of it. */
+/** The cluster and organisation of an app, and the output format. */
 export interface Place {
   cluster: Cluster;
   org: string;
   json: boolean;
 }
 
-/** Null: the command is about a cloud of chasqui. */
+/** Returns null if the command targets a chasqui cloud. */
 export function placeOf(parsed: Readonly<Record<string, unknown>>): Place | null {
   const { target, context, namespace } = givenOptions(TARGET_OPTIONS, parsed, {});
   if (target !== 'kubernetes' && context === undefined && namespace === undefined) return null;

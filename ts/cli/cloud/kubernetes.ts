@@ -1,4 +1,4 @@
-/** `chasqui deploy … --to kubernetes`: its own flags, and what it prints. */
+/** `chasqui deploy … --to kubernetes`: checks its flags, applies the objects and prints the rollout. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Applied, applyObjects } from '../../cloud/kubernetes/apply.js';
 import { type ClusterSettings, type DeployedManifest, toKubernetesApp } from '../../cloud/kubernetes/from-manifest.js';
@@ -32,12 +32,12 @@ export interface KubernetesSettings extends OptionsOf<typeof KUBERNETES_OPTIONS>
 /** Such as 20Gi or 500G. */
 const QUANTITY = /^\d+(\.\d+)?([kKMGTP]i?)?$/;
 const POLL_MS = 1000;
-/** Beside the time that an app may take to start. */
+/** Added to the startup time limit of the app. */
 const GRACE_MS = 60_000;
-/** A pod that has ended so often will not begin to work while somebody waits; the cluster goes on trying. */
+/** The command stops waiting after this many restarts of a pod; the cluster keeps retrying. */
 const MAX_CRASHES = 3;
 
-/** Prints to standard output. Rejects where the cluster refuses, or the rollout fails. */
+/** Prints to standard output. Rejects if the cluster refuses the objects or the rollout fails. */
 export async function deployToKubernetes(
   { name, options }: { name: string; options: { readonly [name: string]: Json } },
   settings: KubernetesSettings,
@@ -70,7 +70,7 @@ async function apply(
   else console.log(`${app.org}/${app.name} is ${state}, ${ready} of ${wanted} pods.`);
 }
 
-/** A line for each object. */
+/** One line per object. */
 export function changeLines({ applied = [], removed, kept }: Partial<Applied> & Omit<Applied, 'applied'>): string[] {
   return [
     ...applied.map((name) => `  ${name}`),
@@ -80,8 +80,8 @@ export function changeLines({ applied = [], removed, kept }: Partial<Applied> & 
 }
 
 /**
- * Shows how far pods have come, unless it is to be quiet.
- * @throws {CommandFailed} with what the cluster says of the pods, when they do not become ready in time, or end again and again
+ * Waits until the pods are ready, and shows progress unless `quiet`.
+ * @throws {CommandFailed} with the states of the pods if they crash repeatedly or are not ready in time
  */
 export async function untilReady(
   cluster: Cluster,
@@ -105,15 +105,15 @@ export async function untilReady(
   }
 }
 
-/** Null: it may still become ready. */
+/** Returns null if the app can still become ready. */
 function whyNotReady(status: AppStatus, isLate: boolean): string | null {
   if (status.state === 'failed') return status.reason ?? 'The rollout failed.';
   if (isLate) return `It did not become ready in time${status.reason ? `: ${status.reason}` : '.'}`;
   const crashes = newPods(status).some(({ state, restarts }) => state === 'crashed' && restarts >= MAX_CRASHES);
-  return crashes ? 'Its pods end again and again; the cluster goes on trying.' : null;
+  return crashes ? 'Its pods crash repeatedly; the cluster keeps retrying.' : null;
 }
 
-/** Those of the revision that is to become ready. */
+/** The pods of the new revision. */
 function newPods({ pods, revision }: AppStatus): readonly PodStatus[] {
   return pods.filter((pod) => pod.state !== 'draining' && (pod.revision === null || pod.revision === revision));
 }
@@ -150,7 +150,7 @@ function toClusterSettings(app: DeployedManifest, settings: KubernetesSettings):
   };
 }
 
-/** Who gives an option expects that it does something. */
+/** Rejects options that would have no effect. */
 function refuseWithoutEffect({ check, storageClass, weightsSize, routeHost, ...settings }: KubernetesSettings): void {
   const { gateway, scaler, routing, endpointPicker } = settings;
   if (check) throw refused('`check` is for a cloud of chasqui: `dryRun` prints the objects here, and changes nothing.');
@@ -182,7 +182,7 @@ function splitPicker(text: string | undefined): { name: string; port: number } {
   return { name, port: Number(port) };
 }
 
-/** The keys of this machine that open the app. Kubernetes gets their hashes. */
+/** The local keys for the app. Kubernetes only gets their hashes. */
 export function keysOf(
   { org, name }: Pick<DeployedManifest, 'org' | 'name'>,
   given: string | undefined,

@@ -1,4 +1,4 @@
-/** `chasqui login`: which cloud the other commands talk to. */
+/** `chasqui login`: selects the cloud of the other commands. */
 import { Command } from 'commander';
 import { ChasquiError } from '../../errors.js';
 import { dataDir } from '../data-dir.js';
@@ -12,8 +12,8 @@ const LOGIN_OPTIONS = { ...KEY_OPTION, ...DATA_DIR_OPTION, ...JSON_OPTION };
 
 export function loginCommand(): Command {
   const command = withHelp(new Command('login'))
-    .description('Say which cloud to deploy to, and with which key. A cloud on this machine needs none.')
-    .argument('<url>', 'where the cloud is')
+    .description('Save the address and API key of a cloud. A cloud on this machine needs no login.')
+    .argument('<url>', 'Address of the cloud')
     .action((url: string, parsed: Readonly<Record<string, unknown>>) => ended(() => login(url, parsed)));
   return addTableOptions(command, LOGIN_OPTIONS);
 }
@@ -28,5 +28,5 @@ async function login(given: string, parsed: Readonly<Record<string, unknown>>): 
   const { org } = await CloudClient.of({ url, key });
   writeLogin(dataDir(options.dataDir), { url, key });
   if (options.json) printJson({ url, org });
-  else console.log(`Commands talk to ${url} from now on, unless a cloud runs here.`);
+  else console.log(`Commands now use ${url}, unless a cloud is running here.`);
 }

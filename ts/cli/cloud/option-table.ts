@@ -1,4 +1,4 @@
-/** The options of the commands of a cloud. Their flags and their help come from these rows. */
+/** Options of the cloud commands. Flags and help derive from these rows. */
 import { MAX_COUNT, type OptionRows } from '../../options/option-row.js';
 import { HOSTING_OPTIONS } from '../hosting-option-table.js';
 import { KUBERNETES_OPTIONS, WEIGHTS_OPTION } from './kubernetes-option-table.js';
@@ -7,7 +7,7 @@ const GROUP = 'Options';
 const count = (min: number) => ({ type: 'integer', min, max: MAX_COUNT, group: GROUP }) as const;
 
 export const JSON_OPTION = {
-  json: { type: 'boolean', default: false, flag: '--json', group: GROUP, help: 'print JSON, for programs' },
+  json: { type: 'boolean', default: false, flag: '--json', group: GROUP, help: 'Print JSON' },
 } as const satisfies OptionRows;
 
 export const ORG_OPTION = {
@@ -16,8 +16,8 @@ export const ORG_OPTION = {
     flag: '--org',
     placeholder: 'org_id',
     group: GROUP,
-    help: 'the organisation that the app belongs to',
-    otherwise: "the cloud's own",
+    help: 'Organisation of the app',
+    otherwise: 'the own organisation of the cloud',
   },
 } as const satisfies OptionRows;
 
@@ -25,7 +25,7 @@ export const DATA_DIR_OPTION = {
   dataDir: { ...HOSTING_OPTIONS.dataDir, group: GROUP },
 } as const satisfies OptionRows;
 
-const AUTH = { ...HOSTING_OPTIONS.auth, group: GROUP, otherwise: 'what the script says, or else private' } as const;
+const AUTH = { ...HOSTING_OPTIONS.auth, group: GROUP, otherwise: 'the value in the script, or private' } as const;
 
 const ISOLATION_OPTIONS = {
   isolation: {
@@ -35,14 +35,14 @@ const ISOLATION_OPTIONS = {
     flag: '--isolation',
     placeholder: 'kind',
     group: GROUP,
-    help: 'what runners are: processes of this account, or each in a container of its own',
+    help: 'Run each runner as a process of this account, or in its own Podman container',
   },
   runnerImage: {
     type: 'string',
     flag: '--runner-image',
     placeholder: 'reference',
     group: GROUP,
-    help: 'image of chasqui for those containers, which must be there',
+    help: 'Container image of chasqui for --isolation podman; it must exist locally',
     otherwise: 'localhost/chasqui',
   },
 } as const satisfies OptionRows;
@@ -54,8 +54,8 @@ export const CLOUD_START_OPTIONS = {
     flag: '--public-url',
     placeholder: 'url',
     group: GROUP,
-    help: 'where clients reach the cloud',
-    otherwise: 'host and port',
+    help: 'URL at which clients reach the cloud',
+    otherwise: 'derived from host and port',
   },
   host: { ...HOSTING_OPTIONS.host, group: GROUP, otherwise: '127.0.0.1' },
   port: { ...HOSTING_OPTIONS.port, group: GROUP, otherwise: '8088' },
@@ -63,14 +63,14 @@ export const CLOUD_START_OPTIONS = {
     ...count(1),
     unit: 'MiB',
     flag: '--runners-memory',
-    help: 'what all runners may take together',
-    otherwise: '80 % of what is free at the start',
+    help: 'Memory limit for all runners',
+    otherwise: '80 % of the memory that is free at startup',
   },
   uploadsLimit: {
     ...count(1),
     unit: 'MiB',
     flag: '--uploads-limit',
-    help: 'what models that are sent from elsewhere may take together; those used longest ago make way',
+    help: 'Disk limit for uploaded models; the least recently used ones are deleted first',
     otherwise: 'half of the disk',
   },
   allowPrivateModelHosts: {
@@ -78,36 +78,42 @@ export const CLOUD_START_OPTIONS = {
     default: false,
     flag: '--allow-private-model-hosts',
     group: GROUP,
-    help: 'fetch models of who deploys by a key from any address, those of private networks included',
+    help: 'Let deployments by API key fetch models from any address, including private networks',
   },
   tlsCert: {
     type: 'path',
     flag: '--tls-cert',
     group: GROUP,
-    help: 'file of a certificate; read again when it changes',
+    help: 'PEM file with the TLS certificate; reloaded when it changes',
     otherwise: 'plain HTTP',
   },
-  tlsKey: { type: 'path', flag: '--tls-key', group: GROUP, help: "file of the certificate's key", otherwise: 'none' },
+  tlsKey: {
+    type: 'path',
+    flag: '--tls-key',
+    group: GROUP,
+    help: 'PEM file with the private key of the certificate',
+    otherwise: 'none',
+  },
   trustProxy: {
     type: 'boolean',
     default: false,
     flag: '--trust-proxy',
     group: GROUP,
-    help: 'a proxy in front has TLS',
+    help: 'Trust a reverse proxy that terminates TLS',
   },
   insecure: {
     type: 'boolean',
     default: false,
     flag: '--insecure',
     group: GROUP,
-    help: 'listen where others can reach it, without TLS',
+    help: 'Allow other machines to connect without TLS',
   },
   keepRunners: {
     type: 'boolean',
     default: false,
     flag: '--keep-runners',
     group: GROUP,
-    help: 'let runners go on when the cloud is stopped, for the next start to find',
+    help: 'Keep runners running when the cloud stops; the next start adopts them',
   },
   ...ISOLATION_OPTIONS,
   shutdownTimeout: { ...HOSTING_OPTIONS.shutdownTimeout, group: GROUP },
@@ -120,8 +126,8 @@ export const DEPLOY_OPTIONS = {
     flag: '--app-name',
     placeholder: 'app_id',
     group: GROUP,
-    help: 'the app; its address ends in /<org_id>/<app_id>',
-    otherwise: "the export's name",
+    help: 'Name of the app; its address ends in /<org_id>/<app_id>',
+    otherwise: 'the name of the export',
   },
   auth: AUTH,
   strategy: {
@@ -131,28 +137,28 @@ export const DEPLOY_OPTIONS = {
     flag: '--strategy',
     placeholder: 'name',
     group: GROUP,
-    help: 'rolling: the old runners go when a new one is ready; recreate: before, where both do not fit into memory',
+    help: 'rolling stops the old runners once a new one is ready; recreate stops them first, which needs less memory',
   },
   detach: {
     type: 'boolean',
     default: false,
     flag: '--detach',
     group: GROUP,
-    help: 'return before the revision is ready; the address leads to it only when it is',
+    help: 'Return before the revision is ready; requests reach it only once it is',
   },
   check: {
     type: 'boolean',
     default: false,
     flag: '--check',
     group: GROUP,
-    help: 'show what would change, and deploy nothing',
+    help: 'Show what would change without deploying',
   },
   message: {
     type: 'string',
     flag: '--message',
     placeholder: 'text',
     group: GROUP,
-    help: 'what to call the revision in lists',
+    help: 'Description of the revision in lists',
     otherwise: 'none',
   },
   ...DATA_DIR_OPTION,
@@ -162,27 +168,40 @@ export const DEPLOY_OPTIONS = {
 export const RUN_OPTIONS = {
   appName: DEPLOY_OPTIONS.appName,
   auth: AUTH,
-  port: { ...HOSTING_OPTIONS.port, group: GROUP, otherwise: 'any free one' },
+  port: { ...HOSTING_OPTIONS.port, group: GROUP, otherwise: 'a free port' },
   ...ISOLATION_OPTIONS,
   ...DATA_DIR_OPTION,
   ...JSON_OPTION,
 } as const satisfies OptionRows;
 
-/** Of commands that look at something or change it. */
+/** Options of all commands that access a deployment. */
 export const COMMON_OPTIONS = { ...ORG_OPTION, ...DATA_DIR_OPTION, ...JSON_OPTION } as const satisfies OptionRows;
 
 export const SCALE_OPTIONS = {
-  min: { ...count(0), flag: '--min', help: 'runners that are there also when nobody calls', otherwise: 'as it is' },
-  max: { ...count(1), flag: '--max', help: 'runners that are there at most', otherwise: 'as it is' },
-  reset: { type: 'boolean', default: false, flag: '--reset', group: GROUP, help: 'go back to what the script says' },
+  min: { ...count(0), flag: '--min', help: 'Minimum number of runners, kept without requests', otherwise: 'unchanged' },
+  max: { ...count(1), flag: '--max', help: 'Maximum number of runners', otherwise: 'unchanged' },
+  reset: { type: 'boolean', default: false, flag: '--reset', group: GROUP, help: 'Return to the values in the script' },
 } as const satisfies OptionRows;
 
 export const ROLLBACK_OPTIONS = {
-  to: { ...count(1), flag: '--to', placeholder: 'revision', help: 'the revision', otherwise: 'the one before' },
+  to: {
+    ...count(1),
+    flag: '--to',
+    placeholder: 'revision',
+    help: 'Revision to return to',
+    otherwise: 'the previous one',
+  },
 } as const satisfies OptionRows;
 
 export const FOLLOW_OPTION = {
-  follow: { type: 'boolean', default: false, flag: '--follow', short: '-f', group: GROUP, help: 'go on until Ctrl-C' },
+  follow: {
+    type: 'boolean',
+    default: false,
+    flag: '--follow',
+    short: '-f',
+    group: GROUP,
+    help: 'Keep printing until Ctrl-C',
+  },
 } as const satisfies OptionRows;
 
 export const KEY_OPTION = {
@@ -191,7 +210,7 @@ export const KEY_OPTION = {
     flag: '--key',
     placeholder: 'api_key',
     group: GROUP,
-    help: 'a key with the scopes deploy and read',
+    help: 'API key with the scopes deploy and read',
     otherwise: 'read from standard input',
   },
 } as const satisfies OptionRows;

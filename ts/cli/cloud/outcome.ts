@@ -1,13 +1,13 @@
-/** How the commands of a cloud end: what they print, and the code that scripts see. */
+/** Output and exit codes of the cloud commands. */
 import { type Command, CommanderError } from 'commander';
 import { ChasquiError, type ErrorCode } from '../../errors.js';
 import { explainFailure, isAboutScript } from '../explain-failure.js';
 import { CLOUD_OPTIONS } from './option-table.js';
 
-/** The exit codes, which ts/cloud/README.md explains. */
+/** Exit codes, documented in ts/cloud/README.md. */
 export const EXIT = { failed: 1, refused: 2, noCloud: 3, notReady: 4, notFound: 5 } as const;
 
-/** A failure whose exit code is not that of its error code. */
+/** A failure with an explicit exit code. */
 export class CommandFailed extends Error {
   constructor(
     readonly exitCode: number,
@@ -19,7 +19,7 @@ export class CommandFailed extends Error {
 
 const REFUSED: readonly ErrorCode[] = ['script_invalid', 'invalid_value', 'invalid_type', 'invalid_options'];
 
-/** Runs `action`, and turns what it throws into a line on standard error and an exit code. */
+/** Runs `action`. Errors become a line on standard error and an exit code. */
 export async function ended(action: () => Promise<void>): Promise<void> {
   try {
     await action();
@@ -32,12 +32,12 @@ export async function ended(action: () => Promise<void>): Promise<void> {
 }
 
 export function printJson(value: unknown): void {
-  // JSON leaves these as they are, and some terminals obey them.
+  // JSON.stringify does not escape C1 control characters, which some terminals interpret.
   const escaped = (character: string) => `\\u00${character.charCodeAt(0).toString(16)}`;
   console.log(JSON.stringify(value).replaceAll(/[\u007f-\u009f]/g, escaped));
 }
 
-/** Columns under their headings; the last is as wide as it likes. */
+/** Aligns columns under their headings; the last one is not padded. */
 export function toTable(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
   const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));
@@ -49,7 +49,7 @@ export function toDate(milliseconds: number): string {
 }
 
 export function withHelp(command: Command): Command {
-  return command.helpOption('-h, --help', 'explain the command');
+  return command.helpOption('-h, --help', 'Show help');
 }
 
 function exitCodeOf(error: unknown): number {

@@ -1,8 +1,8 @@
-/** What should not stand on a command line, which other accounts may see. */
+/** Reads secrets from standard input: other accounts can read a command line. */
 
 const MAX_INPUT = 64 * 1024;
 
-/** All of standard input, without the end of its last line. */
+/** Returns all of standard input, without the final line break. */
 export async function readInput(): Promise<string> {
   let text = '';
   for await (const chunk of process.stdin) {

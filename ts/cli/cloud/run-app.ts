@@ -1,4 +1,4 @@
-/** Runs an app of a script as the options of `chasqui run` say, for as long as the command runs. */
+/** Runs `chasqui run`: an app of a script for the lifetime of the command. */
 import fs from 'node:fs';
 import path from 'node:path';
 import type { LogCursor } from '../../cloud/apps/control.js';
@@ -23,7 +23,7 @@ import { showSteps } from './until-active.js';
 
 const HOST = '127.0.0.1';
 const LOOK_MS = 200;
-/** People who press Ctrl-C do not wait for long. */
+/** Short, because the user is waiting after Ctrl-C. */
 const DRAIN_MS = 3000;
 const HARD_STOP_MS = 25_000;
 const LOCAL = { kind: 'local', name: 'chasqui run', org: null, app: null, address: null } as const;
@@ -33,7 +33,7 @@ export async function runApp(entry: string, parsed: Readonly<Record<string, unkn
   const app = await readScript(entry);
   const name = given.appName ?? app.name;
   checkLocalFiles(app.manifest, name);
-  // So that another file in the place of one is noticed.
+  // The marks detect files that are replaced while the app runs.
   const files = await marksOf(app.options);
   const options = withAuth(app.options, given.auth);
   const isPrivate = options.auth !== 'public';
@@ -97,7 +97,7 @@ function announce(
   console.log(`\n  ${key === null ? curl : curl.replace('<API_KEY>', key)}\n`);
 }
 
-/** Shows how the start goes on, and then what the runners write. Ends only by a failure, or with the process. */
+/** Shows startup progress, then the output of the runners. Never resolves; rejects if the app fails. */
 async function follow({ control, org }: Cloud, name: string, json: boolean): Promise<never> {
   const steps = showSteps(process.stderr, json);
   let cursor: LogCursor | null = null;

@@ -28,6 +28,6 @@ function removeIfOrphaned(folder: string): void {
     lock.release();
     fs.rmSync(folder, { recursive: true, force: true });
   } catch {
-    // The system cleans its temporary folder.
+    // The operating system cleans its temporary folder.
   }
 }

@@ -1,4 +1,4 @@
-/** `chasqui run app.ts::chat`: an app for as long as the command runs, in a small cloud of its own. */
+/** `chasqui run app.ts::chat`: runs an app in a temporary cloud until Ctrl-C. */
 import { Command } from 'commander';
 import { addTableOptions } from '../table-options.js';
 import { RUN_OPTIONS } from './option-table.js';
@@ -6,8 +6,8 @@ import { ended, withHelp } from './outcome.js';
 
 export function runCommand(): Command {
   const command = withHelp(new Command('run'))
-    .description('Run an app of a script until Ctrl-C, at an address of its own.')
-    .argument('<script>', 'the script, and after :: which of its exports, such as app.ts::chat')
+    .description('Run an app of a script at a temporary address until Ctrl-C.')
+    .argument('<script>', 'Script and export, such as app.ts::chat')
     .action((entry: string, parsed: Readonly<Record<string, unknown>>) =>
       ended(async () => (await import('./run-app.js')).runApp(entry, parsed)),
     );

@@ -1,4 +1,4 @@
-/** How this installation starts a runner. */
+/** The command that starts a runner of this installation. */
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RunnerCommand } from '../../cloud/runners/runner-process.js';
@@ -9,12 +9,12 @@ export const DEMO_MODEL = fileURLToPath(new URL('../../../prebuilds/demo/chasqui
 export function runnerCommand(): RunnerCommand {
   const extension = path.extname(import.meta.url);
   const main = fileURLToPath(new URL(`./runner-main${extension}`, import.meta.url));
-  // Run from its source, it needs what this process was started with to be understood.
+  // Running from source requires the same Node.js flags as this process.
   const node = extension === '.ts' ? process.execArgv : [];
   return { command: [process.execPath, ...node, main], environment: process.env };
 }
 
-/** What the options say about containers; undefined: runners are processes. */
+/** The container settings; undefined if runners are plain processes. */
 export function podmanOf(options: {
   isolation?: 'process' | 'podman';
   runnerImage?: string;

@@ -1,6 +1,6 @@
 /**
- * The process of a runner: a server with an app's models on a Unix socket, and a control socket that tells its state to the
- * control plane. It outlives the control plane, so that a new one finds it, unless it was started to end with its parent.
+ * The process of a runner: serves an app's models on a Unix socket, and reports its state to the control plane on a control
+ * socket. It outlives the control plane, so a new one can adopt it, unless it was started to end with its parent.
  */
 import { chmodSync, readFileSync } from 'node:fs';
 import net from 'node:net';
@@ -16,10 +16,10 @@ import { serverless } from '../../profiles/serverless.js';
 import { type Server, start } from '../../server/start.js';
 import { watchingSettings } from '../watching-settings.js';
 
-/** Paths and keys are the gateway's business: this socket is for nobody else. */
+/** The gateway handles paths and keys. Only the local gateway can reach this socket. */
 const PROFILE: Profile = { ...serverless, basePath: '', authentication: 'none' };
 
-/** How long one that failed waits for somebody to be told. */
+/** Time for the control plane to read the state of a failed runner. */
 const TELL_MS = 10_000;
 const STATUS_MS = 200;
 
@@ -40,7 +40,7 @@ let toldAt = 0;
 
 if (config.endsWithParent) process.stdin.on('end', () => process.exit(0)).resume();
 process.on('SIGTERM', () => void stop());
-// A terminal sends its Ctrl-C to the whole group; who started this says when it has to stop.
+// Ignore Ctrl-C, which a terminal sends to the whole process group. The parent stops the runner.
 process.on('SIGINT', () => {});
 await serve();
 
@@ -59,7 +59,7 @@ async function serve(): Promise<void> {
       shutdownTimeoutMs: config.drainMs,
     });
     const models = await server.load();
-    // Each of several that fails leaves the others loaded, and an app that lacks one of its models is none.
+    // A failed model leaves the others loaded, but an app requires all of its models.
     if (failures.length > 0) throw failures[0];
     if (models !== null) tell({ state: 'ready', fraction: 1, models: models.flatMap(toRunnerModel) });
   } catch (error) {
@@ -67,19 +67,19 @@ async function serve(): Promise<void> {
   }
 }
 
-/** An adapter is warmed up with its model. */
+/** Omits adapters, which are warmed up with their model. */
 function toRunnerModel({ engine, parent }: ModelEntry): RunnerModel[] {
   if (engine === null || parent !== null) return [];
   const { id, generates, pooling } = engine.model;
   return [{ id, generates, pooling }];
 }
 
-/** Completions are worth more than their places in the store: without one, nothing is kept. */
+/** Without a store, completions work but are not stored. */
 function openResponses(): ResponseStore | null {
   try {
     return SqliteStore.open(config.responsesFolder);
   } catch (error) {
-    console.error(`chasqui: no responses are kept: ${(error as Error).message}`);
+    console.error(`chasqui: responses are not stored: ${(error as Error).message}`);
     return null;
   }
 }
@@ -105,7 +105,7 @@ function awaitControlPlane(): void {
   clearTimeout(orphaned);
   if (listeners.size > 0) return;
   orphaned = setTimeout(() => {
-    console.error('chasqui: no control plane has asked for this runner; it stops');
+    console.error('chasqui: stopping, because no control plane has contacted this runner');
     void stop();
   }, config.orphanMs);
 }

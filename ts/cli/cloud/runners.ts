@@ -11,8 +11,8 @@ export function runnersCommand(): Command {
     .description('List the runners of all apps, and stop one.')
     .addCommand(common('list', 'List the runners.').action((parsed: Parsed) => withTarget(parsed, list)))
     .addCommand(
-      common('stop', 'Stop a runner, when its running requests are over.')
-        .argument('<id>', 'the runner, as the list has it')
+      common('stop', 'Stop a runner after its running requests.')
+        .argument('<id>', 'Runner id, as listed')
         .action((id: string, parsed: Parsed) => withTarget(parsed, (target) => stop(target, id))),
     );
 }
@@ -20,11 +20,11 @@ export function runnersCommand(): Command {
 async function list({ cloud, json }: Target): Promise<void> {
   const { runners } = await cloud.get<{ runners: RunnerView[] }>('/runners');
   if (json) printJson(runners);
-  else console.log(runners.length === 0 ? 'There are no runners.' : runnerTable(runners));
+  else console.log(runners.length === 0 ? 'No runners.' : runnerTable(runners));
 }
 
 async function stop({ cloud, json }: Target, id: string): Promise<void> {
   const reply = await cloud.delete(`/runners/${encodeURIComponent(id)}`);
   if (json) printJson(reply);
-  else console.log(`The runner ${id} takes no more requests.`);
+  else console.log(`The runner ${id} accepts no more requests.`);
 }

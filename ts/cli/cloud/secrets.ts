@@ -1,4 +1,4 @@
-/** `chasqui secrets`: texts that runners find in their environment, and nobody can read back. */
+/** `chasqui secrets`: write-only values for the environment of runners. */
 import { Command } from 'commander';
 import { ChasquiError } from '../../errors.js';
 import { common, type Target, withTarget } from './apps.js';
@@ -11,9 +11,9 @@ export function secretsCommand(): Command {
   return withHelp(new Command('secrets'))
     .description('Set, list and remove the secrets of an organisation.')
     .addCommand(
-      common('set', 'Store a secret; runners that start from now on find it.')
+      common('set', 'Store a secret for runners that start from now on.')
         .argument('<name>', 'its name, such as HF_TOKEN')
-        .argument('[value]', 'its value; without it, it is read from standard input')
+        .argument('[value]', 'Value; read from standard input by default')
         .action((name: string, value: string | undefined, parsed: Parsed) =>
           withTarget(parsed, (target) => set(target, name, value)),
         ),
@@ -31,15 +31,14 @@ async function set({ cloud, org, json }: Target, name: string, given: string | u
   if (value === '') throw new ChasquiError('invalid_options', 'The value is empty.');
   const reply = await cloud.put(`/secrets/${encodeURIComponent(org)}/${encodeURIComponent(name)}`, { value });
   if (json) printJson(reply);
-  else
-    console.log(`${name} is set. Runners that start from now on find it; \`chasqui apps restart\` starts them anew.`);
+  else console.log(`${name} is set for runners that start from now on. Restart running ones: \`chasqui apps restart\``);
 }
 
 async function list({ cloud, org, json }: Target): Promise<void> {
   type Reply = { secrets: { name: string; updated_at: number }[] };
   const { secrets } = await cloud.get<Reply>(`/secrets/${encodeURIComponent(org)}`);
   if (json) return printJson(secrets);
-  if (secrets.length === 0) return console.log('There are no secrets.');
+  if (secrets.length === 0) return console.log('No secrets.');
   console.log(toTable([['NAME', 'SET'], ...secrets.map(({ name, updated_at: at }) => [name, toDate(at)])]));
 }
 

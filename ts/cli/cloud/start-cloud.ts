@@ -1,4 +1,4 @@
-/** Starts a cloud as the options of `chasqui cloud start` say, until it is told to stop. */
+/** Runs `chasqui cloud start` until a signal stops it. */
 import type { Cloud } from '../../cloud/start.js';
 import { ChasquiError } from '../../errors.js';
 import { hubSettings } from '../../hub/hub-settings.js';
@@ -12,7 +12,7 @@ import { startOrExplain } from './start-or-explain.js';
 
 const DEFAULT_PORT = 8088;
 const MIB = 2 ** 20;
-/** After requests have ended: runners free their models. */
+/** Time for runners to unload their models after the last request. */
 const AFTER_DRAINING_MS = 40_000;
 
 export async function startFromOptions(parsed: Readonly<Record<string, unknown>>): Promise<void> {

@@ -1,11 +1,11 @@
-/** Starts a cloud. Why it cannot listen is said with its address, as `chasqui serve` does. */
+/** Starts a cloud. Like `chasqui serve`, listen errors include the address. */
 import { type Cloud, type CloudSettings, startCloud } from '../../cloud/start.js';
 import { explainStart } from '../explain-start.js';
 import { CommandFailed, EXIT } from './outcome.js';
 
 const LISTENING = ['listen', 'bind', 'getaddrinfo'];
 
-/** @throws {CommandFailed} for an address that cannot be had; and what `startCloud` throws */
+/** @throws {CommandFailed} if it cannot listen on the address, and the errors of `startCloud` */
 export async function startOrExplain(settings: CloudSettings): Promise<Cloud> {
   try {
     return await startCloud(settings);

@@ -1,11 +1,11 @@
-/** Follows a revision until it takes requests, or has failed. */
+/** Follows a revision until it is active or has failed. */
 import type { Deployed } from '../../cloud/apps/control.js';
 import type { CloudClient } from './client.js';
 import { CommandFailed, EXIT } from './outcome.js';
 
 const POLL_MS = 250;
 
-/** Resolves with the state `active`. @throws {CommandFailed} When it failed, or another one was deployed meanwhile. */
+/** Resolves once the revision is active. @throws {CommandFailed} if it failed or was superseded */
 export async function untilActive(
   cloud: CloudClient,
   { org, app, revision }: Deployed,
@@ -26,14 +26,14 @@ export async function untilActive(
   }
 }
 
-/** On a terminal one line that changes, elsewhere a line for each step. */
+/** One rewritten line on a terminal, otherwise one line per step. */
 export function showSteps(output: NodeJS.WriteStream, quiet: boolean): { show(step: string): void; clear(): void } {
   let shown = '';
   const blank = () => `\r${' '.repeat(shown.length)}\r`;
   return {
     show(step) {
       const line = step.slice(0, 78);
-      // Elsewhere percents would be a line each.
+      // Without a terminal, each percentage would print a line.
       const isSame = output.isTTY ? line === shown : line.replace(/\d+ %$/, '') === shown.replace(/\d+ %$/, '');
       if (quiet || isSame) return;
       output.write(output.isTTY ? `${blank()}${line}` : `${line}\n`);

@@ -215,7 +215,7 @@ hub('the app starts with an address of the hub that cannot be used, and says so'
   assert.is((await app.done('GET', `/api/v1/hub/model?repo=${REPO}`)).repo, REPO);
   const { lines } = await app.done('GET', '/api/v1/logs?limit=100');
   assert.ok(
-    lines.some(({ message }: { message: string }) => /hub that is set cannot be used.*region=eu/.test(message)),
+    lines.some(({ message }: { message: string }) => /Invalid hub settings.*region=eu/.test(message)),
   );
 });
 

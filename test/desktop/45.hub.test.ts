@@ -214,9 +214,7 @@ hub('the app starts with an address of the hub that cannot be used, and says so'
   app = await startDesktop([], { folder, variables: { HF_ENDPOINT: fake.url } });
   assert.is((await app.done('GET', `/api/v1/hub/model?repo=${REPO}`)).repo, REPO);
   const { lines } = await app.done('GET', '/api/v1/logs?limit=100');
-  assert.ok(
-    lines.some(({ message }: { message: string }) => /Invalid hub settings.*region=eu/.test(message)),
-  );
+  assert.ok(lines.some(({ message }: { message: string }) => /Invalid hub settings.*region=eu/.test(message)));
 });
 
 hub.run();

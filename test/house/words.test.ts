@@ -45,11 +45,11 @@ const pages = ['README.md', '.github/CONTRIBUTING.md', 'bench', 'native', 'ts', 
 
 /** How many sentences may match a pattern of sentences.ts. Lower a number when you have rewritten some; never raise it. */
 const CEILINGS: [what: string, among: string[], ceiling: number][] = [
-  ['ts', files('ts', code), 420],
-  ['native', files('native', code), 40],
+  ['ts', files('ts', code), 5],
+  ['native', files('native', code), 5],
   ['bench', files('bench', code), 6],
-  ['test', files('test', code), 15],
-  ['pages', pages.flatMap((page) => (page.endsWith('.md') && exists(page) ? [page] : files(page, /\.md$/))), 96],
+  ['test', files('test', code), 14],
+  ['pages', pages.flatMap((page) => (page.endsWith('.md') && exists(page) ? [page] : files(page, /\.md$/))), 5],
 ];
 
 for (const [what, among, ceiling] of CEILINGS) {

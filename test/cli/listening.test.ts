@@ -139,7 +139,7 @@ const REFUSED: [args: string[], says: RegExp][] = [
   [['--api-key', 'two words'], /--api-key has a key that is not 1 to 512/],
   [['--mode', 'serverless', '--api-key', 'x'], /--api-key and --api-key-file are for the local modes/],
   [['--socket', '/tmp/x.sock', '--port', '1'], /'-p, --port <n>' cannot be used with option '--socket <path>'/],
-  [['--socket', `/tmp/${'x'.repeat(120)}`], /--socket is longer than the 103 bytes/],
+  [['--socket', `/tmp/${'x'.repeat(120)}`], /--socket is longer than 103 bytes/],
   [['--socket', '/nowhere/x.sock'], /--socket is \/nowhere\/x\.sock, which cannot be created/],
 ];
 

@@ -54,7 +54,7 @@ test('an app is deployed and called, and its runner is a process of this machine
   await untilServed('chat');
   const { id, pid } = await runnerOf('chat');
   assert.ok(fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(id));
-  assert.match(cloud.child.output.stderr, /runners are in containers of podman \(not rootless, because/);
+  assert.match(cloud.child.output.stderr, /runners use podman containers \(not rootless, because/);
 });
 
 test('a container has limits, no capabilities and no way to more of them', async () => {

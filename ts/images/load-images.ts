@@ -110,21 +110,21 @@ class Total {
   add(bytes: Uint8Array): ValidFile {
     this.#bytes += bytes.length;
     if (this.#bytes > MAX_TOTAL_FILE_BYTES) {
-      throw tooLargeTogether(`more than ${MAX_TOTAL_FILE_BYTES / MIB} MiB`);
+      throw tooLargeTogether(`${MAX_TOTAL_FILE_BYTES / MIB} MiB`);
     }
     const { type, width, height } = validateImage(bytes);
     this.#pixels += width * height;
     if (this.#pixels > MAX_TOTAL_PIXELS) {
-      throw tooLargeTogether(`more than ${MAX_TOTAL_PIXELS / 1e6} million pixels`);
+      throw tooLargeTogether(`${MAX_TOTAL_PIXELS / 1e6} million pixels`);
     }
     return { bytes, type };
   }
 }
 
-function tooLargeTogether(what: string): ImageError {
+function tooLargeTogether(limit: string): ImageError {
   return new ImageError(
     'image_too_large',
-    `makes the images of this request exceed ${what.replace('more than ', '')} together: send smaller ones.`,
+    `makes the images of this request exceed ${limit} together: send smaller ones.`,
   );
 }
 

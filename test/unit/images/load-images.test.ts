@@ -116,7 +116,7 @@ test('not too much together', async () => {
   assert.is((await load(Array(5).fill(large))).length, 5);
   const error = await errorOf(load(Array(6).fill(large)));
   assert.equal([error.code, error.param], ['image_too_large', 'images[5]']);
-  assert.match(error.message, /more than 250 million pixels/);
+  assert.match(error.message, /exceed 250 million pixels together/);
 });
 
 test('the first failure ends the other downloads', async ({ server }) => {

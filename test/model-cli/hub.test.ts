@@ -108,7 +108,10 @@ test('serve --models-hub without models says so', async ({ folder }) => {
     CHASQUI_HOME: empty,
   });
   assert.is(code, 1);
-  assert.match(stderr, /--models-hub asks for the models on this computer, but there are none: chasqui get brings one/);
+  assert.match(
+    stderr,
+    /--models-hub serves the models on this computer, but there are none. Download one with chasqui get/,
+  );
 });
 
 interface Listed {

@@ -7,6 +7,7 @@
 #include "schema-grammar.h"
 
 #include <common.h>
+#include <llama-interrupt.h>
 #include <llama.h>
 
 #include <algorithm>
@@ -49,6 +50,23 @@ TriggerWords reasoning_words(const GrammarSettings& settings, const std::vector<
 // that repetitions such as {0,400} add.
 constexpr size_t kBytesPerCharacter = 9;
 
+// Replaces the calling thread's interrupt callback of llama.cpp.
+class InterruptScope {
+public:
+    InterruptScope(llama_interrupt_callback callback, void* user_data)
+        : callback_(llama_t_interrupt_callback), user_data_(llama_t_interrupt_user_data) {
+        llama_set_interrupt(callback, user_data);
+    }
+    ~InterruptScope() { llama_set_interrupt(callback_, user_data_); }
+
+    InterruptScope(const InterruptScope&)            = delete;
+    InterruptScope& operator=(const InterruptScope&) = delete;
+
+private:
+    llama_interrupt_callback callback_;
+    void*                    user_data_;
+};
+
 // A grammar and its state for one text.
 class Grammar final : public TokenConstraint {
 public:
@@ -63,11 +81,8 @@ public:
           lazy_(settings.lazy),
           names_tokens_(names_tokens),
           n_bytes_(settings.gbnf.size() * kBytesPerCharacter),
-          awaits_trigger_(!words_.empty()) {
-        set_abort_callback();
-    }
+          awaits_trigger_(!words_.empty()) {}
 
-    // llama.cpp's sampler has a pointer to this object.
     Grammar(const Grammar&)            = delete;
     Grammar& operator=(const Grammar&) = delete;
 
@@ -122,7 +137,7 @@ public:
             follow_reasoning(token);
             if (lazy_) continue;
             if (!allows(token)) throw std::runtime_error("the grammar does not match the end of the prompt");
-            llama_sampler_accept(sampler_.get(), token);
+            advance(token);
             text_.push(common_token_to_piece(vocab_, token, true));
         }
     }
@@ -141,14 +156,7 @@ private:
           n_bytes_(other.n_bytes_),
           awaits_trigger_(other.awaits_trigger_),
           in_reasoning_(other.in_reasoning_),
-          is_off_(other.is_off_) {
-        set_abort_callback();
-    }
-
-    void set_abort_callback() {
-        const auto is_past_deadline = [](void* grammar) { return static_cast<Grammar*>(grammar)->is_past_deadline(); };
-        llama_sampler_grammar_set_abort_callback(sampler_.get(), is_past_deadline, this);
-    }
+          is_off_(other.is_off_) {}
 
     bool is_allowed(const llama_token_data& candidate) const {
         return candidate.logit != -INFINITY && continues_characters(candidate.id);
@@ -175,6 +183,15 @@ private:
 
     bool is_past_deadline() const { return deadline_ != nullptr && deadline_->is_over(); }
 
+    static void throw_after_deadline(void* grammar) {
+        if (static_cast<Grammar*>(grammar)->is_past_deadline()) throw std::length_error("the deadline has passed");
+    }
+
+    void advance(TokenId token) {
+        const InterruptScope scope(throw_after_deadline, this);
+        llama_sampler_accept(sampler_.get(), token);
+    }
+
     void check_deadline() const {
         if (is_past_deadline()) throw ConstraintTimeout();
     }
@@ -189,6 +206,7 @@ private:
             const size_t           n = std::min(kCandidatesPerCall, candidates_.size() - at);
             llama_token_data_array array{candidates_.data() + at, n, -1, false};
             try {
+                const InterruptScope scope(throw_after_deadline, this);
                 llama_sampler_apply(sampler_.get(), &array);
             } catch (const std::exception& error) {
                 check_deadline();
@@ -201,11 +219,11 @@ private:
         check_deadline();
         try {
             if (!awaits_trigger_) {
-                llama_sampler_accept(sampler_.get(), token);
+                advance(token);
                 text_.push(common_token_to_piece(vocab_, token, true));
             } else if (words_.push(token, common_token_to_piece(vocab_, token, true))) {
                 awaits_trigger_ = false;
-                for (const TokenId each : words_.recent()) llama_sampler_accept(sampler_.get(), each);
+                for (const TokenId each : words_.recent()) advance(each);
             }
         } catch (const std::length_error& error) {
             check_deadline();

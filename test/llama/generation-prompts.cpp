@@ -6,8 +6,16 @@
 #include <parsers/parsers.h>
 
 #include <iterator>
+#include <optional>
 #include <string>
 #include <vector>
+
+// Defined in common/chat.cpp by vendor/patches/0008. Returns whether one run of the template was enough.
+bool common_chat_template_render_impl(common_chat_params& data, const common_chat_template& tmpl,
+                                      const autoparser::generation_params& inputs,
+                                      const std::optional<common_json>&    messages_override,
+                                      const std::optional<common_json>&    tools_override,
+                                      const std::optional<common_json>&    additional_context);
 
 using namespace chasqui;
 using namespace chasqui::test;
@@ -41,7 +49,7 @@ Rendered outcome_of(const Render& render) {
 Rendered together(const common_chat_template& tmpl, const autoparser::generation_params& inputs) {
     return outcome_of([&](Rendered& rendered) {
         common_chat_params data;
-        rendered.is_once           = common_chat_template_render_impl(data, tmpl, inputs);
+        rendered.is_once           = common_chat_template_render_impl(data, tmpl, inputs, {}, {}, {});
         rendered.prompt            = data.prompt;
         rendered.generation_prompt = data.generation_prompt;
     });

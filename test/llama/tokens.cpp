@@ -5,6 +5,7 @@
 #include "llama/tokenizer.h"
 
 #include <llama-interrupt.h>
+#include <llama.h>
 
 #include <chrono>
 #include <cstring>

@@ -66,7 +66,10 @@ export class ManagedPool implements ModelPool {
 
   /** @throws {ChasquiError} `invalid_options`: the name is taken. */
   add(source: ManagedSource): void {
-    const slot = new ModelSlot(source, (changed) => this.#tellChange(changed));
+    const slot = new ModelSlot(source, {
+      onChange: (changed) => this.#tellChange(changed),
+      onIdle: (idle) => this.#becameIdle(idle),
+    });
     const names = namesOf(slot);
     const taken = [...names].find(
       ([name, { isOptional }]) => !isOptional && this.#byName.get(name)?.isOptional === false,
@@ -128,12 +131,12 @@ export class ManagedPool implements ModelPool {
     on.signal?.throwIfAborted();
     this.#closing.signal.throwIfAborted();
     const { slot, adapter } = this.#find(name);
-    const { engine, release } = await this.#acquireSlot(slot, on);
+    const isOpen = slot.state === 'loaded' && !slot.isClosed;
+    const { engine, release } = isOpen ? slot.lend(on.keepMs) : await this.#waitForLoad(slot, on);
     return { engine: adapter === null ? engine : new AdaptedEngine(engine, adapter), release };
   }
 
-  async #acquireSlot(slot: ModelSlot, on: AcquireOptions): Promise<Lease> {
-    if (slot.state === 'loaded' && !slot.isClosed) return this.#lend(slot, on);
+  async #waitForLoad(slot: ModelSlot, on: AcquireOptions): Promise<Lease> {
     if (!this.#isReady)
       throw slot.state === 'failed' ? modelFailed(this.#entryOf(slot)) : modelLoading(this.#entryOf(slot));
     if (slot.failedWithin(RETRY_AFTER_MS)) throw modelFailed(this.#entryOf(slot));
@@ -235,21 +238,10 @@ export class ManagedPool implements ModelPool {
     else this.#replan();
   }
 
-  #lend(slot: ModelSlot, { keepMs }: AcquireOptions): Lease {
-    const engine = slot.lend();
-    slot.keepMs = keepMs ?? slot.keepMs;
-    let held = true;
-    const release = () => {
-      if (!held) return;
-      held = false;
-      if (slot.giveBack()) this.#becameIdle(slot);
-    };
-    return { engine, release };
-  }
-
   #becameIdle(slot: ModelSlot): void {
-    this.#replan();
-    slot.measure();
+    // Only models that others wait for, or that are to be unloaded, depend on idle ones.
+    if (this.#waiters.size > 0 || slot.isLeaving) this.#replan();
+    else this.#tellChange();
     const { ttlMs = this.#options.ttlMs } = slot.source;
     const keepMs = slot.keepMs ?? (ttlMs || Infinity);
     slot.whenIdleFor(slot.isPinned ? Infinity : keepMs, () => this.#unload(slot));
@@ -328,7 +320,7 @@ export class ManagedPool implements ModelPool {
   #admitAll(slot: ModelSlot): void {
     const waiters = this.#waiters.get(slot);
     this.#waiters.delete(slot);
-    for (const waiter of waiters ?? []) waiter.admit(this.#lend(slot, waiter.on));
+    for (const waiter of waiters ?? []) waiter.admit(slot.lend(waiter.on.keepMs));
     waiters?.clear();
   }
 

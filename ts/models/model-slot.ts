@@ -1,15 +1,23 @@
 /** The state of one model in a pool. */
-import type { Engine } from '../engine/engine.js';
 import { ChasquiError } from '../errors.js';
 import type { ManagedSource, OpenedModel } from './model-source.js';
 import type { PlannedModel } from './plan-loads.js';
-import { type ModelEntry, reasonOf } from './pool.js';
+import { type Lease, type ModelEntry, reasonOf } from './pool.js';
 
 const GIVEN_UP = new ChasquiError('engine_failed', 'The engine was given up.');
 const RESTARTING = new ChasquiError('engine_restarting', 'The engine is started again.');
 
+export interface SlotListener {
+  /** The state, or the progress of a load, has changed. */
+  onChange?(slot: ModelSlot): void;
+  /** The last lease has ended. */
+  onIdle?(slot: ModelSlot): void;
+}
+
 export class ModelSlot {
   readonly source: ManagedSource;
+  /** Changes in `load` and `unload` alone. */
+  state: PlannedModel['state'] = 'unloaded';
   /** Accepts no new requests, because others wait for its memory. */
   isClosed = false;
   /** Is unloaded as soon as it is idle. */
@@ -22,8 +30,7 @@ export class ModelSlot {
   failure: unknown = null;
   opened: OpenedModel | null = null;
   readonly #created = Math.floor(Date.now() / 1000);
-  readonly #onChange: (slot: ModelSlot) => void;
-  #state: PlannedModel['state'] = 'unloaded';
+  readonly #listener: SlotListener;
   #progress = 0;
   #bytes: number;
   #leases = 0;
@@ -34,19 +41,15 @@ export class ModelSlot {
   #expiresAt: number | null = null;
   #idleTimer: NodeJS.Timeout | undefined;
 
-  /** `onChange` is called when the state or the progress of a load changes. */
-  constructor(source: ManagedSource, onChange: (slot: ModelSlot) => void = () => {}) {
+  constructor(source: ManagedSource, listener: SlotListener = {}) {
     this.source = source;
     this.isPinned = source.pin ?? false;
     this.#bytes = source.estimatedBytes;
-    this.#onChange = onChange;
-  }
-
-  get state(): PlannedModel['state'] {
-    return this.#state;
+    this.#listener = listener;
   }
 
   get planned(): PlannedModel {
+    this.#measure();
     return {
       id: this.source.id,
       state: this.state,
@@ -69,6 +72,7 @@ export class ModelSlot {
   toEntry(waiting: number): ModelEntry {
     const { id, aliases, sizeBytes } = this.source;
     const engine = this.state === 'loaded' ? (this.opened?.engine ?? null) : null;
+    this.#measure();
     // A failed engine stays in its slot until it is unloaded.
     const isGivenUp = engine?.state === 'failed';
     const isRestarting = engine?.state === 'restarting';
@@ -97,17 +101,20 @@ export class ModelSlot {
     return this.state === 'failed' && performance.now() - this.#failedAt < ms;
   }
 
-  lend(): Engine {
+  /** Of a loaded model. `keepMs`: as in `AcquireOptions`. */
+  lend(keepMs: number | undefined): Lease {
     this.#stay();
     this.#leases += 1;
-    return (this.opened as OpenedModel).engine;
-  }
-
-  /** Returns whether this was the last lease. */
-  giveBack(): boolean {
-    this.#leases -= 1;
-    this.#usedAt = performance.now();
-    return this.#leases === 0;
+    this.keepMs = keepMs ?? this.keepMs;
+    let held = true;
+    const release = () => {
+      if (!held) return;
+      held = false;
+      this.#leases -= 1;
+      this.#usedAt = performance.now();
+      if (this.#leases === 0) this.#listener.onIdle?.(this);
+    };
+    return { engine: (this.opened as OpenedModel).engine, release };
   }
 
   /** Calls `then` after this idle time. */
@@ -127,16 +134,19 @@ export class ModelSlot {
     this.#become('loading');
     const report = (fraction: number) => {
       this.#progress = fraction;
-      this.#onChange(this);
+      this.#listener.onChange?.(this);
       onProgress(fraction);
     };
     try {
       signal.throwIfAborted();
-      this.opened = await this.source.open({ signal, onProgress: report, onState: () => this.#onChange(this) });
+      this.opened = await this.source.open({
+        signal,
+        onProgress: report,
+        onState: () => this.#listener.onChange?.(this),
+      });
       this.#loadedAt = performance.now();
       this.#usedAt = this.#loadedAt;
       this.#loadMs = this.#loadedAt - began;
-      this.measure();
       this.#become('loaded');
     } catch (error) {
       this.failure = error;
@@ -158,15 +168,15 @@ export class ModelSlot {
   }
 
   /** Includes mapped parts of the file that are not read yet. */
-  measure(): void {
-    if (this.opened === null) return;
+  #measure(): void {
+    if (this.state !== 'loaded' || this.opened === null) return;
     const bytes = this.opened.measure();
     if (bytes !== null) this.#bytes = Math.max(bytes, this.source.sizeBytes ?? 0);
   }
 
   #become(state: PlannedModel['state']): void {
-    this.#state = state;
-    this.#onChange(this);
+    this.state = state;
+    this.#listener.onChange?.(this);
   }
 
   #stay(): void {

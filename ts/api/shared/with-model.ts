@@ -52,21 +52,26 @@ export function withModel<Body extends ModelUse & { model?: string; stream?: boo
     const { stream = unlessSaid } = body;
     const keepMs = keepMsOf(body);
     const signal = running.signalFor(raw);
+    let progress = 0;
+    const comment = () => sendLoadingComment(reply, framing, progress);
     const everyMs = Math.min(LOADING_COMMENT_MS, options.keepAliveMs);
-    const comments = stream && streaming !== null ? new LoadingComments(reply, everyMs, framing) : null;
+    const comments = stream && streaming !== null ? setInterval(comment, everyMs) : undefined;
     try {
       const lease = pool.acquire(nameOf === undefined ? body.model : nameOf(body), {
         signal,
         keepMs,
-        onProgress: comments?.update,
+        onProgress: (fraction) => {
+          progress = fraction;
+        },
       });
-      const { engine, release } = await lease.finally(() => comments?.stop());
+      const { engine, release } = await lease.finally(() => clearInterval(comments));
       raw.once('close', release);
       // It has been closed while the lease was awaited, so the listener will not be called.
       if (raw.destroyed) release();
       return await handle(request, reply, { engine, signal });
     } catch (thrown) {
-      if (streaming === null || !comments?.begun) throw thrown;
+      // After the first comment a failure can only be an event of the stream.
+      if (streaming === null || !raw.headersSent) throw thrown;
       raw.end(framing.frame(streaming.fail(toErrorBody(toChasquiError(thrown, request, options)))));
       return undefined;
     }
@@ -107,37 +112,9 @@ function toPartSeconds([, count, unit = '']: RegExpExecArray): number {
   return Number(count) * (SECONDS[unit] ?? Number.NaN);
 }
 
-export class LoadingComments {
-  readonly #reply: FastifyReply;
-  readonly #framing: Framing;
-  readonly #timer: NodeJS.Timeout;
-  #fraction = 0;
-  #begun = false;
-
-  /** The reply begins with the first comment, which is sent after `everyMs`. */
-  constructor(reply: FastifyReply, everyMs: number, framing: Framing) {
-    this.#reply = reply;
-    this.#framing = framing;
-    this.#timer = setInterval(() => this.#comment(), everyMs);
-  }
-
-  /** Whether the reply has begun, so that a failure can only be an event of it. */
-  get begun(): boolean {
-    return this.#begun;
-  }
-
-  readonly update = (fraction: number): void => {
-    this.#fraction = fraction;
-  };
-
-  stop(): void {
-    clearInterval(this.#timer);
-  }
-
-  #comment(): void {
-    const { raw } = this.#reply;
-    if (!this.#begun) beginEvents(this.#reply, this.#framing);
-    this.#begun = true;
-    if (!raw.writableNeedDrain) raw.write(this.#framing.loading(Math.floor(this.#fraction * 100)));
-  }
+/** The first comment begins the reply. */
+function sendLoadingComment(reply: FastifyReply, framing: Framing, progress: number): void {
+  const { raw } = reply;
+  if (!raw.headersSent) beginEvents(reply, framing);
+  if (!raw.writableNeedDrain) raw.write(framing.loading(Math.floor(progress * 100)));
 }

@@ -147,7 +147,7 @@ export const ERRORS = {
   },
   time_limit_exceeded: badRequest('The request took longer than the app allows.'),
   engine_failed: serverError(
-    'The model could not be loaded, or its engine process ended repeatedly and is not restarted.',
+    'The model could not be loaded, or its engine process ended repeatedly and is not restarted within 30 s.',
     503,
   ),
   engine_stalled: {

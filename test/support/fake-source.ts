@@ -1,9 +1,8 @@
 /** Models for a pool that have no file, and the pool. */
 import type { DeviceMemory } from '../../ts/engine/engine.js';
-import type { LoadHooks } from '../../ts/engine/load-options.js';
 import { ManagedPool, type ManagedPoolOptions } from '../../ts/models/managed-pool.js';
 import { MemoryBudget } from '../../ts/models/memory-budget.js';
-import type { ManagedSource, OpenedModel } from '../../ts/models/model-source.js';
+import type { ManagedSource, OpenedModel, OpenHooks } from '../../ts/models/model-source.js';
 import { FakeEngine } from './fake-engine.js';
 
 /** A model of 10 bytes. Its loads end when the test says so, or immediately. */
@@ -12,7 +11,8 @@ export class FakeSource implements ManagedSource {
   readonly sizeBytes = 8;
   readonly estimatedBytes = 10;
   readonly engines: FakeEngine[] = [];
-  hooks: LoadHooks = {};
+  hooks: OpenHooks = {};
+  modified = 0;
   /** GPUs that its engine reports. */
   gpus: readonly DeviceMemory[] = [];
   #loaded: (opened: OpenedModel) => void = () => undefined;
@@ -20,10 +20,14 @@ export class FakeSource implements ManagedSource {
 
   constructor(
     readonly id: string,
-    readonly isManual = false,
+    public isManual = false,
   ) {}
 
-  open(hooks: LoadHooks): Promise<OpenedModel> {
+  modifiedMs(): number {
+    return this.modified;
+  }
+
+  open(hooks: OpenHooks): Promise<OpenedModel> {
     this.hooks = hooks;
     this.engines.push(new FakeEngine({ model: { id: this.id, gpus: this.gpus } }));
     return new Promise((resolve, reject) => {

@@ -15,7 +15,7 @@ export interface ModelInfo extends NativeModelInfo {
   /** The alias, or the name of the file without `.gguf`. */
   id: string;
   path: string;
-  /** Unix seconds; when the model was loaded. */
+  /** Unix seconds; when its file was modified. */
   created: number;
   /** If it is unknown how many layers fit on the GPUs: what was done instead, and why. */
   unfitted?: string;

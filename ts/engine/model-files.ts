@@ -1,5 +1,6 @@
 /** Models may be split into several files; llama.cpp is given the first: model-00001-of-00003.gguf. */
-import { statSync } from 'node:fs';
+import { readdirSync, type Stats, statSync } from 'node:fs';
+import path from 'node:path';
 
 const FIRST_PART = /-00001-of-(\d{5})\.gguf$/i;
 /** llama.cpp counts them in 16 bits. */
@@ -15,9 +16,42 @@ export function partsOf(file: string): string[] {
 
 /** The size of all files of a model, in bytes; `null` if the first does not exist. */
 export function sizeOfModel(file: string): number | null {
-  const [first, ...others] = partsOf(file).map((part) => statSync(part, { throwIfNoEntry: false })?.size ?? null);
+  const [first, ...others] = partsOf(file).map((part) => statOf(part)?.size ?? null);
   if (first == null) return null;
   return others.reduce<number>((sum, size) => sum + (size ?? 0), first);
+}
+
+/** When the last modified file of a model was modified, in Unix milliseconds; `null` if the first does not exist. */
+export function modifiedMsOf(file: string): number | null {
+  const [first, ...others] = partsOf(file).map((part) => statOf(part)?.mtimeMs ?? null);
+  return first == null ? null : Math.max(first, ...others.map((ms) => ms ?? 0));
+}
+
+/** `._name.gguf` is where macOS keeps the attributes of `name.gguf` on other file systems. */
+export function isGgufName(name: string): boolean {
+  return /^(?!\._).*\.gguf$/is.test(name);
+}
+
+/**
+ * Names of the GGUF files in a folder, without subfolders; `broken`: links that lead nowhere.
+ * @throws The folder cannot be read.
+ */
+export function ggufFilesIn(folder: string): { files: string[]; broken: string[] } {
+  const names = readdirSync(folder).filter(isGgufName).sort();
+  const stats = new Map(names.map((name) => [name, statOf(path.join(folder, name))]));
+  return {
+    files: names.filter((name) => stats.get(name)?.isFile()),
+    broken: names.filter((name) => stats.get(name) === null),
+  };
+}
+
+/** `null`: no such file, or its path cannot be followed. */
+function statOf(file: string): Stats | null {
+  try {
+    return statSync(file);
+  } catch {
+    return null;
+  }
 }
 
 export interface FilesBeside {

@@ -1,8 +1,8 @@
 /** Estimates the memory that a model will take, from its file. */
-import { statSync } from 'node:fs';
 import { readAdapterFiles } from '../engine/adapter-file.js';
 import { readGgufSizes } from '../engine/gguf-head.js';
 import type { LoadOptions } from '../engine/load-options.js';
+import { sizeOfModel } from '../engine/model-files.js';
 import type { CELL_TYPES } from '../options/context-option-table.js';
 import { LOAD_OPTIONS } from '../options/load-option-table.js';
 
@@ -16,7 +16,10 @@ const DEFAULT_TYPES = { cacheTypeK: LOAD_OPTIONS.cacheTypeK.default, cacheTypeV:
 /** `fileBytes`: the size of the model's files. Unreadable files count as empty; loading them reports the error. */
 export function estimateMemory(path: string, fileBytes: number, options: LoadOptions): number {
   const sizes = readGgufSizes(path);
-  const adapterBytes = readAdapterFiles(options.lora).reduce((sum, { path: file }) => sum + sizeOf(file), 0);
+  const adapterBytes = readAdapterFiles(options.lora).reduce(
+    (sum, { path: file }) => sum + (sizeOfModel(file) ?? 0),
+    0,
+  );
   const size = (name: string, otherwise: number) => sizes.get(name) ?? otherwise;
   const heads = size('attention.head_count', 0);
   const headLength = size('attention.key_length', heads > 0 ? size('embedding_length', 0) / heads : 0);
@@ -28,10 +31,6 @@ export function estimateMemory(path: string, fileBytes: number, options: LoadOpt
   const { cacheTypeK, cacheTypeV } = { ...DEFAULT_TYPES, ...options };
   const bytesPerHead = headLength * cellBytes(cacheTypeK) + valueLength * cellBytes(cacheTypeV);
   return PROCESS_BYTES + PREPARATION_BYTES + fileBytes + adapterBytes + perToken * bytesPerHead * cells;
-}
-
-function sizeOf(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** Bytes of 32 numbers in a KV cell: quantised types share their scales. */

@@ -11,6 +11,7 @@ import type { ManagedSource } from './model-source.js';
 import { planLoads } from './plan-loads.js';
 import {
   type AcquireOptions,
+  givenUp,
   type Lease,
   type LoadRequest,
   type ModelEntry,
@@ -41,7 +42,7 @@ export interface ManagedPoolOptions {
   onFailure(id: string, error: unknown): void;
 }
 
-/** Not every request retries a load that has failed. */
+/** Requests retry a load that has failed, or a given-up engine, after this time, or when the files have changed. */
 const RETRY_AFTER_MS = 30_000;
 
 export class ManagedPool implements ModelPool {
@@ -131,6 +132,7 @@ export class ManagedPool implements ModelPool {
     on.signal?.throwIfAborted();
     this.#closing.signal.throwIfAborted();
     const { slot, adapter } = this.#find(name);
+    if (slot.isGivenUp && !slot.failedWithin(RETRY_AFTER_MS)) this.#unload(slot, givenUp(slot.source.id));
     const isOpen = slot.state === 'loaded' && !slot.isClosed;
     const { engine, release } = isOpen ? slot.lend(on.keepMs) : await this.#waitForLoad(slot, on);
     return { engine: adapter === null ? engine : new AdaptedEngine(engine, adapter), release };
@@ -173,7 +175,11 @@ export class ManagedPool implements ModelPool {
   load(id: string, { pin }: LoadRequest = {}): void {
     const slot = this.#named(id);
     if (!this.#isReady) throw modelLoading(this.#entryOf(slot));
+    slot.isLeaving = false;
+    if (slot.isGivenUp) this.#unload(slot, givenUp(slot.source.id));
     this.#pin(slot, pin);
+    // Admits requests that waited for a cancelled unload.
+    if (slot.state === 'loaded') this.#replan();
     if (slot.state === 'loaded' || isWaitedForWithoutRequest(this.#waiters.get(slot))) return;
     this.#wait(slot, WITHOUT_REQUEST).then(
       ({ release }) => release(),

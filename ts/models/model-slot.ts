@@ -29,7 +29,7 @@ export class ModelSlot {
   /** Why the last load failed. */
   failure: unknown = null;
   opened: OpenedModel | null = null;
-  readonly #created = Math.floor(Date.now() / 1000);
+  readonly #created: number;
   readonly #listener: SlotListener;
   #progress = 0;
   #bytes: number;
@@ -37,7 +37,9 @@ export class ModelSlot {
   #usedAt = 0;
   #loadedAt = 0;
   #loadMs = 0;
-  #failedAt = 0;
+  #failedAt = -Infinity;
+  /** When the files that failed were modified. */
+  #modifiedMs: number | null | undefined;
   #expiresAt: number | null = null;
   #idleTimer: NodeJS.Timeout | undefined;
 
@@ -45,6 +47,7 @@ export class ModelSlot {
     this.source = source;
     this.isPinned = source.pin ?? false;
     this.#bytes = source.estimatedBytes;
+    this.#created = Math.floor((source.modifiedMs?.() ?? Date.now()) / 1000);
     this.#listener = listener;
   }
 
@@ -68,13 +71,17 @@ export class ModelSlot {
     return this.state === 'loaded' && this.#leases === 0;
   }
 
+  /** A failed engine stays in its slot until it is unloaded. */
+  get isGivenUp(): boolean {
+    return this.state === 'loaded' && this.opened?.engine.state === 'failed';
+  }
+
   /** `waiting`: the number of requests that wait for it. */
   toEntry(waiting: number): ModelEntry {
     const { id, aliases, sizeBytes } = this.source;
     const engine = this.state === 'loaded' ? (this.opened?.engine ?? null) : null;
     this.#measure();
-    // A failed engine stays in its slot until it is unloaded.
-    const isGivenUp = engine?.state === 'failed';
+    const { isGivenUp } = this;
     const isRestarting = engine?.state === 'restarting';
     const failure = isGivenUp ? GIVEN_UP : isRestarting ? RESTARTING : this.state === 'failed' ? this.failure : null;
     return {
@@ -97,8 +104,10 @@ export class ModelSlot {
     };
   }
 
+  /** Whether its load failed or its engine was given up within this time, and its files are the same. */
   failedWithin(ms: number): boolean {
-    return this.state === 'failed' && performance.now() - this.#failedAt < ms;
+    if (performance.now() - this.#failedAt >= ms || this.source.modifiedMs?.() !== this.#modifiedMs) return false;
+    return this.state === 'failed' || this.isGivenUp;
   }
 
   /** Of a loaded model. `keepMs`: as in `AcquireOptions`. */
@@ -130,6 +139,7 @@ export class ModelSlot {
   async load(signal: AbortSignal, onProgress: (fraction: number) => void): Promise<void> {
     const began = performance.now();
     this.failure = null;
+    this.#modifiedMs = this.source.modifiedMs?.();
     this.#progress = 0;
     this.#become('loading');
     const report = (fraction: number) => {
@@ -139,11 +149,14 @@ export class ModelSlot {
     };
     try {
       signal.throwIfAborted();
-      this.opened = await this.source.open({
-        signal,
-        onProgress: report,
-        onState: () => this.#listener.onChange?.(this),
-      });
+      const onState = () => {
+        if (this.isGivenUp) {
+          this.#failedAt = performance.now();
+          this.#modifiedMs = this.source.modifiedMs?.();
+        }
+        this.#listener.onChange?.(this);
+      };
+      this.opened = await this.source.open({ signal, onProgress: report, onState });
       this.#loadedAt = performance.now();
       this.#usedAt = this.#loadedAt;
       this.#loadMs = this.#loadedAt - began;

@@ -8,6 +8,8 @@ export interface ManagedSource {
   /** Other names. */
   aliases: readonly string[];
   sizeBytes: number | null;
+  /** When its files were modified, in Unix milliseconds; `null`: they cannot be found. Default: it has none. */
+  modifiedMs?(): number | null;
   /** Estimate of the memory that it will take. */
   estimatedBytes: number;
   /** Idle time before it is unloaded; 0: never. Default: that of the pool. */

@@ -11,7 +11,7 @@ export interface ModelEntry {
   /** The base model of an adapter, which shares its state; `null`: no adapter. */
   readonly parent: string | null;
   readonly status: ModelStatus;
-  /** Unix seconds: when the model was loaded, or before that, found. */
+  /** Unix seconds: when its file was modified; of an engine without a file, when it was loaded. */
   readonly created: number;
   /** From 0 to 1; `null` unless it is being loaded for the first time. */
   readonly progress: number | null;
@@ -135,6 +135,11 @@ export function noRoomForModel(id: string): ChasquiError {
     `The model \`${id}\` does not fit beside the models that are pinned: unload or unpin one of them.`,
     'model',
   );
+}
+
+/** For the requests that still use an engine which is started again. */
+export function givenUp(id: string): ChasquiError {
+  return new ChasquiError('engine_failed', `The engine of the model \`${id}\` was given up. It is started again.`);
 }
 
 /** For the requests that used it. */

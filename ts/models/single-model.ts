@@ -22,6 +22,8 @@ export interface ModelSource {
   /** Other names that it goes by; default none. */
   aliases?: readonly string[];
   sizeBytes: number | null;
+  /** When its files were modified, in Unix milliseconds; default: now. */
+  modifiedMs?: number | null;
   /** LoRA adapters; requests name each of them like a model. Default none. */
   adapters?: readonly AdapterFile[];
   open(hooks: LoadHooks): Promise<Engine>;
@@ -35,7 +37,7 @@ export interface Naming {
 export class SingleModel implements ModelPool {
   readonly #source: ModelSource;
   readonly #anyName: boolean;
-  readonly #created = Math.floor(Date.now() / 1000);
+  readonly #created: number;
   readonly #closing = new AbortController();
   readonly #events = new ModelEvents();
   #opening: Promise<Engine> | null = null;
@@ -45,6 +47,7 @@ export class SingleModel implements ModelPool {
 
   constructor(source: ModelSource, { anyName = false }: Naming = {}) {
     this.#source = source;
+    this.#created = Math.floor((source.modifiedMs ?? Date.now()) / 1000);
     this.#anyName = anyName;
   }
 

@@ -5,7 +5,7 @@ import { SupervisedEngine, type SupervisorHooks } from '../engine/child/supervis
 import type { Engine } from '../engine/engine.js';
 import { aliasesOf, type LoadHooks, type LoadOptions, modelIdOf } from '../engine/load-options.js';
 import { loadModel } from '../engine/model.js';
-import { sizeOfModel } from '../engine/model-files.js';
+import { modifiedMsOf, sizeOfModel } from '../engine/model-files.js';
 import { ChasquiError } from '../errors.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { estimateMemory } from '../models/estimate-memory.js';
@@ -29,8 +29,6 @@ export interface ModelsSettings extends ModelFiles {
   ttlMs?: number;
   /** Models that are loaded first and never evicted; default none. */
   pins?: readonly string[];
-  /** One of several models could not be loaded. */
-  onFailure?(id: string, error: unknown): void;
 }
 
 export interface EngineSettings extends Pick<SupervisorHooks, 'stepTimeoutMs' | 'coreDumps' | 'onRestart'> {
@@ -67,7 +65,8 @@ function openSingle(file: string, settings: PoolSettings, metrics: Metrics, anyN
   const open = (hooks: LoadHooks) => openEngine(id, file, settings, metrics, hooks);
   const adapters = readAdapterFiles(settings.model?.lora);
   const aliases = aliasesOf(settings.model ?? {}).filter((name) => name !== id);
-  const pool = new SingleModel({ id, aliases, sizeBytes: sizeOfModel(file), adapters, open }, { anyName });
+  const source = { id, aliases, sizeBytes: sizeOfModel(file), modifiedMs: modifiedMsOf(file), adapters, open };
+  const pool = new SingleModel(source, { anyName });
   return {
     pool,
     start: async (onProgress) => void (await pool.start({ onProgress })),
@@ -125,6 +124,7 @@ export function toSource(
     id,
     aliases,
     sizeBytes,
+    modifiedMs: () => modifiedMsOf(file),
     estimatedBytes,
     adapters: readAdapterFiles(model.lora),
     maxWaiting: (model.parallel ?? LOAD_OPTIONS.parallel.default) + (model.maxQueue ?? LOAD_OPTIONS.maxQueue.default),

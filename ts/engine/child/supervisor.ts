@@ -206,7 +206,7 @@ export class Supervisor<P extends SupervisedProcess> {
     const { end } = ended;
     const { afterMs, requestsWait } = this.#rules.nextStart(ended);
     if (afterMs === null) {
-      this.#failure = `${this.#rules.name} ended again and again, the last time: ${end.message}. It is not restarted.`;
+      this.#failure = `${this.#rules.name} ended again and again, the last time: ${end.message}. It was given up.`;
     }
     const isUnnoticed = this.#rules.restartsUnnoticed && afterMs === 0;
     if (!isUnnoticed) this.#become(afterMs === null ? 'failed' : 'restarting');

@@ -10,7 +10,7 @@ import type { OnCoreEvents } from '../core.js';
 import { catalogued } from '../engine-errors.js';
 import type { ModelInfo } from '../engine-types.js';
 import { type LoadHooks, type LoadOptions, modelIdOf } from '../load-options.js';
-import { loadedShare } from '../model-files.js';
+import { loadedShare, modifiedMsOf } from '../model-files.js';
 import { type ChosenOffload, chooseOffload } from '../offload.js';
 import { toOpenRequest } from '../to-native-options.js';
 import { LocalCore } from './local-core.js';
@@ -77,7 +77,7 @@ function describe(native: NativeEngine, path: string, options: LoadOptions, { un
     ...info,
     id: modelIdOf(path, options),
     path,
-    created: Math.floor(Date.now() / 1000),
+    created: Math.floor((modifiedMsOf(path) ?? Date.now()) / 1000),
     inputModalities: info.vision ? ['text', 'image'] : ['text'],
     ...(unfitted !== undefined && { unfitted }),
     ...(Object.keys(sampling).length > 0 && { sampling }),

@@ -6,31 +6,34 @@ import type { FastifyInstance } from 'fastify';
 import type { Engine, EngineStats } from '../../../engine/engine.js';
 import { ChasquiError, type ErrorCode } from '../../../errors.js';
 import type { Operation } from '../../../http/openapi/operation.js';
-import { type ModelEntry, type ModelPool, modelFailed, modelLoading } from '../../../models/pool.js';
+import { type ModelPool, modelFailed, modelLoading } from '../../../models/pool.js';
 import type { AppContext } from '../../context.js';
 import { type Health, healthSchema } from './schema.js';
 
 export function healthRoute(app: FastifyInstance, { pool }: AppContext): void {
   app.get('/health', { config: { operation } }, async (): Promise<Health> => {
     const counts = await Promise.all(readyEngines(pool).map(countsOf));
-    const { id } = pool.list().find(({ engine }) => engine !== null) ?? (pool.list()[0] as ModelEntry);
-    return toHealth(id, counts.reduce(sumOf, NO_COUNTS));
+    const shown = pool.list().find(({ engine }) => engine !== null) ?? pool.list()[0];
+    return toHealth(shown?.id ?? null, counts.reduce(sumOf, NO_COUNTS));
   });
 }
 
 /**
  * The engines of the models that are loaded.
- * @throws {ChasquiError} `model_loading` or `engine_failed` while what is loaded at the start is not.
+ * @throws {ChasquiError} `model_loading` or `engine_failed` while what is loaded at the start is not; `engine_failed` if all
+ * models have failed.
  */
 export function readyEngines(pool: ModelPool): Engine[] {
   // An adapter's engine is its model's.
   const entries = pool.list().filter(({ parent }) => parent === null);
-  if (pool.isReady) return entries.flatMap(({ engine }) => engine ?? []);
   const failed = entries.find(({ status }) => status === 'failed');
   const loading = entries.find(({ status }) => status === 'loading');
-  throw failed !== undefined && loading === undefined
-    ? modelFailed(failed)
-    : modelLoading(loading ?? (entries[0] as ModelEntry));
+  const canCompute = failed === undefined || entries.some(({ status }) => status !== 'failed');
+  if (pool.isReady && canCompute) return entries.flatMap(({ engine }) => engine ?? []);
+  if (failed !== undefined && loading === undefined) throw modelFailed(failed);
+  const next = loading ?? entries[0];
+  if (next === undefined) return [];
+  throw modelLoading(next);
 }
 
 export const NO_COUNTS: Readonly<EngineStats> = {
@@ -103,7 +106,7 @@ export function livenessRoute(app: FastifyInstance, { pool }: AppContext): void 
   });
 }
 
-function toHealth(model: string, stats: EngineStats): Health {
+function toHealth(model: string | null, stats: EngineStats): Health {
   return {
     status: 'ok',
     model,

@@ -1,5 +1,5 @@
 /** The replies of `GET /live` and `GET /ready`, and of `GET /health`. Counts are of this moment, or since the engine started. */
-import { exactly, integer, objectOf, type Static, string } from '../../../http/schema/json-schema.js';
+import { exactly, integer, objectOf, orNull, type Static, string } from '../../../http/schema/json-schema.js';
 
 export const probeSchema = objectOf({ status: exactly('ok') });
 
@@ -7,7 +7,8 @@ export type Probe = Static<typeof probeSchema>;
 
 export const healthSchema = objectOf({
   status: exactly('ok'),
-  model: string,
+  /** The first loaded model, or else the first. */
+  model: orNull(string),
   active: integer,
   queued: integer,
   kv_cells_used: integer,

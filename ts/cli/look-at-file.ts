@@ -1,12 +1,12 @@
 /** Identifies files that are not models, and suggests the intended model file. */
 import fs from 'node:fs';
 import path from 'node:path';
+import { ggufFilesIn } from '../engine/model-files.js';
 import { nearestNames } from './nearest-names.js';
 
 /** Bytes read from the start of a file. */
 const HEAD_BYTES = 512;
-/** Limits for the files read from a folder, and for those named in a message. */
-const MAX_FILES = 10_000;
+/** Limit for the files named in a message. */
 const MAX_NAMED = 3;
 
 const FIND_GGUF = 'chasqui search finds models in GGUF files';
@@ -81,8 +81,7 @@ function lookIntoFolder(folder: string): string | undefined {
 /** Returns `undefined` if the folder cannot be read. */
 function modelsIn(folder: string): string[] | undefined {
   try {
-    const names = fs.readdirSync(folder).slice(0, MAX_FILES);
-    return names.filter((name) => /\.gguf$/i.test(name)).sort();
+    return ggufFilesIn(folder).files;
   } catch {
     return undefined;
   }

@@ -1,5 +1,5 @@
-import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { ggufFilesIn } from './model-files.js';
 
 /**
  * Returns the path of the vision projector in the folder of a model, or `null`. With `<model>` for the model's file name without
@@ -8,7 +8,7 @@ import { basename, dirname, join } from 'node:path';
  */
 export function findProjector(modelPath: string): string | null {
   const model = withoutGguf(basename(modelPath));
-  const files = ggufFilesIn(dirname(modelPath));
+  const files = filesIn(dirname(modelPath));
   const ownNames = [`mmproj-${model}`, `${model}-mmproj`, `${model}.mmproj`];
   const projectors = files.filter(isProjector);
   const own = projectors.find((file) => ownNames.includes(withoutGguf(file)));
@@ -17,9 +17,9 @@ export function findProjector(modelPath: string): string | null {
   return found === undefined ? null : join(dirname(modelPath), found);
 }
 
-function ggufFilesIn(directory: string): string[] {
+function filesIn(directory: string): string[] {
   try {
-    return readdirSync(directory).filter((file) => /\.gguf$/i.test(file));
+    return ggufFilesIn(directory).files;
   } catch {
     return []; // that the folder cannot be read is reported when the model is
   }

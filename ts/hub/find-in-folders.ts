@@ -2,6 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { findProjector } from '../engine/find-projector.js';
+import { isGgufName } from '../engine/model-files.js';
 import { isRepoName, modelNameOf } from './model-name.js';
 import { groupQuantisations, labelOf } from './quantisations.js';
 import { isSha256, toArray, toObject } from './read-hub-replies.js';
@@ -123,7 +124,7 @@ export function ggufFilesUnder(folder: string, maxDepth: number): { path: string
       const name = relative === '' ? entry.name : `${relative}/${entry.name}`;
       if (entry.isDirectory()) {
         if (depth < maxDepth && !entry.name.startsWith('.')) visit(name, depth + 1);
-      } else if (/\.gguf$/i.test(entry.name)) {
+      } else if (isGgufName(entry.name)) {
         // Skip dangling links.
         const sizeBytes = sizeOf(path.join(folder, name));
         if (sizeBytes !== null) found.push({ path: name, sizeBytes });

@@ -1,7 +1,8 @@
 /** Determines the models of a server from its settings: files, names and options. */
-import { readdirSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import { aliasesOf, type LoadOptions, modelIdOf } from '../engine/load-options.js';
+import { ggufFilesIn } from '../engine/model-files.js';
 import { ChasquiError } from '../errors.js';
 
 /** A model with its own options. */
@@ -28,6 +29,8 @@ export interface ModelFiles {
   library?: readonly LibraryFile[];
   /** Default none. */
   presets?: readonly ModelPreset[];
+  /** A model could not be loaded, or a file of the folder be read. */
+  onFailure?(id: string, error: unknown): void;
 }
 
 export interface LibraryFile {
@@ -83,12 +86,12 @@ export function modelSpecs(files: ModelFiles, options: LoadOptions): ModelSpec[]
   return withAdapters(specs, lora);
 }
 
-function candidatesIn({ paths, folder, library = [] }: ModelFiles, options: LoadOptions): Candidate[] {
+function candidatesIn({ paths, folder, library = [], onFailure }: ModelFiles, options: LoadOptions): Candidate[] {
   const named = (atStart: boolean) => (file: string) => ({ id: modelIdOf(file, options), file, options: {}, atStart });
   const ofLibrary = library.map(({ id, path: file, projector }) => {
     return { id, file, options: { mmproj: projector }, atStart: false };
   });
-  const inFolder = folder === undefined ? [] : modelsIn(folder);
+  const inFolder = folder === undefined ? [] : modelsIn(folder, onFailure);
   return [...paths.map(named(true)), ...inFolder.map(named(false)), ...ofLibrary];
 }
 
@@ -127,14 +130,18 @@ function withAdapters(specs: readonly ModelSpec[], lora: readonly string[] = [])
 /** Projectors and later parts of split models are no models of their own. */
 const NO_MODEL = /^mmproj|[.-]mmproj\.gguf$|-(?!00001)\d{5}-of-\d{5}\.gguf$/i;
 
-function modelsIn(folder: string): string[] {
-  let names: string[];
+function modelsIn(folder: string, onFailure: ModelFiles['onFailure']): string[] {
+  let found: ReturnType<typeof ggufFilesIn>;
   try {
-    names = readdirSync(folder).filter((name) => /\.gguf$/i.test(name) && !NO_MODEL.test(name));
+    found = ggufFilesIn(folder);
   } catch (error) {
     throw new ChasquiError('invalid_options', `\`modelsDir\` cannot be read: ${(error as Error).message}.`);
   }
-  if (names.length > 0) return names.sort().map((name) => path.join(folder, name));
+  for (const name of found.broken) {
+    onFailure?.(name, new ChasquiError('model_file_invalid', 'It is a link that leads to no file.'));
+  }
+  const names = found.files.filter((name) => !NO_MODEL.test(name));
+  if (names.length > 0) return names.map((name) => path.join(folder, name));
   throw new ChasquiError('invalid_options', `\`modelsDir\` is ${folder}, which has no file that ends in .gguf.`);
 }
 

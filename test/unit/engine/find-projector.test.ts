@@ -11,7 +11,10 @@ const test = suite('unit: find projector');
 function found(model: string, files: readonly string[]): string | null {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-projector-'));
   try {
-    for (const file of files) fs.writeFileSync(path.join(folder, file), '');
+    for (const file of files) {
+      if (file.endsWith('/')) fs.mkdirSync(path.join(folder, file));
+      else fs.writeFileSync(path.join(folder, file), '');
+    }
     const projector = findProjector(path.join(folder, model));
     return projector && path.relative(folder, projector);
   } finally {
@@ -33,6 +36,11 @@ test('a projector by any name, where model and projector are alone', () => {
 test('the parts of a split model are one model', () => {
   const parts = ['a-00001-of-00002.gguf', 'a-00002-of-00002.gguf'];
   assert.is(found('a-00001-of-00002.gguf', [...parts, 'mmproj-f16.gguf']), 'mmproj-f16.gguf');
+});
+
+test('attributes of macOS and folders are no models', () => {
+  const files = ['a.gguf', '._a.gguf', 'mmproj.gguf', '._mmproj.gguf', 'b.gguf/'];
+  assert.is(found('a.gguf', files), 'mmproj.gguf');
 });
 
 test('none where it is not certain whose it is', () => {

@@ -1,10 +1,12 @@
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { LoadOptions } from '../../../ts/engine/load-options.js';
+import { sizeOfModel } from '../../../ts/engine/model-files.js';
 import type { ChasquiError } from '../../../ts/errors.js';
+import { findInFolder } from '../../../ts/hub/find-in-folders.js';
 import { type ModelFiles, modelSpecs } from '../../../ts/server/model-specs.js';
 
 const test = suite<{ folder: string; at(name: string): string }>('unit: which models a server has');
@@ -71,6 +73,37 @@ test('models of the library go by their names there, with their projectors; a fi
       ['a', ['z', 'ada/a:Q8_0'], false, at('mmproj-a')],
     ],
   );
+});
+
+test('a folder may hold links that lead nowhere, subfolders, and attributes of macOS', () => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'chasqui-specs-'));
+  const at = (name: string) => path.join(folder, name);
+  const failures: unknown[] = [];
+  const onFailure = (id: string, error: unknown) => failures.push([id, (error as ChasquiError).code]);
+  try {
+    for (const name of ['a.gguf', '._a.gguf', 'c-00001-of-00002.gguf']) writeFileSync(at(name), '');
+    mkdirSync(at('b.gguf'));
+    const links = { loop: 'loop.gguf', lost: 'nowhere.gguf', under: 'a.gguf/x.gguf', 'c-00002-of-00002': 'loop.gguf' };
+    for (const [name, target] of Object.entries(links)) symlinkSync(target, at(`${name}.gguf`));
+    const specs = modelSpecs({ paths: [], folder, onFailure }, {});
+    assert.equal(
+      specs.map(({ id }) => id),
+      ['a', 'c'],
+    );
+    assert.equal(
+      failures,
+      Object.keys(links)
+        .sort()
+        .map((name) => [`${name}.gguf`, 'model_file_invalid']),
+    );
+    assert.equal(
+      specs.map(({ file }) => sizeOfModel(file)),
+      [0, 0],
+    );
+    assert.is(findInFolder(folder).length, 1);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test('adapters go to their model', ({ at }) => {

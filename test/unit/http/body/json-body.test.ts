@@ -58,6 +58,24 @@ for (const [name, body] of TEXTS) {
   test(`a text: ${name}`, () => assert.throws(() => parse(body), tooMuch));
 }
 
+test('a body that is not UTF-8 is refused with the place of its first invalid byte', () => {
+  const refusal = (...parts: (string | number[])[]) => {
+    try {
+      parseJsonBody(Buffer.concat(parts.map((part) => Buffer.from(part as string))));
+    } catch (error) {
+      return (error as Error).message;
+    }
+    return '';
+  };
+  const reason = (offset: number, byte: string) =>
+    `The request body is not valid UTF-8: the byte at offset ${offset} is 0x${byte}. Encode the body as UTF-8.`;
+  assert.is(refusal('{"a":"caf', [0xe9], '"}'), reason(9, 'e9'));
+  assert.is(refusal('{"a":"é\ufffd\ufffd', [0xed, 0xa0, 0x80], '"}'), reason(14, 'ed'));
+  assert.is(refusal('\ufeff"', [0xff], '\ufffd"'), reason(4, 'ff'));
+  assert.is(refusal('"\u{1f600}', [0xf0, 0x9f]), reason(5, 'f0'));
+  assert.equal(parse({ a: 'é\ufffd' }), { a: 'é\ufffd' });
+});
+
 test('texts add up, under whatever keys they stand', () => {
   const tools = Array.from({ length: 9 }, () => ({ parameters: { data: LARGE.slice(0, 500_000) } }));
   assert.throws(() => parse({ tools }), tooMuch);

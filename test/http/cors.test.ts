@@ -114,6 +114,19 @@ test('origins can be set: none, any, some', async () => {
   assert.is(await allowed(['https://a.example', 'local']), origin);
 });
 
+test('a public page may reach a private address if its origin is allowed', async () => {
+  const { app } = testApp({}, { corsOrigins: ['https://chat.example'] });
+  const asked = async (origin: string, name: string) => {
+    const headers = { origin, 'access-control-request-method': 'POST', [name]: 'true' };
+    const reply = await app.inject({ method: 'OPTIONS', url: CHAT_PATH, headers });
+    return reply.headers['access-control-allow-private-network'];
+  };
+  const header = 'access-control-request-private-network';
+  assert.is(await asked('https://chat.example', header), 'true');
+  assert.is(await asked('https://evil.example', header), undefined);
+  assert.is(await asked('https://chat.example', 'x-other'), undefined);
+});
+
 test('an OPTIONS of a page that may use the server is answered, even if it is no preflight', async () => {
   const { app } = testApp();
   const reply = await app.inject({ method: 'OPTIONS', url: CHAT_PATH, headers: { origin: 'http://localhost' } });

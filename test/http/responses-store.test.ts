@@ -4,6 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { MemoryStore } from '../../ts/api/openai/responses/store/memory-store.js';
 import { ChasquiError } from '../../ts/errors.js';
+import { runtime } from '../../ts/profiles/runtime.js';
 import { closeApps, listeningApp, testApp } from '../support/build-app.js';
 import { expectError } from '../support/expect-error.js';
 import type { FakeScript } from '../support/fake-engine.js';
@@ -170,6 +171,23 @@ test('one key never sees what another has', async () => {
   }
   assert.is(engine.jobs.filter((job) => String(job.prompt).includes('Secret')).length, 1);
   assert.is((await one.get(made.id)).statusCode, 200);
+});
+
+test('the owner is the key that was valid, in whichever header it came', async () => {
+  const options = { access: (key: string) => ['one', 'two'].includes(key) };
+  const { app } = testApp({}, options, { ...runtime, authentication: 'bearer' });
+  const one = caller(app, { authorization: 'Bearer one' });
+  const { id } = (await one.respond({ input: 'Secret' })).json();
+  const same = [
+    { 'x-api-key': 'one' },
+    { authorization: 'bearer  one' },
+    { authorization: 'Bearer stale', 'x-api-key': 'one' },
+  ];
+  for (const headers of same) assert.is((await caller(app, headers).get(id)).statusCode, 200, JSON.stringify(headers));
+  const other = caller(app, { authorization: 'Bearer stale', 'x-api-key': 'two' });
+  const { id: theirs } = (await other.respond({ input: 'Mine' })).json();
+  expectError(await caller(app, { authorization: 'Bearer stale', 'x-api-key': 'one' }).get(theirs), missing);
+  expectError(await other.get(id), missing);
 });
 
 test('without a store nothing is kept, and requests that need one are told so', async () => {

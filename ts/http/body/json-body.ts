@@ -1,10 +1,12 @@
 /** Bytes of a request's body → its value, or an error with the reason in one sentence. */
+import { isUtf8 } from 'node:buffer';
 import { ChasquiError } from '../../errors.js';
 import { MAX_BODY_DEPTH, MAX_STRUCTURE, MAX_TEXT_BYTES, MAX_VALUES } from './limits.js';
 
 /** `imageLists`: keys of image lists. Their data URIs and base64 strings do not count as text. */
 export function parseJsonBody(bytes: Buffer, imageLists: readonly string[] = []): unknown {
   if (bytes.length === 0) throw emptyBody();
+  if (!isUtf8(bytes)) throw notUtf8(bytes);
   checkShape(bytes);
   let value: unknown;
   try {
@@ -19,6 +21,27 @@ export function parseJsonBody(bytes: Buffer, imageLists: readonly string[] = [])
 
 export function emptyBody(): ChasquiError {
   return new ChasquiError('invalid_json', 'The request body is empty; send a JSON object.');
+}
+
+const REPLACEMENT = '\ufffd';
+
+/** Decoding marks the first invalid byte with U+FFFD, which a text may also contain itself. */
+function notUtf8(bytes: Buffer): ChasquiError {
+  const text = bytes.toString('utf8');
+  let read = 0;
+  let offset = 0;
+  for (;;) {
+    const found = text.indexOf(REPLACEMENT, read);
+    offset += Buffer.byteLength(text.slice(read, found));
+    if (bytes.toString('latin1', offset, offset + 3) !== '\xef\xbf\xbd') break;
+    offset += 3;
+    read = found + 1;
+  }
+  const byte = bytes[offset]?.toString(16).padStart(2, '0');
+  return new ChasquiError(
+    'invalid_json',
+    `The request body is not valid UTF-8: the byte at offset ${offset} is 0x${byte}. Encode the body as UTF-8.`,
+  );
 }
 
 function hasByteOrderMark(bytes: Buffer): boolean {

@@ -6,6 +6,13 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../errors.js';
 import type { Profile } from '../../profiles/profile.js';
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The valid key of the request, if the server accepts it in more than one header. */
+    apiKey?: string;
+  }
+}
+
 /**
  * Whether a key is currently valid for this server. Called for every request, so a revocation takes effect at once.
  */
@@ -48,12 +55,16 @@ const SCHEMES: Readonly<Record<KeyRule['scheme'], Scheme>> = {
   bearer: {
     name: 'Bearer',
     advice: 'Send one of the keys of this server as `Authorization: Bearer <API_KEY>` or as `X-Api-Key: <API_KEY>`.',
-    problemWith: ({ headers }, opens) => {
+    problemWith: (request, opens) => {
+      const { headers } = request;
       // Anthropic's clients send the second.
       const given = [/^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1], headers['x-api-key']];
       const keys = given.filter((key) => typeof key === 'string');
       if (keys.length === 0) return 'The request has no API key.';
-      return keys.some((key) => opens(key)) ? null : 'The API key is not one of this server.';
+      const valid = keys.find((key) => opens(key));
+      if (valid === undefined) return 'The API key is not one of this server.';
+      request.apiKey = valid;
+      return null;
     },
   },
 };

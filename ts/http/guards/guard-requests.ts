@@ -79,6 +79,12 @@ const PREFLIGHT_CACHE_SECONDS = 600;
 /** Without any allowed origin replies have no CORS headers, and a preflight gets the 405 of any other OPTIONS. */
 export function allowOrigins(app: FastifyInstance, origins: readonly string[]): void {
   if (origins.length === 0) return;
+  // The plugin does not know private network access: a public page asks whether it may reach a private address.
+  app.addHook('onRequest', async ({ method, headers }, reply) => {
+    const { origin, 'access-control-request-private-network': asked } = headers;
+    if (method !== 'OPTIONS' || asked !== 'true' || origin === undefined || !isAllowed(origin, origins)) return;
+    reply.header('access-control-allow-private-network', 'true');
+  });
   app.register(cors, {
     origin: (origin, decide) => decide(null, origin !== undefined && isAllowed(origin, origins)),
     // The plugin's reply to an OPTIONS that is not a preflight would not have our envelope.

@@ -19,7 +19,7 @@ import { conversationsRoutes } from './conversation-routes.js';
 import { responseEventSchema } from './event-schema.js';
 import { nameItems } from './item-page.js';
 import { type ResponseObject, responseSchema } from './object-schema.js';
-import { OwnResponses } from './own-responses.js';
+import { type Caller, OwnResponses } from './own-responses.js';
 import { responseFailure } from './response-events.js';
 import { type ResponsesRequest, responsesSchema } from './schema.js';
 import { exampleResponse, storedResponsesRoutes } from './stored-responses.js';
@@ -37,7 +37,7 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
   const { running } = context;
   const background = new BackgroundResponses();
   app.addHook('preClose', () => background.close(shuttingDown()));
-  const ownOf = (request: Pick<FastifyRequest, 'headers'>) => new OwnResponses(request, context, background);
+  const ownOf = (request: Caller) => new OwnResponses(request, context, background);
   const workOf = (request: Request) => new ResponseWork(request, ownOf(request), context);
   const settingsOf = (operation: Operation) => {
     const settings = bodyRoute(context, responsesSchema(parametersOf(profile)), operation);

@@ -11,14 +11,18 @@ import { notFound, nothingStored, type OwnStore } from './resolve-input.js';
 import type { ResponseStore, StoredResponse } from './store/response-store.js';
 
 /**
- * The hash of the request's API key, whether or not the server checks keys. Behind a gateway, the owner that the gateway names,
+ * The hash of the request's valid API key, or of its headers if the server does not check keys. Behind a gateway, the owner that the gateway names,
  * or null if it names none.
  */
-function ownerOf({ headers }: Pick<FastifyRequest, 'headers'>, isBehindGateway: boolean): string | null {
+function ownerOf({ headers, apiKey }: Caller, isBehindGateway: boolean): string | null {
   if (isBehindGateway) return readOwner(headers[OWNER_HEADER]);
-  const key = headers.authorization ?? headers['x-api-key'] ?? '';
-  return createHash('sha256').update(String(key)).digest('hex');
+  const header = headers.authorization ?? headers['x-api-key'] ?? '';
+  return createHash('sha256')
+    .update(String(apiKey === undefined ? header : `Bearer ${apiKey}`))
+    .digest('hex');
 }
+
+export type Caller = Pick<FastifyRequest, 'headers' | 'apiKey'>;
 
 export class OwnResponses {
   readonly owner: string;
@@ -26,7 +30,7 @@ export class OwnResponses {
   readonly #background: BackgroundResponses;
 
   constructor(
-    request: Pick<FastifyRequest, 'headers'>,
+    request: Caller,
     { responses, isBehindGateway }: Pick<AppContext, 'responses' | 'isBehindGateway'>,
     background: BackgroundResponses,
   ) {

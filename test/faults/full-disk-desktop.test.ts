@@ -2,10 +2,16 @@
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { desktopFolder, type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
+import { openSqlite } from '../../ts/sqlite.js';
+import {
+  desktopFolder,
+  type RunningDesktop,
+  removeFolder,
+  startDesktop,
+  untilMeasured,
+} from '../support/start-desktop.js';
 import { until } from '../support/until.js';
 
 const test = suite('faults: the desktop app on a full disk');
@@ -56,15 +62,26 @@ function fillDisk(): void {
   }
 }
 
+function storedRequests(): number {
+  const database = openSqlite(path.join(folder, 'desktop.db'));
+  try {
+    return (database.prepare('SELECT count(*) AS count FROM requests').get() as { count: number }).count;
+  } finally {
+    database.close();
+  }
+}
+
 // Without the right to mount there is no disk to fill.
 if (isDisk) {
   test('requests go on, and what cannot be kept is said', async () => {
+    const watched = await app.watch();
     fillDisk();
-    // Longer than the app waits before it writes requests, points and speeds.
     for (let each = 0; each < 4; each += 1) {
       assert.is(await complete(), 200);
-      await sleep(1200);
+      // The app has tried to write the request.
+      await untilMeasured(watched);
     }
+    watched.close();
     const refused = await addChat(200_000);
     assert.equal([refused.status, refused.body.error.code], [500, 'store_failed'], JSON.stringify(refused));
     assert.is((await app.api('GET', '/api/v1/state')).status, 200);
@@ -79,8 +96,7 @@ if (isDisk) {
     fs.rmSync(ballast);
     assert.is((await addChat(200_000)).status, 201);
     assert.is(await complete(), 200);
-    await until(async () => (await app.done('GET', '/api/v1/requests')).requests.length === 5, 'the request is over');
-    await sleep(1500);
+    await until(() => storedRequests() === 5, 'all requests in the database');
     await app.kill();
     app = await startDesktop([], { folder });
     assert.is((await app.done('GET', '/api/v1/requests')).requests.length, 5);

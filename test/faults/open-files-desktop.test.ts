@@ -1,13 +1,18 @@
 // The desktop app when it may open no more files: the hub is not reached, with the reason, and downloads go on when there are.
 import { readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { demoModelPath } from '../support/demo-model.js';
 import { type FakeHub, fakeHub } from '../support/fake-hub.js';
 import { OneConnection } from '../support/one-connection.js';
-import { leaveAllFiles, leaveFiles, untilFilesSettle } from '../support/open-files.js';
-import { desktopFolder, type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
+import { leaveAllFiles, leaveFiles } from '../support/open-files.js';
+import {
+  desktopFolder,
+  type RunningDesktop,
+  removeFolder,
+  startDesktop,
+  untilMeasured,
+} from '../support/start-desktop.js';
 import { until } from '../support/until.js';
 
 const test = suite('faults: the desktop app with no files left');
@@ -34,17 +39,17 @@ test('the hub is not reached and nothing is written; later the download is compl
   const download = () => api('POST', '/api/v1/models/download', { model: REPO });
   assert.is((await api('GET', '/api/v1/state')).status, 200);
   const pid = app.child.process.pid as number;
-  await untilFilesSettle(pid);
+  const watched = await app.watch();
   leaveFiles(pid, 0);
   const { status, body } = await download();
   assert.is(status, 503, JSON.stringify(body));
   assert.match(body.error.message, /too many open files and connections/, body.error.message);
   // What is open already can be written.
   assert.is((await api('POST', '/api/v1/chats', { title: 'A chat' })).status, 201);
-  // The app's periodic measurements continue too.
-  await sleep(2500);
+  await untilMeasured(watched);
   assert.is((await api('GET', '/api/v1/state')).status, 200);
   leaveAllFiles(pid);
+  watched.close();
   assert.is((await download()).status, 200);
   await until(
     async () => {

@@ -17,6 +17,9 @@ interface Context {
   served: Served;
 }
 
+/** The third comes 10 s after the first. */
+const FAILED_STARTS = 3;
+
 class Served {
   readonly #connection: OneConnection;
 
@@ -29,6 +32,10 @@ class Served {
 
   get pid(): number {
     return this.child.process.pid as number;
+  }
+
+  get failedStarts(): number {
+    return this.child.output.stderr.split('could not be started again').length - 1;
   }
 
   ask(method: string, url: string, body?: object): Promise<Answer> {
@@ -88,15 +95,13 @@ for (const [what, untilProcessOf] of [
     const pid = await untilProcessOf(served.pid);
     leaveFiles(served.pid, 0);
     process.kill(pid, 'SIGSEGV');
-    // Longer than any number of starts that is not for the want of files.
-    for (let asked = 0; asked < 12; asked += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 1000));
+    for (let starts = 1; starts <= FAILED_STARTS; starts += 1) {
+      await until(() => served.failedStarts >= starts, 'a start that fails', 60_000);
       const { status, body } = await served.ask('POST', '/v1/completions', {
         model: 'one',
         prompt: 'Hi',
         max_tokens: 2,
       });
-      if (asked < 2) continue;
       assert.is(status, 503, JSON.stringify(body));
       assert.match(body.error.message, /limit of open files and connections/);
     }

@@ -4,6 +4,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
 import { startChild } from '../support/child.js';
 import { isAlive } from '../support/engine-process.js';
 import { root } from '../support/places.js';
@@ -20,7 +21,7 @@ test.before.each((context) => {
 test.after.each(({ folder }) => fs.rmSync(folder, { recursive: true }));
 
 test('the process that tries it ends with the one that asked for it', async ({ folder }) => {
-  // Opening the FIFO blocks until a writer opens it.
+  // Opening the FIFO blocks until a writer opens it; reading it blocks until the writer writes.
   const module = path.join(folder, 'libggml-hangs.so');
   execFileSync('mkfifo', [module]);
   const parent = path.join(folder, 'parent.ts');
@@ -30,23 +31,43 @@ test('the process that tries it ends with the one that asked for it', async ({ f
     `import(${JSON.stringify(script)}).then(({ runProbe }) => runProbe(${JSON.stringify(ADDON)}, 'try', [${JSON.stringify(module)}], 600_000));`,
   );
   const asking = startChild(parent);
-  const probes = () => processTree(asking.process.pid as number).filter((pid) => hasLoadedAddon(pid, module));
-  await until(() => probes().length > 0, 'a process that tries it', 30_000);
-  const [trying] = probes();
-  // From there it is not far to the module.
-  await new Promise((resolve) => setTimeout(resolve, 500));
-  asking.process.kill('SIGKILL');
-  await asking.exited;
-  await until(() => !isAlive(trying as number), 'its end');
+  let writer: number | undefined;
+  const isOpened = () => {
+    writer = openToWrite(module);
+    return writer !== undefined;
+  };
+  await until(isOpened, 'a process that opens the module', 30_000);
+  try {
+    const [trying, ...others] = processTree(asking.process.pid as number).filter((pid) => hasOpen(pid, module));
+    assert.equal([isAlive(trying as number), others], [true, []]);
+    asking.process.kill('SIGKILL');
+    await asking.exited;
+    await until(() => !isAlive(trying as number), 'its end');
+  } finally {
+    fs.closeSync(writer as number);
+  }
 });
 
-/** Whether the process was told to try the module, and has the addon to do it with. */
-function hasLoadedAddon(pid: number, module: string): boolean {
-  const read = (name: string) => fs.readFileSync(`/proc/${pid}/${name}`, 'utf8');
+/** Fails while no process has the FIFO open to read. The reader then waits for data. */
+function openToWrite(fifo: string): number | undefined {
   try {
-    return read('cmdline').includes(module) && read('maps').includes(ADDON);
+    return fs.openSync(fifo, fs.constants.O_WRONLY | fs.constants.O_NONBLOCK);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENXIO') return undefined;
+    throw error;
+  }
+}
+
+function hasOpen(pid: number, file: string): boolean {
+  const folder = `/proc/${pid}/fd`;
+  return fs.readdirSync(folder).some((name) => linkOf(path.join(folder, name)) === file);
+}
+
+function linkOf(file: string): string | null {
+  try {
+    return fs.readlinkSync(file);
   } catch {
-    return false;
+    return null;
   }
 }
 

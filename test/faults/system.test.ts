@@ -7,8 +7,10 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Child, startChild, startCliInShell, untilWritten } from '../support/child.js';
 import { demoModelPath } from '../support/demo-model.js';
-import { untilEngineOf } from '../support/engine-process.js';
+import { openDescriptors, untilEngineOf } from '../support/engine-process.js';
 import { until } from '../support/until.js';
+
+const MAX_DESCRIPTORS = 200;
 
 const test = suite<{ folder: string; model: string; servers: Child[] }>('faults: the system');
 
@@ -27,7 +29,10 @@ test.after.each(async ({ folder, servers }) => {
 });
 
 async function serve(servers: Child[], args: readonly string[]): Promise<{ server: Child; url: string }> {
-  const server = startChild('ts/cli.ts', ['serve', '--port', '0', '--alias', 'm', ...args]);
+  return untilServing(servers, startChild('ts/cli.ts', ['serve', '--port', '0', '--alias', 'm', ...args]));
+}
+
+async function untilServing(servers: Child[], server: Child): Promise<{ server: Child; url: string }> {
   servers.push(server);
   const [, url = ''] = await untilWritten(server, /^Serving .* at (http:\S+)\/v1$/m);
   return { server, url };
@@ -63,12 +68,8 @@ test('a model file that is cut short ends its engine for good, and the server sa
 });
 
 test('a server without free descriptors takes connections again when there are some', async ({ servers }) => {
-  const server = spawnLimited(200);
-  servers.push(server);
-  const [, url = ''] = await untilWritten(server, /^Serving .* at (http:\S+)\/v1$/m);
-  const { hostname, port } = new URL(url);
-  const sockets = Array.from({ length: 300 }, () => net.connect(Number(port), hostname).on('error', () => {}));
-  await new Promise((resolve) => setTimeout(resolve, 1000));
+  const { server, url } = await serveLimited(servers);
+  const sockets = await useDescriptors(server, url);
   for (const socket of sockets) socket.destroy();
   await until(async () => (await ask(url).catch(() => null))?.status === 200, 'an answer', 60_000);
   assert.is(server.process.exitCode, null);
@@ -77,13 +78,9 @@ test('a server without free descriptors takes connections again when there are s
 test('an engine that ends while there are no free descriptors is started again when there are some', async ({
   servers,
 }) => {
-  const server = spawnLimited(200);
-  servers.push(server);
-  const [, url = ''] = await untilWritten(server, /^Serving .* at (http:\S+)\/v1$/m);
-  const { hostname, port } = new URL(url);
+  const { server, url } = await serveLimited(servers);
   const engine = await untilEngineOf(server.process.pid as number);
-  const sockets = Array.from({ length: 300 }, () => net.connect(Number(port), hostname).on('error', () => {}));
-  await new Promise((resolve) => setTimeout(resolve, 1000));
+  const sockets = await useDescriptors(server, url);
   process.kill(engine, 'SIGSEGV');
   const failed = () => /could not be started again.*as many files and connections open/.test(server.output.stderr);
   await until(failed, 'a start that fails', 10_000);
@@ -92,16 +89,30 @@ test('an engine that ends while there are no free descriptors is started again w
   assert.is(server.process.exitCode, null);
 });
 
-function spawnLimited(descriptors: number): Child {
-  return startCliInShell(`ulimit -n ${descriptors}; exec "$@"`, ['serve', '--port', '0', '--alias', 'm']);
+async function serveLimited(servers: Child[]): Promise<{ server: Child; url: string }> {
+  const script = `ulimit -n ${MAX_DESCRIPTORS}; exec "$@"`;
+  return untilServing(servers, startCliInShell(script, ['serve', '--port', '0', '--alias', 'm']));
+}
+
+/** Connects until the server has no descriptor left. */
+async function useDescriptors(server: Child, url: string): Promise<net.Socket[]> {
+  const { hostname, port } = new URL(url);
+  const sockets = Array.from({ length: 1.5 * MAX_DESCRIPTORS }, () =>
+    net.connect(Number(port), hostname).on('error', () => {}),
+  );
+  await until(() => openDescriptors(server.process.pid as number) >= MAX_DESCRIPTORS - 1, 'no descriptor is left');
+  return sockets;
 }
 
 test('a stop under load fails no request that had arrived', async ({ servers }) => {
   const { server, url } = await serve(servers, ['--parallel', '4']);
   const asked = Array.from({ length: 12 }, () => ask(url, { max_tokens: 60, ignore_eos: true }));
   const { port } = new URL(url);
-  await until(async () => ((await (await fetch(`${url}/health`)).json()) as { active: number }).active > 0, 'load');
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  const isComplete = async () => {
+    const { active, queued, jobs_finished } = (await (await fetch(`${url}/health`)).json()) as Record<string, number>;
+    return Number(active) + Number(queued) + Number(jobs_finished) === asked.length;
+  };
+  await until(isComplete, 'all requests to arrive');
   server.process.kill('SIGTERM');
   for (const outcome of await Promise.all(asked)) assert.equal(outcome, { status: 200, code: null });
   assert.equal(await server.exited, { code: 0, signal: null }, server.output.stderr);

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import * as assert from 'uvu/assert';
 import { type Child, startChild, untilWritten } from './child.js';
+import { until } from './until.js';
 
 export interface ApiReply<Body = Record<string, unknown>> {
   status: number;
@@ -116,6 +117,13 @@ async function watchEvents(url: string, headers: Record<string, string>): Promis
   };
   read().catch(() => undefined);
   return { seen, close: () => stop.abort() };
+}
+
+/** Waits until the app has measured itself twice, which it does every second: all that it delays by a second is done. */
+export async function untilMeasured({ seen }: WatchedEvents): Promise<void> {
+  const count = () => seen.filter(({ name }) => name === 'metrics').length;
+  const before = count();
+  await until(() => count() >= before + 2, 'two measurements');
 }
 
 export function removeFolder(folder: string): void {

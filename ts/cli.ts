@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 /** The command line: `chasqui <command>`. */
 import process from 'node:process';
-import { serveAtOnce } from './cli/serve-at-once.js';
+import { startServeFast } from './cli/serve/fast-start.js';
 
-if (!(await serveAtOnce(process.argv))) {
+if (!(await startServeFast(process.argv))) {
   const { runProgram } = await import('./cli/program.js');
   await runProgram(process.argv);
 }

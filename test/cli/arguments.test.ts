@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { HOSTING_OPTIONS } from '../../ts/cli/hosting-option-table.js';
+import { HOSTING_OPTIONS } from '../../ts/cli/options/hosting-option-table.js';
 import { LOAD_OPTIONS } from '../../ts/options/load-option-table.js';
 import type { OptionRow } from '../../ts/options/option-row.js';
 import { runCli } from '../support/child.js';

@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { progressLine } from '../../ts/cli/fetch-hub-model.js';
+import { progressLine } from '../../ts/cli/hub/fetch-hub-model.js';
 import { runCli, startChild } from '../support/child.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { type FakeHub, fakeHub } from '../support/fake-hub.js';

@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { AppOptions } from '../../ts/api/context.js';
-import { OPTION_NAMES } from '../../ts/cli/option-names.js';
+import { OPTION_NAMES } from '../../ts/cli/options/option-names.js';
 import { desktop } from '../../ts/profiles/desktop.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { serverless } from '../../ts/profiles/serverless.js';

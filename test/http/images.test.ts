@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { OPTION_NAMES } from '../../ts/cli/option-names.js';
+import { OPTION_NAMES } from '../../ts/cli/options/option-names.js';
 import { ChasquiError } from '../../ts/errors.js';
 import { validateImage } from '../../ts/images/validate-image.js';
 import { closeApps, listeningApp, testApp } from '../support/build-app.js';

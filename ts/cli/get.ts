@@ -4,10 +4,10 @@ import { machineWithoutGpus, quickFit } from '../hub/fit.js';
 import { formatBytes } from '../hub/format-bytes.js';
 import { parseModelName } from '../hub/model-name.js';
 import { recommend } from '../hub/quantisation-advice.js';
-import { fetchHubModel } from './fetch-hub-model.js';
-import { HUB_HELP, type HubCommandOptions, hubCommand, withHub } from './hub-command.js';
-import type { HubContext } from './hub-context.js';
-import { textTable } from './text-table.js';
+import { fetchHubModel } from './hub/fetch-hub-model.js';
+import { HUB_HELP, type HubCommandOptions, hubCommand, withHub } from './hub/hub-command.js';
+import type { HubContext } from './hub/hub-context.js';
+import { textTable } from './output/table.js';
 
 interface GetOptions extends HubCommandOptions {
   list?: boolean;

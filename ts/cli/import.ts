@@ -1,7 +1,7 @@
 /** `chasqui import`: adds a model file from any folder of this computer. */
 import { type Command, Option } from 'commander';
 import type { ImportKind } from '../hub/library.js';
-import { type HubCommandOptions, libraryCommand, withHub } from './hub-command.js';
+import { type HubCommandOptions, libraryCommand, withHub } from './hub/hub-command.js';
 
 interface ImportOptions extends HubCommandOptions {
   link?: boolean;

@@ -6,8 +6,8 @@ import type { ModelList } from '../api/openai/models/schema.js';
 import type { AppState } from '../desktop/api-types.js';
 import { runtime } from '../profiles/runtime.js';
 import { type AgentRecipe, type AgentServer, CODING_AGENTS, type CodingAgent } from './coding-agents.js';
-import { dataFolder } from './data-dir.js';
-import { DesktopClient } from './desktop-client.js';
+import { DesktopClient } from './desktop/desktop-client.js';
+import { dataFolder } from './paths.js';
 
 const DEFAULT_URL = `http://127.0.0.1:${runtime.port}`;
 

@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import type { ListedModel, ModelList } from '../api/openai/models/schema.js';
 import { runtime } from '../profiles/runtime.js';
-import { dataFolder } from './data-dir.js';
-import { DesktopClient } from './desktop-client.js';
-import { libraryCommand, withHub } from './hub-command.js';
-import { type LocalListOptions, listLocalModels } from './local-models.js';
-import { type Columns, toTable } from './table.js';
+import { DesktopClient } from './desktop/desktop-client.js';
+import { libraryCommand, withHub } from './hub/hub-command.js';
+import { type LocalListOptions, listLocalModels } from './hub/local-models.js';
+import { type Columns, toTable } from './output/table.js';
+import { dataFolder } from './paths.js';
 
 const MIB = 2 ** 20;
 const POLL_MS = 200;

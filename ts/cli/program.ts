@@ -5,26 +5,26 @@ import { VERSION } from '../version.js';
 import { benchCommand } from './bench.js';
 import { buildCommand } from './build.js';
 import { cloudCommands } from './cloud/commands.js';
+import { desktopStatusCommands } from './desktop/status-commands.js';
 import { desktopCommand } from './desktop.js';
-import { desktopStatusCommands } from './desktop-status.js';
 import { doctorCommand } from './doctor.js';
+import { addSuggestions } from './errors/suggestions.js';
 import { firstSteps, ownCall } from './first-steps.js';
 import { getCommand } from './get.js';
-import { HOSTING_OPTIONS } from './hosting-option-table.js';
 import { importCommand } from './import.js';
 import { keysCommand } from './keys.js';
 import { launchCommand } from './launch.js';
 import { modelCommands } from './models.js';
+import { HOSTING_OPTIONS } from './options/hosting-option-table.js';
+import { expandAliases } from './options/table-options.js';
 import { rmCommand } from './rm.js';
 import { searchCommand } from './search.js';
 import { serveCommand } from './serve.js';
-import { spellOut } from './table-options.js';
-import { nameWhatWasMeant } from './what-was-meant.js';
 
 /** @param args the full `process.argv` */
 export async function runProgram(args: readonly string[]): Promise<void> {
   if (args.length <= 2) console.log(firstSteps(VERSION, ownCall()));
-  else await allCommands().parseAsync(spellOut(args, { ...HOSTING_OPTIONS, ...LOAD_OPTIONS }));
+  else await allCommands().parseAsync(expandAliases(args, { ...HOSTING_OPTIONS, ...LOAD_OPTIONS }));
 }
 
 export function allCommands(): Command {
@@ -38,6 +38,6 @@ export function allCommands(): Command {
   const ofApps = [...desktopStatusCommands(), launchCommand(), ...cloudCommands()];
   for (const command of [...ofModels, ...ofApps]) program.addCommand(command);
   program.addCommand(keysCommand()).addCommand(benchCommand()).addCommand(doctorCommand()).addCommand(buildCommand());
-  nameWhatWasMeant(program);
+  addSuggestions(program);
   return program;
 }

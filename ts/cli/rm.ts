@@ -1,7 +1,7 @@
 /** `chasqui rm`: deletes a model of this computer. */
 import type { Command } from 'commander';
 import { formatBytes } from '../hub/format-bytes.js';
-import { type HubCommandOptions, libraryCommand, withHub } from './hub-command.js';
+import { type HubCommandOptions, libraryCommand, withHub } from './hub/hub-command.js';
 
 export function rmCommand(): Command {
   return libraryCommand('rm', 'Delete a model from this computer; files shared with other models are kept.')

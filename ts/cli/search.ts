@@ -2,9 +2,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Fit, machineWithoutGpus, quickFit } from '../hub/fit.js';
 import type { Capability, HubListedModel, HubSort } from '../hub/hub-types.js';
-import { HUB_HELP, type HubCommandOptions, hubCommand, withHub } from './hub-command.js';
-import type { HubContext } from './hub-context.js';
-import { inBillions, inThousands, textTable } from './text-table.js';
+import { HUB_HELP, type HubCommandOptions, hubCommand, withHub } from './hub/hub-command.js';
+import type { HubContext } from './hub/hub-context.js';
+import { inBillions, inThousands } from './output/quantities.js';
+import { textTable } from './output/table.js';
 
 /** Bits per weight in Q4_K_M, the recommended quantisation. */
 const USUAL_BITS = 4.89;

@@ -1,8 +1,8 @@
 /** `chasqui serve`: serves models with an OpenAI-compatible API. */
 import { Command, CommanderError, Option } from 'commander';
 import { LOAD_OPTIONS } from '../options/load-option-table.js';
-import { HOSTING_OPTIONS } from './hosting-option-table.js';
-import { addTableOptions, spellOut } from './table-options.js';
+import { HOSTING_OPTIONS } from './options/hosting-option-table.js';
+import { addTableOptions, expandAliases } from './options/table-options.js';
 
 const ENVIRONMENT_HELP = `
 Each option can also be set by an environment variable: CHASQUI_CTX_SIZE=8192
@@ -15,7 +15,7 @@ export function serveCommand(): Command {
     .description('Serve a model at http://<host>:<port>/v1 until stopped by Ctrl-C or SIGTERM.')
     .addHelpOption(new Option('-h, --help', 'Show help').helpGroup('Help:'))
     .addHelpText('after', ENVIRONMENT_HELP)
-    .action(async (parsed) => (await import('./run-serve.js')).runServe(parsed));
+    .action(async (parsed) => (await import('./serve/run-serve.js')).runServe(parsed));
   return addTableOptions(addTableOptions(command, HOSTING_OPTIONS), LOAD_OPTIONS);
 }
 
@@ -28,7 +28,7 @@ export function parseServe(args: readonly string[]): Record<string, unknown> | u
     parsed = options;
   });
   try {
-    command.parse(spellOut(args.slice(3), { ...HOSTING_OPTIONS, ...LOAD_OPTIONS }), { from: 'user' });
+    command.parse(expandAliases(args.slice(3), { ...HOSTING_OPTIONS, ...LOAD_OPTIONS }), { from: 'user' });
     return parsed;
   } catch (error) {
     if (error instanceof CommanderError) return undefined;

@@ -1,4 +1,5 @@
 /** Before validation: keeps the fields that the mode supports and names the others in a header, or refuses them. */
+import { distance } from 'fastest-levenshtein';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../errors.js';
 import type { Profile } from '../profiles/profile.js';
@@ -162,27 +163,13 @@ export function nearestParameter(name: string, parameters: readonly string[]): s
   let nearest: string | null = null;
   let smallest = Math.floor((name.length - 1) * 0.4) + 1;
   for (const parameter of parameters) {
-    const distance = editDistance(name.toLowerCase(), parameter);
-    if (distance < smallest) {
-      smallest = distance;
+    const edits = distance(name.toLowerCase(), parameter);
+    if (edits < smallest) {
+      smallest = edits;
       nearest = parameter;
     }
   }
   return nearest;
-}
-
-/** The Levenshtein distance, computed row by row. */
-function editDistance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, column) => column);
-  for (let i = 1; i <= from.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= to.length; j++) {
-      const substitution = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
-      next.push(Math.min(substitution, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[to.length] ?? 0;
 }
 
 /**

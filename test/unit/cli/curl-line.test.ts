@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { baseUrl, curlLine } from '../../../ts/cli/curl-line.js';
+import { baseUrl, curlLine } from '../../../ts/cli/output/curl-line.js';
 
 const test = suite('unit: the curl line');
 

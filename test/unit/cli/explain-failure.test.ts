@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { explainFailure } from '../../../ts/cli/explain-failure.js';
+import { explainFailure } from '../../../ts/cli/errors/explain-failure.js';
 
 const test = suite('unit: why a command failed');
 

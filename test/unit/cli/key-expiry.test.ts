@@ -1,7 +1,7 @@
 // When a key ends that is made with --expires.
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { toExpiry } from '../../../ts/cli/key-options.ts';
+import { toExpiry } from '../../../ts/cli/options/key-options.ts';
 
 const NOW = 1_800_000_000;
 

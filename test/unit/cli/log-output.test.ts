@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type LogFormat, lineWriter, toText } from '../../../ts/cli/log-output.js';
+import { type LogFormat, lineWriter, toText } from '../../../ts/cli/output/log-output.js';
 
 const test = suite('unit: the log as people read it');
 

@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { readModelsPreset } from '../../../ts/cli/models-preset.js';
+import { readModelsPreset } from '../../../ts/cli/options/models-preset.js';
 import { ChasquiError } from '../../../ts/errors.js';
 
 const test = suite<{ file: string; folder: string }>('unit: a file of models with their options');

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { nearestNames } from '../../../ts/cli/nearest-names.js';
+import { nearestNames } from '../../../ts/cli/errors/nearest-names.js';
 
 const FLAGS = ['--model', '--mode', '--ctx-size', '--parallel', '--gpu-layers', '--port', '--batch-size'];
 

@@ -1,12 +1,12 @@
 import { Command } from 'commander';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { variableOf } from '../../../ts/cli/environment.js';
-import { explainFailure } from '../../../ts/cli/explain-failure.js';
-import { HOSTING_OPTIONS } from '../../../ts/cli/hosting-option-table.js';
-import { withFlags } from '../../../ts/cli/option-names.js';
-import { parseOption } from '../../../ts/cli/parse-option.js';
-import { addTableOptions, defaultText, givenOptions, spellOut } from '../../../ts/cli/table-options.js';
+import { explainFailure } from '../../../ts/cli/errors/explain-failure.js';
+import { variableOf } from '../../../ts/cli/options/environment.js';
+import { HOSTING_OPTIONS } from '../../../ts/cli/options/hosting-option-table.js';
+import { withFlags } from '../../../ts/cli/options/option-names.js';
+import { parseOption } from '../../../ts/cli/options/parse-option.js';
+import { addTableOptions, defaultText, expandAliases, givenOptions } from '../../../ts/cli/options/table-options.js';
 import { ChasquiError } from '../../../ts/errors.js';
 import { LOAD_OPTIONS } from '../../../ts/options/load-option-table.js';
 import { fits, inFlagUnit, type OptionRow, type OptionRows } from '../../../ts/options/option-row.js';
@@ -19,7 +19,7 @@ function byFlag(args: readonly string[], environment: NodeJS.ProcessEnv = {}): R
   const command = addTableOptions(new Command('serve'), ROWS)
     .exitOverride()
     .configureOutput({ writeErr: () => undefined });
-  command.parse(spellOut(args, ROWS), { from: 'user' });
+  command.parse(expandAliases(args, ROWS), { from: 'user' });
   return givenOptions(ROWS, command.opts(), environment);
 }
 

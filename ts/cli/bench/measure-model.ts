@@ -6,7 +6,7 @@ import { ChasquiError } from '../../errors.js';
 import { exactFit } from '../../hub/exact-fit.js';
 import { formatBytes } from '../../hub/format-bytes.js';
 import { readGgufFile } from '../../hub/gguf-header.js';
-import { inTime } from '../in-time.js';
+import { inTime } from '../output/quantities.js';
 import { type Lengths, measureRow, type Pace, type Patience, type Row } from './measure-row.js';
 
 export interface Plan {

@@ -3,7 +3,8 @@ import { cpus } from 'node:os';
 import type { ModelInfo } from '../../engine/engine.js';
 import { formatBytes } from '../../hub/format-bytes.js';
 import { VERSION } from '../../version.js';
-import { inBillions, shorten, WIDTH } from '../text-table.js';
+import { inBillions } from '../output/quantities.js';
+import { shorten, WIDTH } from '../output/table.js';
 import type { Lengths, Row } from './measure-row.js';
 import type { Rate } from './repeat.js';
 

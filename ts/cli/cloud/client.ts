@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { AppState, RunnerView } from '../../cloud/apps/views.js';
 import { readAddress } from '../../cloud/places.js';
 import { ChasquiError, ERRORS, type ErrorCode } from '../../errors.js';
-import { dataDir } from '../data-dir.js';
+import { dataDir } from '../paths.js';
 import { CommandFailed, EXIT } from './outcome.js';
 
 export interface KnownCloud {

@@ -1,6 +1,6 @@
 /** `chasqui cloud`: a cloud on this machine. */
 import { Command } from 'commander';
-import { addTableOptions } from '../table-options.js';
+import { addTableOptions } from '../options/table-options.js';
 import { common, type Target, withTarget } from './apps.js';
 import { CLOUD_START_OPTIONS } from './option-table.js';
 import { ended, printJson, withHelp } from './outcome.js';

@@ -10,7 +10,7 @@ import { readScript, type ScriptedApp } from '../../cloud/script/read-script.js'
 import { modelIdOf } from '../../engine/load-options.js';
 import { partsOf } from '../../engine/model-files.js';
 import { ChasquiError } from '../../errors.js';
-import { givenOptions } from '../table-options.js';
+import { givenOptions } from '../options/table-options.js';
 import { appRoute, CloudClient } from './client.js';
 import { filesHere, markFile, marksOf } from './file-marks.js';
 import { deployToKubernetes } from './kubernetes.js';

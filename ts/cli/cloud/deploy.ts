@@ -1,6 +1,6 @@
 /** `chasqui deploy app.ts::chat`: deploys an app of a script, or a new revision of it. */
 import { Command } from 'commander';
-import { addTableOptions } from '../table-options.js';
+import { addTableOptions } from '../options/table-options.js';
 import { KUBERNETES_OPTIONS } from './kubernetes-option-table.js';
 import { DEPLOY_OPTIONS } from './option-table.js';
 import { ended, withHelp } from './outcome.js';

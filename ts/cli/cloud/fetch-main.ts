@@ -9,11 +9,10 @@ import { type HubFetcher, HubWeights } from '../../cloud/apps/hub-weights.js';
 import { WeightStore } from '../../cloud/apps/weights.js';
 import { fetchModels } from '../../cloud/kubernetes/fetch-models.js';
 import { ProcessLock } from '../../hub/process-lock.js';
-import { dataDir } from '../data-dir.js';
-import { DEMO_MODEL } from '../demo-model.js';
-import { explainFailure } from '../explain-failure.js';
-import { findLocally } from '../fetch-hub-model.js';
-import { hubContext } from '../hub-context.js';
+import { explainFailure } from '../errors/explain-failure.js';
+import { findLocally } from '../hub/fetch-hub-model.js';
+import { hubContext } from '../hub/hub-context.js';
+import { DEMO_MODEL, dataDir } from '../paths.js';
 
 /** Interval of progress lines in the log; `chasqui apps status` shows the last one. */
 const TELL_MS = 2000;

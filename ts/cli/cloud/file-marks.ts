@@ -5,7 +5,7 @@ import type { Json } from '../../cloud/script/canonical-json.js';
 import { readModelReference } from '../../cloud/script/field-values.js';
 import { type FileField, fileFieldsOf, nameOfField } from '../../cloud/script/file-fields.js';
 import { ChasquiError } from '../../errors.js';
-import { showProgress } from '../progress.js';
+import { showProgress } from '../output/progress.js';
 
 type Options = { readonly [name: string]: Json };
 

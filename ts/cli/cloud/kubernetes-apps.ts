@@ -24,9 +24,9 @@ import {
   readStatus,
 } from '../../cloud/kubernetes/status.js';
 import { ChasquiError } from '../../errors.js';
-import { printable } from '../log-output.js';
-import { givenOptions } from '../table-options.js';
-import { textTable } from '../text-table.js';
+import { givenOptions } from '../options/table-options.js';
+import { printable } from '../output/log-output.js';
+import { textTable } from '../output/table.js';
 import { changeLines, keysOf, untilReady } from './kubernetes.js';
 import { WEIGHTS_OPTION } from './kubernetes-option-table.js';
 import type { Place } from './kubernetes-place.js';

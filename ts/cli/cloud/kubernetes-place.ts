@@ -1,7 +1,7 @@
 /** Determines whether a command targets a cluster, and which one. */
 import type { Cluster } from '../../cloud/kubernetes/kubectl.js';
 import { OWN_ORG } from '../../cloud/places.js';
-import { givenOptions } from '../table-options.js';
+import { givenOptions } from '../options/table-options.js';
 import { TARGET_OPTIONS } from './kubernetes-option-table.js';
 import { COMMON_OPTIONS } from './option-table.js';
 

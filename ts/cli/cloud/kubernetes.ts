@@ -14,7 +14,7 @@ import { ChasquiError } from '../../errors.js';
 import type { StoredKey } from '../../keys/key-file.js';
 import { KeyStore } from '../../keys/key-store.js';
 import type { OptionsOf } from '../../options/option-row.js';
-import { dataDir } from '../data-dir.js';
+import { dataDir } from '../paths.js';
 import { KUBERNETES_OPTIONS, WEIGHTS_OPTION } from './kubernetes-option-table.js';
 import { CommandFailed, EXIT, printJson } from './outcome.js';
 import { showSteps } from './until-active.js';

@@ -1,6 +1,6 @@
 /** Options of the cloud commands. Flags and help derive from these rows. */
 import { MAX_COUNT, type OptionRows } from '../../options/option-row.js';
-import { HOSTING_OPTIONS } from '../hosting-option-table.js';
+import { HOSTING_OPTIONS } from '../options/hosting-option-table.js';
 import { KUBERNETES_OPTIONS, WEIGHTS_OPTION } from './kubernetes-option-table.js';
 
 const GROUP = 'Options';

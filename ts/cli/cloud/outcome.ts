@@ -1,7 +1,7 @@
 /** Output and exit codes of the cloud commands. */
 import { type Command, CommanderError } from 'commander';
 import { ChasquiError, type ErrorCode } from '../../errors.js';
-import { explainFailure, isAboutScript } from '../explain-failure.js';
+import { explainFailure, isAboutScript } from '../errors/explain-failure.js';
 import { CLOUD_OPTIONS } from './option-table.js';
 
 /** Exit codes, documented in ts/cloud/README.md. */

@@ -1,6 +1,6 @@
 /** `chasqui run app.ts::chat`: runs an app in a temporary cloud until Ctrl-C. */
 import { Command } from 'commander';
-import { addTableOptions } from '../table-options.js';
+import { addTableOptions } from '../options/table-options.js';
 import { RUN_OPTIONS } from './option-table.js';
 import { ended, withHelp } from './outcome.js';
 

@@ -14,7 +14,7 @@ import type { ModelEntry } from '../../models/pool.js';
 import type { Profile } from '../../profiles/profile.js';
 import { serverless } from '../../profiles/serverless.js';
 import { type Server, start } from '../../server/start.js';
-import { watchingSettings } from '../watching-settings.js';
+import { serverSettings } from '../serve/server-settings.js';
 
 /** The gateway handles paths and keys. Only the local gateway can reach this socket. */
 const PROFILE: Profile = { ...serverless, basePath: '', authentication: 'none' };
@@ -46,7 +46,7 @@ await serve();
 
 async function serve(): Promise<void> {
   await listen();
-  const { log } = watchingSettings({ logFormat: 'text' });
+  const { log } = serverSettings({ logFormat: 'text' });
   try {
     const failures: unknown[] = [];
     const served = servedModels([config, ...config.others]);

@@ -1,6 +1,6 @@
 /** Starts a cloud. Like `chasqui serve`, listen errors include the address. */
 import { type Cloud, type CloudSettings, startCloud } from '../../cloud/start.js';
-import { explainStart } from '../explain-start.js';
+import { explainStart } from '../errors/explain-start.js';
 import { CommandFailed, EXIT } from './outcome.js';
 
 const LISTENING = ['listen', 'bind', 'getaddrinfo'];

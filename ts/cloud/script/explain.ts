@@ -1,5 +1,6 @@
 /** Error messages for script options that name the field. */
 import type { ErrorObject } from 'ajv';
+import { distance } from 'fastest-levenshtein';
 import { ChasquiError } from '../../errors.js';
 
 /** `name`: of the app, for messages. */
@@ -38,20 +39,7 @@ function shown(value: unknown): string {
 
 /** The known name with the smallest edit distance, if that is small. */
 function nearest(name: string, known: readonly string[]): string | null {
-  const ranked = known.map((each) => ({ each, changes: changesBetween(name.toLowerCase(), each.toLowerCase()) }));
+  const ranked = known.map((each) => ({ each, changes: distance(name.toLowerCase(), each.toLowerCase()) }));
   const best = ranked.sort((one, other) => one.changes - other.changes)[0];
   return best !== undefined && best.changes <= Math.max(1, name.length / 3) ? best.each : null;
-}
-
-function changesBetween(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= one.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= other.length; j++) {
-      const exchanged = (row[j - 1] as number) + (one[i - 1] === other[j - 1] ? 0 : 1);
-      next.push(Math.min(exchanged, (row[j] as number) + 1, (next[j - 1] as number) + 1));
-    }
-    row = next;
-  }
-  return row[other.length] as number;
 }

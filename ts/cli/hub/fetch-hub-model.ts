@@ -1,0 +1,129 @@
+/** Downloads a model from the hub for a command, with progress. */
+import { ChasquiError, type ErrorCode } from '../../errors.js';
+import type { DownloadJob, StartOptions } from '../../hub/downloads.js';
+import { formatBytes } from '../../hub/format-bytes.js';
+import type { LocalModel } from '../../hub/library.js';
+import { parseModelName } from '../../hub/model-name.js';
+import { inTime } from '../output/quantities.js';
+import { shorten, WIDTH } from '../output/table.js';
+import type { HubContext } from './hub-context.js';
+
+const BAR_LENGTH = 14;
+/** Without a terminal, one progress line per 10 %. */
+const QUIET_STEP = 0.1;
+
+/**
+ * Resolves with the completed download.
+ * @throws {ChasquiError} with the reason if the download fails
+ */
+export async function fetchHubModel(
+  { client, settings }: HubContext,
+  name: string,
+  terminal: NodeJS.WriteStream,
+  options: Pick<StartOptions, 'anyArchitecture'> = {},
+): Promise<DownloadJob> {
+  // Lazy import: this module loads SQLite for its locks.
+  const { Downloads } = await import('../../hub/downloads.js');
+  const downloads = await Downloads.open({ client, cacheFolder: settings.cacheFolder });
+  const shown = new DownloadProgress(terminal);
+  downloads.on((job) => shown.show(job));
+  const stop = new AbortController();
+  const onSignal = () => {
+    stop.abort(new Error('stopped; run the same command again to resume'));
+    void downloads.close();
+  };
+  const signals = ['SIGINT', 'SIGTERM'] as const;
+  for (const signal of signals) process.once(signal, onSignal);
+  try {
+    const { id } = await downloads.start(name, { ...options, signal: stop.signal });
+    const job = await Promise.race([downloads.ended(id), rejection(stop.signal)]);
+    if (job.state === 'completed') return job;
+    const { code, message } = job.error ?? { code: 'download_failed', message: 'The download was stopped.' };
+    throw new ChasquiError(code as ErrorCode, `${message} Run the same command again to resume.`);
+  } finally {
+    shown.end();
+    for (const signal of signals) process.off(signal, onSignal);
+    await downloads.close();
+  }
+}
+
+function rejection(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason));
+  });
+}
+
+/** Returns the local model of this name, from any revision of its repository. */
+export async function findLocally({ library }: HubContext, name: string): Promise<LocalModel | undefined> {
+  const { repo, tag } = parseModelName(name);
+  const own = (await library.list()).filter((model) => model.repo?.toLowerCase() === repo.toLowerCase());
+  const wanted = (tag ?? 'Q4_K_M').toLowerCase();
+  const isWanted = ({ quantisation, path }: LocalModel) =>
+    quantisation?.toLowerCase() === wanted || path.toLowerCase().endsWith(`/${wanted}`);
+  return own.find(isWanted) ?? (tag === null && own.length === 1 ? own[0] : undefined);
+}
+
+/** One rewritten line on a terminal, otherwise separate lines. */
+export class DownloadProgress {
+  readonly #terminal: NodeJS.WriteStream;
+  #shown = '';
+  #state = '';
+  #nextStep = 0;
+  #trouble = '';
+
+  constructor(terminal: NodeJS.WriteStream) {
+    this.#terminal = terminal;
+  }
+
+  show(job: DownloadJob): void {
+    this.#tellTrouble(job);
+    if (this.#terminal.isTTY) this.#draw(progressLine(job));
+    else this.#write(job);
+  }
+
+  end(): void {
+    if (this.#shown) this.#draw('');
+  }
+
+  #draw(line: string): void {
+    this.#terminal.write(`\r${line.padEnd(this.#shown.length)}${line === '' ? '\r' : ''}`);
+    this.#shown = line;
+  }
+
+  /** Prints each retried error once, on a line of its own. */
+  #tellTrouble({ state, error }: DownloadJob): void {
+    if (state !== 'downloading' || error === null || error.message === this.#trouble) return;
+    this.#trouble = error.message;
+    this.end();
+    this.#terminal.write(`chasqui: ${error.message} Retrying.\n`);
+  }
+
+  #write(job: DownloadJob): void {
+    const done = job.totalBytes === 0 ? 1 : job.downloadedBytes / job.totalBytes;
+    const isNew = job.state !== this.#state && ['verifying', 'completed'].includes(job.state);
+    const isStep = job.state === 'downloading' && done >= this.#nextStep;
+    this.#state = job.state;
+    if (!isNew && !isStep) return;
+    while (this.#nextStep <= done) this.#nextStep += QUIET_STEP;
+    this.#terminal.write(`${job.model}: ${job.state} ${amount(job)}\n`);
+  }
+}
+
+/** Such as `user/repo:Q4_K_M [###-----------]  25 %  1.2 of 4.9 GB  34 MB/s  1 min 48 s`, in 79 columns at most. */
+export function progressLine(job: DownloadJob): string {
+  const { model, state, bytesPerSecond, secondsLeft, downloadedBytes, totalBytes } = job;
+  const done = totalBytes === 0 ? 1 : downloadedBytes / totalBytes;
+  const filled = Math.floor(done * BAR_LENGTH);
+  const speed = bytesPerSecond === null ? '' : `  ${formatBytes(bytesPerSecond)}/s`;
+  const left = secondsLeft === null ? '' : `  ${inTime(secondsLeft)}`;
+  const told = state === 'downloading' ? speed + left : `  ${state}`;
+  const rest = ` ${String(Math.floor(done * 100)).padStart(3)} %  ${amount(job)}${told}`;
+  const bar = ` [${'#'.repeat(filled)}${'-'.repeat(BAR_LENGTH - filled)}]`;
+  const room = WIDTH - 1 - rest.length;
+  // If the line is too narrow, drop the bar before shortening the name.
+  return room - bar.length >= 12 ? shorten(model, room - bar.length) + bar + rest : shorten(model, room) + rest;
+}
+
+function amount({ downloadedBytes, totalBytes }: DownloadJob): string {
+  return `${formatBytes(downloadedBytes)} of ${formatBytes(totalBytes)}`;
+}

@@ -1,0 +1,51 @@
+/** `chasqui ls` without a server: lists the models on this computer. */
+import { formatBytes } from '../../hub/format-bytes.js';
+import type { LocalModel } from '../../hub/library.js';
+import { findUpdate, type Update } from '../../hub/updates.js';
+import { inBillions } from '../output/quantities.js';
+import { textTable } from '../output/table.js';
+import type { HubContext } from './hub-context.js';
+
+export interface LocalListOptions {
+  json?: boolean;
+  updates?: boolean;
+}
+
+/** `updates` queries the hub for each model that came from it. */
+export async function listLocalModels(hub: HubContext, options: LocalListOptions): Promise<string> {
+  const models = await hub.library.list();
+  const found: (Update | null)[] = [];
+  if (options.updates) for (const model of models) found.push(await findUpdate(hub.client, model));
+  if (options.json) {
+    return JSON.stringify(
+      options.updates ? models.map((model, at) => ({ ...model, update: found[at] })) : models,
+      null,
+      2,
+    );
+  }
+  if (models.length === 0)
+    return 'No models on this computer. Find some with chasqui search, download them with chasqui get.';
+  const rows = models.map((model, at) => [
+    model.id,
+    formatBytes(model.sizeBytes),
+    inBillions(model.parameters),
+    model.capabilities.join(' ') || '-',
+    SOURCES[model.source],
+    ...(options.updates ? [updateOf(found[at] ?? null)] : []),
+  ]);
+  const header = ['MODEL', 'SIZE', 'PARAMETERS', 'CAN', 'FROM', ...(options.updates ? ['UPDATE'] : [])];
+  return textTable(header, rows);
+}
+
+const SOURCES: Readonly<Record<LocalModel['source'], string>> = {
+  hub: 'hub',
+  lmstudio: 'LM Studio',
+  ollama: 'Ollama',
+  folder: 'folder',
+};
+
+function updateOf(update: Update | null): string {
+  if (update === null) return '-';
+  if (update.state === 'changed') return formatBytes(update.bytes);
+  return update.state === 'gone' ? 'gone' : 'none';
+}

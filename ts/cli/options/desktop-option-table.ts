@@ -1,0 +1,78 @@
+/** Options of `chasqui desktop`; everything else is set in the app. */
+import { APP_PORT } from '../../desktop/ports.js';
+import type { OptionRows, OptionsOf } from '../../options/option-row.js';
+import { desktop } from '../../profiles/desktop.js';
+import { HOSTING_OPTIONS } from './hosting-option-table.js';
+
+export const DESKTOP_OPTIONS = {
+  open: {
+    type: 'boolean',
+    default: true,
+    flag: '--open',
+    group: 'Window',
+    help: 'Open a window; --no-open prints the address of the app, with its token, as the last line',
+    otherwise: 'on if there is a display',
+  },
+  json: {
+    type: 'boolean',
+    default: false,
+    flag: '--json',
+    variable: 'CHASQUI_DESKTOP_JSON',
+    group: 'Window',
+    help: 'Print one line of JSON with the address as `url`',
+  },
+  install: {
+    type: 'boolean',
+    default: false,
+    flag: '--install',
+    variable: 'CHASQUI_DESKTOP_INSTALL',
+    group: 'Window',
+    help: 'Add the app to the application menu of this Linux desktop and exit; --no-install removes it',
+    otherwise: 'neither',
+  },
+  appPort: {
+    type: 'integer',
+    min: 0,
+    max: 65_535,
+    flag: '--app-port',
+    group: 'Ports',
+    help: 'Port of the app window; 0 picks a free port',
+    otherwise: `${APP_PORT}, or the next free port`,
+  },
+  port: {
+    type: 'integer',
+    min: 0,
+    max: 65_535,
+    flag: '--port',
+    short: '-p',
+    foreign: HOSTING_OPTIONS.port.foreign,
+    group: 'Ports',
+    help: 'Port of the server that Start Server starts; 0 picks a free port',
+    otherwise: `the setting of the app, or ${desktop.port}`,
+  },
+  startServer: {
+    type: 'boolean',
+    default: false,
+    flag: '--start-server',
+    group: 'Server',
+    help: 'Start the server immediately, like Start Server',
+    otherwise: 'the setting of the app',
+  },
+  model: {
+    type: 'string',
+    flag: '--model',
+    short: '-m',
+    placeholder: 'name',
+    group: 'Server',
+    help: 'Model to start the server with: its name in the app, or a GGUF file',
+    otherwise: 'the last one used, or the first',
+  },
+  shutdownTimeout: { ...HOSTING_OPTIONS.shutdownTimeout, group: 'Server' },
+  dataDir: {
+    ...HOSTING_OPTIONS.dataDir,
+    group: 'Data',
+    help: 'Data folder: settings, chats, logs',
+  },
+} as const satisfies OptionRows;
+
+export interface DesktopOptions extends OptionsOf<typeof DESKTOP_OPTIONS> {}

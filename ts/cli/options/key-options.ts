@@ -1,0 +1,131 @@
+/** The options of `chasqui keys`, and their conversion to key settings. */
+
+import { ChasquiError } from '../../errors.js';
+import { endOfDate, SCOPES } from '../../keys/key-settings.js';
+import type { NewKeySettings } from '../../keys/key-store.js';
+import { MAX_COUNT, type OptionRows } from '../../options/option-row.js';
+import { HOSTING_OPTIONS } from './hosting-option-table.js';
+
+const GROUP = 'Options';
+/** Only the gateway of a cloud enforces limits. */
+const LIMITS_GROUP = 'Limits, enforced by a cloud only, not by standalone servers or in Kubernetes';
+const limit = { type: 'integer', min: 1, group: LIMITS_GROUP, otherwise: 'no limit' } as const;
+
+export const KEYS_OPTIONS = {
+  dataDir: { ...HOSTING_OPTIONS.dataDir, group: GROUP },
+  local: {
+    type: 'boolean',
+    default: false,
+    flag: '--local',
+    group: GROUP,
+    help: 'Use the keys of this machine, even after `chasqui login`',
+  },
+  json: { type: 'boolean', default: false, flag: '--json', group: GROUP, help: 'Print JSON' },
+} as const satisfies OptionRows;
+
+export const REACH_OPTIONS = {
+  org: {
+    type: 'string',
+    flag: '--org',
+    placeholder: 'org_id',
+    group: GROUP,
+    help: 'Restrict the key to this organisation',
+    otherwise: 'all organisations',
+  },
+  app: {
+    type: 'string',
+    flag: '--app',
+    placeholder: 'app_id',
+    group: GROUP,
+    help: 'Restrict the key to this app of the organisation',
+    otherwise: 'all apps',
+  },
+} as const satisfies OptionRows;
+
+export const CREATE_OPTIONS = {
+  ...KEYS_OPTIONS,
+  ...REACH_OPTIONS,
+  name: { type: 'string', flag: '--name', group: GROUP, help: 'Name of the key in lists' },
+  scopes: {
+    type: 'names',
+    flag: '--scopes',
+    placeholder: 'scopes',
+    group: GROUP,
+    help: `Permissions of the key, comma-separated: ${SCOPES.join(', ')}`,
+    otherwise: 'call',
+  },
+  expires: {
+    type: 'string',
+    flag: '--expires',
+    placeholder: 'when',
+    group: GROUP,
+    help: 'Lifetime, such as 12h or 30d, or last day of validity, such as 2030-12-31',
+    otherwise: 'never',
+  },
+  requestsPerMinute: {
+    ...limit,
+    max: MAX_COUNT,
+    flag: '--requests-per-minute',
+    help: 'Maximum requests per minute',
+  },
+  tokensPerMinute: {
+    ...limit,
+    max: MAX_COUNT,
+    flag: '--tokens-per-minute',
+    help: 'Maximum prompt and completion tokens per minute',
+  },
+  concurrency: { ...limit, max: MAX_COUNT, flag: '--concurrency', help: 'Maximum concurrent requests' },
+  maxBody: {
+    ...limit,
+    max: MAX_COUNT * 2 ** 20,
+    unit: 'MiB',
+    flag: '--max-body',
+    help: 'Maximum size of a request body',
+  },
+} as const satisfies OptionRows;
+
+export interface CreateOptions {
+  org?: string;
+  app?: string;
+  name?: string;
+  scopes?: string | readonly string[];
+  expires?: string;
+  requestsPerMinute?: number;
+  tokensPerMinute?: number;
+  concurrency?: number;
+  maxBody?: number;
+}
+
+const MIB = 2 ** 20;
+
+/** Does not check ranges: the key store does. */
+export function toKeySettings(given: CreateOptions, now = Date.now() / 1000): NewKeySettings {
+  const { org = null, app = null, name = null, scopes = 'call', expires, maxBody } = given;
+  const { requestsPerMinute = null, tokensPerMinute = null, concurrency = null } = given;
+  return {
+    ...{ org, app, name },
+    scopes: (typeof scopes === 'string' ? [scopes] : scopes) as NonNullable<NewKeySettings['scopes']>,
+    expiresAt: expires === undefined ? null : toExpiry(expires, now),
+    limits: {
+      ...{ requestsPerMinute, tokensPerMinute, concurrency },
+      bodyBytes: maxBody === undefined ? null : maxBody * MIB,
+    },
+  };
+}
+
+const DATE_LENGTH = '2030-12-31'.length;
+const SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400 };
+
+/** Returns Unix seconds. A date without a time expires at the end of that day in UTC. */
+export function toExpiry(text: string, now: number): number | null {
+  if (text === 'never') return null;
+  const [, amount, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
+  if (amount !== undefined) return Math.floor(now) + Number(amount) * (SECONDS[unit] as number);
+  const day = endOfDate(text.slice(0, DATE_LENGTH));
+  const at = text.length === DATE_LENGTH ? day : Math.floor(Date.parse(text) / 1000);
+  if (!Number.isNaN(day) && !Number.isNaN(at)) return at;
+  throw new ChasquiError(
+    'invalid_options',
+    `\`expires\` is ${JSON.stringify(text.slice(0, 50))}, but must be a time such as 12h or 30d, a date such as 2030-12-31, or never.`,
+  );
+}

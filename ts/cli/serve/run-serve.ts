@@ -1,0 +1,214 @@
+/** Runs `chasqui serve` until a signal stops it. */
+import path from 'node:path';
+import { servedModels } from '../../cloud/runners/served-models.js';
+import type { ModelInfo } from '../../engine/engine.js';
+import type { LoadOptions } from '../../engine/load-options.js';
+import { ChasquiError } from '../../errors.js';
+import type { LocalModel } from '../../hub/library.js';
+import type { ModelEntry } from '../../models/pool.js';
+import { LOAD_OPTIONS } from '../../options/load-option-table.js';
+import type { Profile } from '../../profiles/profile.js';
+import type { ModelPreset } from '../../server/model-specs.js';
+import type { ModelsSettings } from '../../server/open-pool.js';
+import { type Server, type StartSettings, start } from '../../server/start.js';
+import { stopOnSignals } from '../../server/stop-on-signals.js';
+import type { Tried } from '../errors/explain-start.js';
+import { HOSTING_OPTIONS, type HostingOptions } from '../options/hosting-option-table.js';
+import { OPTION_NAMES, withFlags } from '../options/option-names.js';
+import { givenOptions } from '../options/table-options.js';
+import { baseUrl, type CurlSettings, curlLine } from '../output/curl-line.js';
+import { showProgress } from '../output/progress.js';
+import { DEMO_MODEL, dataDir } from '../paths.js';
+import { readAppModels } from './app-models.js';
+import { hostingSettings, modelsSettings, profileOf, socketOf } from './hosting.js';
+
+export async function runServe(parsed: Readonly<Record<string, unknown>>): Promise<void> {
+  const progress = showProgress(process.stderr, 'Loading the model');
+  let profile: Profile | undefined;
+  let hosting: HostingOptions = {};
+  let tried: Pick<Tried, 'path' | 'load'> = {};
+  try {
+    hosting = givenOptions(HOSTING_OPTIONS, parsed);
+    profile = profileOf(hosting);
+    const { files, model } = await chooseModels(hosting, givenOptions(LOAD_OPTIONS, parsed));
+    tried = { path: files.paths.length === 1 ? files.paths[0] : undefined, load: model };
+    const settings = toSettings(hosting, model);
+    const { onFailure, ...others } = modelsSettings(hosting);
+    const failures: unknown[] = [];
+    const collect = (_id: string, error: unknown) => void failures.push(error);
+    // An app requires all of its models; a server continues without a failed one.
+    const models = { ...others, ...files, onFailure: hosting.appModels === undefined ? onFailure : collect };
+    const server = await start(profile, { ...settings, models, hooks: { onProgress: progress.update } });
+    stopOnSignals(
+      () => server.stop(),
+      () => console.error('chasqui: stopping; running requests may take a few seconds to finish'),
+      { hardStopMs: server.stopWithinMs },
+    );
+    // Signals are already handled here, so Ctrl-C can stop the loading.
+    const ready = await server.load();
+    progress.clear();
+    if (failures.length > 0) throw failures[0];
+    if (ready !== null) announce(server, ready, profile, hosting);
+  } catch (error) {
+    progress.clear();
+    const { explainStart } = await import('../errors/explain-start.js');
+    console.error(`chasqui: ${await explainStart(error, { ...profile, ...hosting, ...tried })}`);
+    process.exit(1);
+  }
+}
+
+/** Returns the models to serve, and their common load options. */
+async function chooseModels(
+  hosting: HostingOptions,
+  given: LoadOptions,
+): Promise<{ files: ModelsSettings; model: LoadOptions }> {
+  const ofApp = readAppModels(hosting);
+  if (ofApp !== undefined) {
+    const { models: files, model } = servedModels(ofApp);
+    return { files, model: { ...model, ...given } };
+  }
+  const { paths, library, ...found } = await findModels(hosting);
+  const { presets, model } = await presetOf(hosting, { ...found, ...given });
+  return { files: { paths, presets, ...(library && { library }) }, model };
+}
+
+/** Model files, and the options that follow from their source. */
+interface FoundModels extends Pick<LoadOptions, 'alias' | 'mmproj'> {
+  paths: readonly string[];
+  /** The local library; absent without `modelsHub`. */
+  library?: readonly LocalModel[];
+}
+
+async function findModels(options: HostingOptions): Promise<FoundModels> {
+  const { model, modelUrl, hf, modelsDir, modelsPreset, modelsHub, dataDir: given } = options;
+  const hasOthers = modelsDir !== undefined || modelsPreset !== undefined || modelsHub === true;
+  const others = async () => (modelsHub ? { library: await findInLibrary(given) } : {});
+  if (hf !== undefined) {
+    const found = await findHubModel(hf, given);
+    // The alias and projector of one model must not apply to all models of a folder.
+    return hasOthers ? { paths: found.paths, ...(await others()) } : found;
+  }
+  if (modelUrl !== undefined) return { paths: [await fetchFromUrl(modelUrl, given)], ...(await others()) };
+  return { paths: model ?? (hasOthers ? [] : [DEMO_MODEL]), ...(await others()) };
+}
+
+/** Omits the models of other programs, which can disappear while they are served. */
+async function findInLibrary(given: string | undefined): Promise<LocalModel[]> {
+  const { hubContext } = await import('../hub/hub-context.js');
+  const { library, client } = hubContext(given);
+  await client.close();
+  const models = (await library.list()).filter(({ source }) => source === 'hub' || source === 'folder');
+  if (models.length > 0) return models;
+  throw new ChasquiError(
+    'invalid_options',
+    '`modelsHub` serves the models on this computer, but there are none. Download one with chasqui get.',
+  );
+}
+
+/** Returns the local model if there is one, without a request to the hub; `chasqui get` updates it. */
+async function findHubModel(name: string, given: string | undefined): Promise<FoundModels> {
+  const { hubContext } = await import('../hub/hub-context.js');
+  const { fetchHubModel, findLocally } = await import('../hub/fetch-hub-model.js');
+  const hub = hubContext(given);
+  try {
+    let local = await findLocally(hub, name);
+    if (local === undefined) {
+      const { path: file } = await fetchHubModel(hub, name, process.stderr);
+      local = await hub.library.find(file ?? '');
+    }
+    if (local === undefined)
+      throw new ChasquiError('model_file_invalid', `${name} was downloaded, but cannot be read.`);
+    // Explicit, because the folder can contain the projectors of other models.
+    return { paths: [local.path], alias: [local.id], mmproj: local.projector };
+  } finally {
+    await hub.client.close();
+  }
+}
+
+async function fetchFromUrl(modelUrl: string, given: string | undefined): Promise<string> {
+  const { fetchModel } = await import('../../hub/fetch-model.js');
+  const progress = showProgress(process.stderr, 'Fetching the model');
+  const stop = new AbortController();
+  const onSignal = () => stop.abort(new Error('it was stopped'));
+  const signals = ['SIGINT', 'SIGTERM'] as const;
+  for (const signal of signals) process.once(signal, onSignal);
+  try {
+    const options = { onProgress: progress.update, signal: stop.signal };
+    return await fetchModel(modelUrl, path.join(dataDir(given), 'models'), options);
+  } finally {
+    progress.clear();
+    for (const signal of signals) process.off(signal, onSignal);
+  }
+}
+
+/** Precedence: command line, then the section of the model, then the section for all models. */
+async function presetOf(
+  { modelsPreset }: HostingOptions,
+  given: LoadOptions,
+): Promise<{ model: LoadOptions; presets: ModelPreset[] }> {
+  if (modelsPreset === undefined) return { model: given, presets: [] };
+  const { readModelsPreset } = await import('../options/models-preset.js');
+  const { models, defaults, ignored } = readModelsPreset(modelsPreset);
+  for (const each of ignored) console.error(`chasqui: ${each}`);
+  const { lora: _lora, ...common } = given;
+  const presets = models.map((preset) => ({ ...preset, options: { ...preset.options, ...common } }));
+  return { model: { ...defaults, ...given }, presets };
+}
+
+function toSettings(options: HostingOptions, model: LoadOptions): Omit<StartSettings, 'models'> {
+  const hosting = hostingSettings(options);
+  const cacheFolder = path.join(dataDir(options.dataDir), 'cache');
+  return {
+    ...hosting,
+    model: { cacheFolder, ...model },
+    app: { ...hosting.app, optionNames: OPTION_NAMES },
+  };
+}
+
+function announce(server: Server, models: readonly ModelEntry[], profile: Profile, options: HostingOptions): void {
+  const { host, port, basePath } = server;
+  const scheme = schemeOf(profile, options);
+  const socket = socketOf(options);
+  const transport = options.tlsCert === undefined ? 'http' : 'https';
+  const base = `${socket === undefined ? baseUrl(host, port, transport) : `${transport}://localhost`}${basePath}`;
+  const first = models.find(({ engine }) => engine !== null) ?? models[0];
+  const info = first?.engine?.model;
+  console.log(`Serving ${namesOf(models)} at ${base}/v1${socket === undefined ? '' : ` on the socket ${socket}`}`);
+  if (info !== undefined && info.placement.devices.length > 0) {
+    const { devices, gpuLayers, layers } = info.placement;
+    console.log(`Layers on ${devices.join(', ')}: ${gpuLayers} of ${layers}`);
+  }
+  const context = info === undefined ? undefined : contextOf(info);
+  if (context !== undefined) console.log(`Context: ${context}`);
+  if (info?.unfitted !== undefined) console.error(`chasqui: ${withFlags(info.unfitted)}`);
+  for (const { id } of models.filter(({ engine }) => engine?.model.genericTools && engine.model.generates)) {
+    console.log(`The chat template of ${id} does not support tools: using a generic format.`);
+  }
+  const asks = info === undefined || info.generates ? 'chat' : info.pooling === 'rank' ? 'rerank' : 'embeddings';
+  console.log(`Try it:\n\n  ${curlLine(base, first?.id ?? '', process.platform, { scheme, asks, socket })}\n`);
+  if (scheme === 'Key') console.log('Replace <API_KEY> with an API key. Create one: `chasqui keys create`');
+  if (scheme === 'Bearer') console.log('Replace <API_KEY> with one of the keys.');
+}
+
+/** Returns `undefined` if each completion has the full trained context. */
+function contextOf({ contextLength, trainedContextLength, parallel, kvCells }: ModelInfo): string | undefined {
+  const length = `${contextLength} of ${trainedContextLength} tokens`;
+  if (kvCells < contextLength * parallel) {
+    return `${length}, and ${kvCells} for ${parallel} completions at a time together; see --kv-budget`;
+  }
+  if (contextLength >= trainedContextLength) return undefined;
+  return `${length}, for each of ${parallel} completions at a time; see --ctx-size`;
+}
+
+function schemeOf({ authentication }: Profile, { auth }: HostingOptions): CurlSettings['scheme'] {
+  if (authentication === 'key') return auth === 'public' ? null : 'Key';
+  return authentication === 'bearer' ? 'Bearer' : null;
+}
+
+const MAX_NAMES = 5;
+
+function namesOf(models: readonly ModelEntry[]): string {
+  const names = models.slice(0, MAX_NAMES).map(({ id }) => id);
+  const others = models.length - names.length;
+  return `${names.join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
+}

@@ -20,12 +20,17 @@ export class FakeStream implements TokenStream {
   #ended = false;
   #failure: { reason: unknown } | null = null;
   #wake: (() => void) | null = null;
+  readonly #observers: ((tokens: readonly Token[]) => void)[] = [];
 
   constructor(script: StreamScript) {
     this.#script = script;
     const { signal } = script;
     if (signal?.aborted) this.fail(signal.reason);
     signal?.addEventListener('abort', () => this.fail(signal.reason), { once: true });
+  }
+
+  observe(listener: (tokens: readonly Token[]) => void): void {
+    this.#observers.push(listener);
   }
 
   step(): void {
@@ -85,6 +90,7 @@ export class FakeStream implements TokenStream {
     const batch = this.#script.batches[this.#next++];
     if (batch) this.#script.onBatch();
     if (!batch || batch.some((token) => token.finish)) this.#end(false);
+    if (batch?.length) for (const observe of this.#observers) observe(batch);
     return batch;
   }
 

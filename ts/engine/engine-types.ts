@@ -168,6 +168,8 @@ export interface TokenStream extends AsyncIterableIterator<Token> {
   return(): Promise<IteratorResult<Token>>;
   /** `null` before the length of the prompt is known; absent: unknown. */
   readonly prefill?: Prefill | null;
+  /** Calls `listener` with all tokens that the reader is about to get. */
+  observe(listener: (tokens: readonly Token[]) => void): void;
   /**
    * Calls `take` with all tokens that are ready, within the wake of the engine; resolves at the end. Waits for promises that
    * `take` returns. If it throws or its promise rejects, this promise rejects and the sequence is freed.

@@ -9,7 +9,6 @@ import type { CoreJob, EngineCore } from './core.js';
 import { Engine } from './engine.js';
 import { engineClosed, takesTextOnly, withCatalogueCode, withReason } from './engine-errors.js';
 import type { AbortOptions, EngineState, ModelInfo, Siblings, SubmitOptions, TokenStream } from './engine-types.js';
-import { deliver } from './events.js';
 import { type GenerateRequest, generate } from './generate.js';
 import type { Job } from './job.js';
 import { type LoadHooks, type LoadOptions, splitHooks } from './load-options.js';
@@ -17,7 +16,7 @@ import { openLocal } from './local/open-local.js';
 import { PreparedPrompts } from './prepared-prompts.js';
 import { type ReasoningLimits, reasoningLimitOf, reasoningLimits } from './reasoning-limit.js';
 import { asksForDrafts } from './to-native-options.js';
-import { JobStream } from './token-stream.js';
+import { deliver, JobStream } from './token-stream.js';
 
 /** Shared by the choices of a request; each takes one of the constraints. */
 interface Prepared {
@@ -91,14 +90,14 @@ export class Model extends Engine {
     const isFull = this.#streams.size >= this.#maxRequests;
     this.#streams.set(id, stream);
     stream.attach({
-      onEnd: (left) => {
+      onEnd: (left, finish) => {
         this.#streams.delete(id);
+        if (finish !== undefined) {
+          const { promptMs, predictedMs } = finish.timings;
+          this.#averageJobMs += (promptMs + predictedMs - this.#averageJobMs) / 8;
+        }
         // The engine ignores ids of jobs that were still being prepared.
         if (left && this.#closed === null && this.#end === null) this.#core.cancel(id);
-      },
-      onFinish: ({ timings }) => {
-        const took = timings.promptMs + timings.predictedMs;
-        this.#averageJobMs += (took - this.#averageJobMs) / 8;
       },
       onBacklog: (paused) => this.#core.pause(id, paused),
     });

@@ -1,12 +1,15 @@
+/** The tokens of jobs on their way from the engine to their readers. */
+import { ChasquiError, type ErrorCode } from '../errors.js';
+import { FIELDS_PER_RECORD, type NativeFailure, type NativeLogprobs, RECORD_FLAGS } from '../native/addon.js';
+import { GROWTH_FLAGS, type ParsedText } from './core.js';
 import type { AbortOptions, Finish, Prefill, Token, TokenStream } from './engine-types.js';
 
-/** A reader that waits for tokens; exactly one of these is called. */
+/** A reader that waits for tokens, or for the end. */
 interface Reader {
-  /** Takes all tokens at the end. */
+  /** Waits for the end. */
   whole: boolean;
-  onBatch(tokens: Token[]): void;
-  onEnd(): void;
-  onError(error: unknown): void;
+  wake(): void;
+  reject(error: unknown): void;
 }
 
 /** A reader this many tokens behind pauses its job, which resumes at the lower mark. */
@@ -15,9 +18,8 @@ const RESUME_AT = 256;
 
 /** The engine that computes the job. */
 export interface JobSource {
-  /** Called once. `left`: the reader has left before the end of the job. */
-  onEnd(left: boolean): void;
-  onFinish(finish: Finish): void;
+  /** Called once. `left`: the reader has left before the end of the job. `finish`: the job has finished. */
+  onEnd(left: boolean, finish?: Finish): void;
   onBacklog(paused: boolean): void;
 }
 
@@ -37,9 +39,9 @@ export interface JobStreamOptions extends AbortOptions {
  * that are ready.
  */
 export class JobStream implements TokenStream {
+  /** Set by this class alone. */
+  ended = false;
   #ready: Token[] = [];
-  #position = 0;
-  #ended = false;
   #error: unknown;
   #reader: Reader | null = null;
   #source: JobSource | null = null;
@@ -49,6 +51,7 @@ export class JobStream implements TokenStream {
   #promptTokens = 0;
   #computedTokens = 0;
   #cachedTokens: number | null = null;
+  readonly #observers: ((tokens: readonly Token[]) => void)[] = [];
   readonly #options: JobStreamOptions;
   readonly #onAbort = () => this.abort(this.#options.signal?.reason);
 
@@ -59,14 +62,14 @@ export class JobStream implements TokenStream {
     else signal?.addEventListener('abort', this.#onAbort);
   }
 
-  get ended(): boolean {
-    return this.#ended;
-  }
-
   get prefill(): Prefill | null {
     if (this.#promptTokens === 0) return null;
     const known = { computed: this.#computedTokens, total: this.#promptTokens };
     return this.#cachedTokens === null ? known : { ...known, cached: this.#cachedTokens };
+  }
+
+  observe(listener: (tokens: readonly Token[]) => void): void {
+    this.#observers.push(listener);
   }
 
   /** From now on `source` computes the job, from its beginning. */
@@ -90,29 +93,28 @@ export class JobStream implements TokenStream {
 
   /** Adds a token without waking the reader. Returns whether `flush` has to be called at the end of the wake. */
   push(token: Token): boolean {
-    if (this.#ended) return false;
+    if (this.ended) return false;
     this.#computedTokens = this.#promptTokens;
     if (!this.#begun) {
       this.#begun = true;
       this.#options.onBegin?.();
     }
-    const isFirst = !this.#hasReady();
+    const isFirst = this.#ready.length === 0;
     // Most lists hold one token, and a list that is made with it takes a tenth of the memory of one that grows by it.
-    if (isFirst) this.#setReady([token]);
+    if (isFirst) this.#ready = [token];
     else this.#ready.push(token);
     if (token.finish === undefined) {
       this.#watchBacklog();
       return isFirst;
     }
-    this.#source?.onFinish(token.finish);
-    this.#end(true, false);
+    this.#end(false, token.finish);
     return true;
   }
 
   /** The job failed: restarts it if the reader has seen no token, else ends the stream with `error`. */
   fail(error: unknown): void {
     const { restart, whole } = this.#options;
-    if (this.#ended) return;
+    if (this.ended) return;
     if (restart === undefined || (whole ? this.#delivered : this.#begun)) {
       this.end(error);
       return;
@@ -120,7 +122,7 @@ export class JobStream implements TokenStream {
     const source = this.#source;
     this.#source = null;
     source?.onEnd(false);
-    this.#setReady([]);
+    this.#ready = [];
     this.#begun = false;
     this.#paused = false;
     restart(error);
@@ -128,55 +130,36 @@ export class JobStream implements TokenStream {
 
   /** Ends the stream: the reader gets the tokens that are ready, then `error`. */
   end(error: unknown): void {
-    if (this.#options.whole && !this.#delivered) this.#setReady([]);
+    if (this.#options.whole && !this.#delivered) this.#ready = [];
     this.#endWith(error, false);
   }
 
   /** Ends the stream now: the reader gets `reason`, and no more tokens. */
   abort(reason: unknown): void {
-    this.#setReady([]);
+    this.#ready = [];
     this.#endWith(reason, true);
   }
 
-  /** Gives the waiting reader the tokens that are ready, or the end. */
+  /** Wakes the waiting reader if there is something for it. */
   flush(): void {
     const reader = this.#reader;
-    if (reader === null) return;
-    if (this.#hasReady()) {
-      if (reader.whole && !this.#ended) return;
-      this.#reader = null;
-      reader.onBatch(this.#takeAll());
-    } else if (this.#ended) {
-      this.#reader = null;
-      const error = this.#error;
-      this.#error = undefined;
-      if (error === undefined) reader.onEnd();
-      else reader.onError(error);
-    }
+    if (reader === null || !(this.ended || (this.#ready.length > 0 && !reader.whole))) return;
+    this.#reader = null;
+    reader.wake();
   }
 
   async next(): Promise<IteratorResult<Token>> {
-    const token = this.#ready[this.#position];
-    if (token !== undefined) {
-      this.#position += 1;
-      this.#delivered = true;
-      if (this.#paused) this.#watchBacklog();
-      return { done: false, value: token };
+    while (this.#ready.length === 0 && !this.ended) {
+      await new Promise<void>((wake, reject) => this.#wait({ whole: false, wake, reject }));
     }
-    const batch = await new Promise<Token[] | null>((resolve, reject) => {
-      this.#read({ whole: false, onBatch: resolve, onEnd: () => resolve(null), onError: reject });
-    });
-    if (batch === null) return { done: true, value: undefined };
-    // More may have been pushed between the wake and this line.
-    this.#ready = this.#hasReady() ? batch.concat(this.#takeAll()) : batch;
-    this.#position = 1;
-    return { done: false, value: batch[0] as Token };
+    const token = this.#take(this.#ready.splice(0, 1))?.[0];
+    return token === undefined ? { done: true, value: undefined } : { done: false, value: token };
   }
 
   async return(): Promise<IteratorResult<Token>> {
-    this.#setReady([]);
+    this.#ready = [];
     this.#error = undefined;
-    this.#end(false, true);
+    this.#end(true);
     this.flush();
     return { done: true, value: undefined };
   }
@@ -191,28 +174,30 @@ export class JobStream implements TokenStream {
         reject(reason);
         void this.return();
       };
-      const readOn = (): void => this.#read(reader);
-      const reader: Reader = {
-        whole: this.#options.whole ?? false,
-        onBatch: (tokens) => {
-          try {
-            const taking = take(tokens);
-            if (taking === undefined) readOn();
-            else taking.then(readOn, leave);
-          } catch (thrown) {
-            leave(thrown);
+      const wake = (): void => {
+        const ready = this.#ready;
+        this.#ready = [];
+        try {
+          const tokens = this.#take(ready);
+          if (tokens === null) {
+            resolve();
+            return;
           }
-        },
-        onEnd: resolve,
-        onError: reject,
+          const taking = take(tokens);
+          if (taking === undefined) this.#wait(reader);
+          else taking.then(() => this.#wait(reader), leave);
+        } catch (thrown) {
+          leave(thrown);
+        }
       };
-      readOn();
+      const reader: Reader = { whole: this.#options.whole ?? false, wake, reject };
+      this.#wait(reader);
     });
   }
 
-  #read(reader: Reader): void {
+  #wait(reader: Reader): void {
     if (this.#reader !== null) {
-      reader.onError(new TypeError('A token stream has one reader: await each next() before calling it again.'));
+      reader.reject(new TypeError('A token stream has one reader: await each next() before calling it again.'));
       return;
     }
     this.#reader = reader;
@@ -220,43 +205,87 @@ export class JobStream implements TokenStream {
     this.flush();
   }
 
-  #setReady(tokens: Token[]): void {
-    this.#ready = tokens;
-    this.#position = 0;
-  }
-
-  #hasReady(): boolean {
-    return this.#position < this.#ready.length;
-  }
-
-  #takeAll(): Token[] {
-    const tokens = this.#position === 0 ? this.#ready : this.#ready.slice(this.#position);
-    this.#setReady([]);
+  /** Hands out tokens that are no longer ready. Without any, the stream has ended: throws its failure or returns `null`. */
+  #take(tokens: Token[]): Token[] | null {
+    if (tokens.length === 0) {
+      const error = this.#error;
+      this.#error = undefined;
+      if (error !== undefined) throw error;
+      return null;
+    }
     this.#delivered = true;
     if (this.#paused) this.#watchBacklog();
+    for (const observe of this.#observers) observe(tokens);
     return tokens;
   }
 
   #endWith(error: unknown, left: boolean): void {
-    if (this.#ended) return;
+    if (this.ended) return;
     this.#error = error;
-    this.#end(false, left);
+    this.#end(left);
     this.flush();
   }
 
-  #end(complete: boolean, left: boolean): void {
-    if (this.#ended) return;
-    this.#ended = true;
+  #end(left: boolean, finish?: Finish): void {
+    if (this.ended) return;
+    this.ended = true;
     this.#options.signal?.removeEventListener('abort', this.#onAbort);
-    this.#source?.onEnd(left);
-    this.#options.onEnd?.(complete);
+    this.#source?.onEnd(left, finish);
+    this.#options.onEnd?.(finish !== undefined);
   }
 
   #watchBacklog(): void {
-    const unread = this.#reader?.whole ? 0 : this.#ready.length - this.#position;
+    const unread = this.#reader?.whole ? 0 : this.#ready.length;
     const pause = this.#paused ? unread > RESUME_AT : unread >= PAUSE_AT;
-    if (pause === this.#paused || this.#ended) return;
+    if (pause === this.#paused || this.ended) return;
     this.#paused = pause;
     this.#source?.onBacklog(pause);
   }
+}
+
+/** Dispatches the events of one wake to their streams, then wakes each reader once. */
+export function deliver(
+  streams: ReadonlyMap<number, JobStream>,
+  records: Int32Array,
+  count: number,
+  text: string,
+  extras: readonly unknown[],
+  parsed?: ReadonlyMap<number, ParsedText>,
+): void {
+  const touched: JobStream[] = [];
+  let textAt = 0;
+  let extraAt = 0;
+  for (let at = 0; at < count * FIELDS_PER_RECORD; at += FIELDS_PER_RECORD) {
+    const textEnd = textAt + (records[at + 2] as number);
+    const flags = records[at + 3] as number;
+    if (flags & RECORD_FLAGS.progress) {
+      streams.get(records[at] as number)?.progress(records[at + 1] as number);
+      continue;
+    }
+    const token: Token = { id: records[at + 1] as number, text: text.slice(textAt, textEnd) };
+    textAt = textEnd;
+    if (flags & RECORD_FLAGS.logprobs) token.logprobs = extras[extraAt++] as NativeLogprobs;
+    if (flags & RECORD_FLAGS.finish) token.finish = extras[extraAt++] as Finish;
+    const grown = parsed?.get(at / FIELDS_PER_RECORD);
+    if (grown !== undefined) addParsed(token, grown);
+    else if (flags & GROWTH_FLAGS.content) token.deltas = [{ content: token.text }];
+    else if (flags & GROWTH_FLAGS.reasoning) token.deltas = [{ reasoning: token.text }];
+    const failure = flags & RECORD_FLAGS.failure ? (extras[extraAt++] as NativeFailure) : null;
+    // The engine may produce one more token after the reader has left.
+    const stream = streams.get(records[at] as number);
+    if (stream === undefined) continue;
+    if (failure !== null) stream.fail(toError(failure));
+    else if (stream.push(token)) touched.push(stream);
+  }
+  for (const stream of touched) stream.flush();
+}
+
+function addParsed(token: Token, { deltas, reasoningTokens }: ParsedText): void {
+  token.deltas = deltas;
+  if (token.finish && reasoningTokens !== undefined) token.finish.reasoningTokens = reasoningTokens;
+}
+
+function toError({ code, message, imageIndex, promptTokens, contextLength }: NativeFailure): ChasquiError {
+  const error = new ChasquiError(code as ErrorCode, message);
+  return Object.assign(error, { imageIndex, promptTokens, contextLength });
 }

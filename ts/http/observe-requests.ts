@@ -8,8 +8,7 @@ import {
   LogController,
 } from 'fastify';
 import type { Engine } from '../engine/engine.js';
-import { type Arrival, RequestRecord } from '../metrics/request-record.js';
-import { readTraceParent, toTraceParent } from '../metrics/trace-parent.js';
+import { type Arrival, RequestRecord, readTraceParent, toTraceParent } from '../metrics/request-record.js';
 import type { ModelPool } from '../models/pool.js';
 import type { HttpContext } from './context.js';
 import type { LogOptions } from './log-levels.js';

@@ -3,8 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import process from 'node:process';
 import { ownResidentBytes } from '../process/process-usage.js';
 import type { MetricName } from './catalogue.js';
-import type { CurrentSamples } from './registry.js';
-import type { Histogram } from './series.js';
+import type { CurrentSamples, Histogram } from './registry.js';
 
 /** Counting thousands of descriptors takes too long for each of twenty scrapes a second, so the count is kept. */
 const MAX_DESCRIPTORS_AGE_MS = 1000;

@@ -1,7 +1,9 @@
-/** Counters and histograms of a catalogue. A scrape adds the samples that are measured at that moment. */
+/**
+ * Counters and histograms of a catalogue. A scrape adds the samples that are measured at that moment. Updating a series costs
+ * an addition, and for histograms a search among the buckets.
+ */
 import type { MetricName, MetricRow } from './catalogue.js';
 import type { Family, Sample } from './exposition.js';
-import { Counter, Histogram, SeriesByLabels } from './series.js';
 
 /** Samples that are measured at a scrape. */
 export type CurrentSamples<Name = MetricName> = Map<Name, Sample[]>;
@@ -18,11 +20,11 @@ export class Registry<Name extends string> {
   }
 
   counter(name: Name, ...labels: string[]): Counter {
-    return find(this.#counters, name).with(...labels);
+    return (this.#counters.get(name) ?? wrongKind(name)).with(...labels);
   }
 
   histogram(name: Name, ...labels: string[]): Histogram {
-    return find(this.#histograms, name).with(...labels);
+    return (this.#histograms.get(name) ?? wrongKind(name)).with(...labels);
   }
 
   samples(name: Name): Sample[] {
@@ -44,11 +46,95 @@ export function toFamilies<Name extends string>(
   });
 }
 
-function find<Name, Series extends Counter | Histogram>(
-  families: ReadonlyMap<Name, SeriesByLabels<Series>>,
-  name: Name,
-): SeriesByLabels<Series> {
-  const family = families.get(name);
-  if (!family) throw new TypeError(`The catalogue does not have ${name} as this kind of metric.`);
-  return family;
+function wrongKind(name: string): never {
+  throw new TypeError(`The catalogue does not have ${name} as this kind of metric.`);
 }
+
+export class Counter {
+  #value = 0;
+
+  get value(): number {
+    return this.#value;
+  }
+
+  add(amount = 1): void {
+    this.#value += amount;
+  }
+
+  samples(labels: Readonly<Record<string, string>>): Sample[] {
+    return [{ labels, value: this.#value }];
+  }
+}
+
+export class Histogram {
+  readonly #bounds: readonly number[];
+  /** Number of values in each bucket alone. The last bucket is for values above all bounds. */
+  readonly #counts: Float64Array;
+  #sum = 0;
+
+  /** `bounds` must ascend. */
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds;
+    this.#counts = new Float64Array(bounds.length + 1);
+  }
+
+  get sum(): number {
+    return this.#sum;
+  }
+
+  observe(value: number): void {
+    let bucket = 0;
+    while (bucket < this.#bounds.length && value > (this.#bounds[bucket] as number)) bucket++;
+    (this.#counts[bucket] as number)++;
+    this.#sum += value;
+  }
+
+  /** Buckets are cumulative in the exposition format. */
+  samples(labels: Readonly<Record<string, string>>): Sample[] {
+    let total = 0;
+    const buckets = Array.from(this.#counts, (count, at): Sample => {
+      total += count;
+      const le = at < this.#bounds.length ? String(this.#bounds[at]) : '+Inf';
+      return { suffix: '_bucket', labels: { ...labels, le }, value: total };
+    });
+    return [...buckets, { suffix: '_sum', labels, value: this.#sum }, { suffix: '_count', labels, value: total }];
+  }
+}
+
+/**
+ * The series of one family by label values. Bounds the memory: beyond `max` series, all further values share the series
+ * with the label `other`.
+ */
+export class SeriesByLabels<Series extends Counter | Histogram> {
+  readonly #names: readonly string[];
+  readonly #make: () => Series;
+  readonly #max: number;
+  readonly #series = new Map<string, { labels: Record<string, string>; series: Series }>();
+
+  constructor(names: readonly string[], make: () => Series, max = 1000) {
+    this.#names = names;
+    this.#make = make;
+    this.#max = max;
+  }
+
+  /** `values`: in the order of the names. */
+  with(...values: readonly string[]): Series {
+    const shown = values.map((value) => value.slice(0, MAX_LABEL_LENGTH));
+    const key = shown.join('\0');
+    const known = this.#series.get(key);
+    if (known) return known.series;
+    const isOther = values.every((value) => value === OTHER);
+    if (this.#series.size >= this.#max && !isOther) return this.with(...values.map(() => OTHER));
+    const labels = Object.fromEntries(this.#names.map((name, at) => [name, shown[at] ?? '']));
+    const series = this.#make();
+    this.#series.set(key, { labels, series });
+    return series;
+  }
+
+  samples(): Sample[] {
+    return Array.from(this.#series.values()).flatMap(({ labels, series }) => series.samples(labels));
+  }
+}
+
+const OTHER = 'other';
+const MAX_LABEL_LENGTH = 200;

@@ -1,10 +1,7 @@
 /** The measurements of one request. Its route and its streams update them; the log and the metrics read them. */
-import type { Finish, Prefill, Timings, TokenStream } from '../engine/engine.js';
+import type { Finish, Prefill, Timings, Token, TokenStream } from '../engine/engine.js';
 import type { ErrorCode } from '../errors.js';
-import { type Batch, FollowedStream } from './followed-stream.js';
-import type { Metrics } from './metrics.js';
-import type { ModelSeries } from './model-series.js';
-import type { TraceParent } from './trace-parent.js';
+import type { Metrics, ModelSeries } from './metrics.js';
 
 /** The facts that are known when a request arrives. */
 export interface Arrival {
@@ -49,6 +46,7 @@ export class RequestRecord {
   status = 0;
   readonly #metrics: Metrics;
   readonly #keepsPrompt: boolean;
+  /** By the monotonic clock: the other one may be set while a request runs. */
   readonly #startedAt = performance.now();
   /** One number for each prompt. */
   readonly #cachedTokens: number[] = [];
@@ -63,25 +61,27 @@ export class RequestRecord {
     this.arrival = arrival;
   }
 
-  /** Returns the streams, wrapped to count their tokens as they are read. */
+  /** Counts the tokens of the streams as they are read. */
   follow(
     model: string,
     streams: readonly TokenStream[],
     { choicesPerPrompt = streams.length, prompt = null }: FollowOptions = {},
-  ): TokenStream[] {
+  ): void {
     const series = this.#metrics.forModel(model);
     this.model = model;
     if (this.#keepsPrompt && prompt !== null) this.prompt = prompt.slice(0, MAX_PROMPT_LENGTH);
     this.#series = series;
     this.#completions = streams.length;
     this.#prompts = streams.filter((_, index) => index % choicesPerPrompt === 0);
-    return streams.map((stream, index) => {
+    for (const [index, stream] of streams.entries()) {
       const promptIndex = Math.floor(index / choicesPerPrompt);
-      return new FollowedStream(stream, (batch) => {
-        this.#count(series, batch);
-        if (batch.finish) this.#finish(series, batch.finish, promptIndex);
+      let lastAt: number | null = null;
+      stream.observe((tokens) => {
+        lastAt = this.#count(series, tokens, lastAt);
+        const finish = tokens.at(-1)?.finish;
+        if (finish) this.#finish(series, finish, promptIndex);
       });
-    });
+    }
   }
 
   /** How many of the prompts' tokens were found in the prefix cache. */
@@ -112,7 +112,7 @@ export class RequestRecord {
   /** Call this when the reply is over, whether or not it was sent. */
   end(status: number): void {
     this.status = status;
-    this.durationMs = this.#sinceArrival();
+    this.durationMs = performance.now() - this.#startedAt;
     if (this.errorCode !== null) this.#metrics.requestFailed(this.errorCode);
     this.#metrics.replied(this.arrival.endpoint ?? 'unknown', status);
     const unfinished = this.#completions - this.finishReasons.length;
@@ -120,17 +120,20 @@ export class RequestRecord {
     this.#series.unfinished(unfinished, this.errorCode === 'client_closed_request' ? 'abort' : 'error');
   }
 
-  #count(series: ModelSeries, { tokens, waitedMs, finish }: Batch): void {
-    this.generatedTokens += tokens;
-    series.generatedTokens.add(tokens);
-    if (waitedMs !== null) {
-      series.betweenTokens.observe(waitedMs / 1000);
+  /** `lastAt`: time of the stream's last batch; `null`: this is the first one. Returns the time of this one. */
+  #count(series: ModelSeries, tokens: readonly Token[], lastAt: number | null): number {
+    const now = performance.now();
+    this.generatedTokens += tokens.length;
+    series.generatedTokens.add(tokens.length);
+    if (lastAt !== null) {
+      series.betweenTokens.observe((now - lastAt) / 1000);
     } else if (this.firstTokenMs === null) {
       // A completion that is not streamed comes in one batch, at its end. The engine knows when it began.
-      const sinceFirstMs = finish?.timings.predictedMs ?? 0;
-      this.firstTokenMs = Math.max(0, this.#sinceArrival() - sinceFirstMs);
+      const sinceFirstMs = tokens.at(-1)?.finish?.timings.predictedMs ?? 0;
+      this.firstTokenMs = Math.max(0, now - this.#startedAt - sinceFirstMs);
       series.firstToken.observe(this.firstTokenMs / 1000);
     }
+    return now;
   }
 
   #finish(series: ModelSeries, finish: Finish, promptIndex: number): void {
@@ -143,16 +146,37 @@ export class RequestRecord {
       this.promptTokens += finish.promptTokens;
     }
     this.#cachedTokens[promptIndex] = Math.min(found ?? Number.POSITIVE_INFINITY, finish.cachedTokens);
-    const sinceArrival = this.#sinceArrival();
+    const sinceArrival = performance.now() - this.#startedAt;
     if (this.timings === null) {
       this.timings = finish.timings;
       this.timingsEndMs = sinceArrival;
     }
     if (this.finishReasons.length === this.#completions) series.whole.observe(sinceArrival / 1000);
   }
+}
 
-  /** By the monotonic clock: the other one may be set while a request runs. */
-  #sinceArrival(): number {
-    return performance.now() - this.#startedAt;
-  }
+/** The header `traceparent` of W3C Trace Context, which says what trace a request belongs to. */
+export interface TraceParent {
+  /** 32 hexadecimal digits; the span's id has 16. */
+  traceId: string;
+  spanId: string;
+  flags: number;
+}
+
+/** Later versions of the standard may append fields, but not without a limit. */
+const MAX_LENGTH = 256;
+const FORM = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+
+/** Returns `null` for an invalid header, which the standard demands to ignore. */
+export function readTraceParent(header: string | string[] | undefined): TraceParent | null {
+  if (typeof header !== 'string' || header.length > MAX_LENGTH) return null;
+  const [, version, traceId, spanId, flags, more] = FORM.exec(header) ?? [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return null;
+  if (version === '00' && more !== undefined) return null;
+  return { traceId, spanId, flags: Number.parseInt(flags, 16) };
+}
+
+/** The text of the header. */
+export function toTraceParent({ traceId, spanId, flags }: TraceParent): string {
+  return `00-${traceId}-${spanId}-${flags.toString(16).padStart(2, '0')}`;
 }

@@ -2,9 +2,8 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { GROWTH_FLAGS } from '../../../ts/engine/core.js';
 import type { Token } from '../../../ts/engine/engine.js';
-import { deliver } from '../../../ts/engine/events.js';
 import { ReplyParsers } from '../../../ts/engine/local/reply-parsers.js';
-import { JobStream } from '../../../ts/engine/token-stream.js';
+import { deliver, JobStream } from '../../../ts/engine/token-stream.js';
 import { RECORD_FLAGS } from '../../../ts/native/addon.js';
 import { FakeParser } from '../../support/fake-parser.js';
 

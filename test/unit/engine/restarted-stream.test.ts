@@ -26,7 +26,6 @@ function relayed(whole = false) {
     if (stream.ended) return;
     stream.attach({
       onEnd: (left) => log.push(left ? 'source left' : 'source ended'),
-      onFinish: () => {},
       onBacklog: () => {},
     });
   };

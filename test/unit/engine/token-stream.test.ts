@@ -1,8 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Token } from '../../../ts/engine/engine.js';
-import { deliver } from '../../../ts/engine/events.js';
-import { JobStream } from '../../../ts/engine/token-stream.js';
+import { deliver, JobStream } from '../../../ts/engine/token-stream.js';
 import { RECORD_FLAGS } from '../../../ts/native/addon.js';
 import { finishOf } from '../../support/fake-engine.js';
 
@@ -12,8 +11,10 @@ function streamAndLog(): { stream: JobStream; log: string[] } {
   const log: string[] = [];
   const stream = new JobStream();
   stream.attach({
-    onEnd: (left) => log.push(left ? 'left' : 'ended'),
-    onFinish: ({ reason }) => log.push(reason),
+    onEnd: (left, finish) => {
+      if (finish) log.push(finish.reason);
+      log.push(left ? 'left' : 'ended');
+    },
     onBacklog: (paused) => log.push(paused ? 'paused' : 'resumed'),
   });
   return { stream, log };

@@ -15,7 +15,8 @@ async function scrape(names: NonNullable<MetricsOptions['names']>): Promise<Expo
   const metrics = new Metrics({ names });
   metrics.watchEngines(() => [engine]);
   const arrival = { id: 'req_1', method: 'POST', path: '/', endpoint: '/', traceParent: null };
-  const streams = new RequestRecord(metrics, arrival).follow('fake', [engine.submit(completeJob({ prompt: 'x' }))]);
+  const streams = [engine.submit(completeJob({ prompt: 'x' }))];
+  new RequestRecord(metrics, arrival).follow('fake', streams);
   for (const stream of streams) await stream.forEachBatch(() => undefined);
   return new Exposition(await metrics.text());
 }

@@ -18,10 +18,8 @@ function begin(batches: Partial<Token>[][], answers = 1) {
   const metrics = new Metrics();
   const record = new RequestRecord(metrics, ARRIVAL);
   const job = completeJob({ prompt: 'x' }, NEUTRAL_SAMPLING);
-  const streams = record.follow(
-    'm',
-    Array.from({ length: answers }, () => engine.submit(job)),
-  );
+  const streams = Array.from({ length: answers }, () => engine.submit(job));
+  record.follow('m', streams);
   const readAll = () => Promise.all(streams.map((stream) => stream.forEachBatch(() => undefined)));
   const read = async () => new Exposition(await metrics.text());
   return { record, streams, readAll, read };
@@ -134,7 +132,7 @@ test('the prefill of a request is that of its prompts, each of which counts once
     [0, 100],
     [50, 50],
     [0, 50],
-  ].map(([computed = 0, total = 0]) => ({ prefill: { computed, total } }) as unknown as TokenStream);
+  ].map(([computed = 0, total = 0]) => ({ prefill: { computed, total }, observe: () => {} }) as unknown as TokenStream);
   assert.is(record.prefill, null);
   record.follow('m', parts, { choicesPerPrompt: 2 });
   assert.equal(record.prefill, { computed: 114, total: 150 });

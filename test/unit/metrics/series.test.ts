@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Counter, Histogram, SeriesByLabels } from '../../../ts/metrics/series.js';
+import { Counter, Histogram, SeriesByLabels } from '../../../ts/metrics/registry.js';
 
 const test = suite('unit: counters and histograms');
 

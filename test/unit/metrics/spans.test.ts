@@ -56,7 +56,8 @@ test('a request is a span of its trace, with its parts one after the other', asy
   const finish = finishOf(7, 2, { cachedTokens: 3, timings });
   const engine = new FakeEngine({ batches: () => [[{}, { finish }]] });
   const record = new RequestRecord(new Metrics(), ARRIVAL);
-  const [stream] = record.follow('m', [engine.submit(completeJob({ prompt: 'x' }))]);
+  const stream = engine.submit(completeJob({ prompt: 'x' }));
+  record.follow('m', [stream]);
   await stream?.forEachBatch(() => undefined);
   record.end(200);
   spans.add(record);

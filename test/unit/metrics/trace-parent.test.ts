@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { readTraceParent, toTraceParent } from '../../../ts/metrics/trace-parent.js';
+import { readTraceParent, toTraceParent } from '../../../ts/metrics/request-record.js';
 
 const test = suite('unit: traceparent');
 

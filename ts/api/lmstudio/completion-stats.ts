@@ -1,7 +1,6 @@
 /** The fields that LM Studio adds to completions: speed, stop reason, model and runtime. */
 import type { Finish, ModelInfo, TokenStream } from '../../engine/engine.js';
 import type { SseEvent } from '../../http/sse.js';
-import { FollowedStream } from '../../metrics/followed-stream.js';
 import { architectureOf, quantisationOf } from '../../models/model-facts.js';
 import { VERSION } from '../../version.js';
 import type { EventEncoder } from '../shared/completion/stream-reply.js';
@@ -16,18 +15,13 @@ export class CompletionStats {
   readonly #model: ModelInfo;
   #finish: Finish | null = null;
 
-  constructor(model: ModelInfo) {
+  constructor(model: ModelInfo, streams: readonly TokenStream[]) {
     this.#model = model;
-  }
-
-  /** Returns the same streams; their ends are noticed when they are read. */
-  follow(streams: readonly TokenStream[]): TokenStream[] {
-    return streams.map(
-      (stream) =>
-        new FollowedStream(stream, ({ finish }) => {
-          if (finish) this.#finish = finish;
-        }),
-    );
+    for (const stream of streams) {
+      stream.observe((tokens) => {
+        this.#finish = tokens.at(-1)?.finish ?? this.#finish;
+      });
+    }
   }
 
   /** The whole reply with what is known at its end. */

@@ -69,7 +69,7 @@ function withExtras({ examples }: Operation): NonNullable<Operation['examples']>
 const chatEndpoint: ExtendedEndpoint = {
   url: '/api/v0/chat/completions',
   schema: lmStudioChatSchema,
-  extension: (model) => new CompletionStats(model),
+  extension: (model, streams) => new CompletionStats(model, streams),
   operation: {
     ...chatCompletionsOperation,
     id: 'lmStudioChat',
@@ -86,7 +86,7 @@ const chatEndpoint: ExtendedEndpoint = {
 const textEndpoint: ExtendedEndpoint = {
   url: '/api/v0/completions',
   schema: lmStudioTextSchema,
-  extension: (model) => new CompletionStats(model),
+  extension: (model, streams) => new CompletionStats(model, streams),
   operation: {
     ...completionsOperation,
     id: 'lmStudioCompletion',

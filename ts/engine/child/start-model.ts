@@ -1,8 +1,7 @@
 /** Starts the worker of an engine, and puts together the model that computes there. */
-import { deliver } from '../events.js';
 import type { LoadHooks, LoadOptions } from '../load-options.js';
 import { Model } from '../model.js';
-import type { JobStream } from '../token-stream.js';
+import { deliver, type JobStream } from '../token-stream.js';
 import { SplitCore } from './split-core.js';
 import { LOAD_TIMEOUT_MS, type StartChild } from './start-child.js';
 import type { SupervisedPreparation } from './supervised-preparation.js';

@@ -47,8 +47,8 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
         nameIgnoredParts(reply, unenforced);
         // The first event of a stream says how long the prompt is.
         const promptTokens = body.stream ? await engine.countTokens(rendered, { signal }) : 0;
-        const started = startCompletion(engine, profile, chat, rendered, { signal, whole: !body.stream });
-        const streams = request.record.follow(engine.model.id, started, { prompt: rendered.prompt });
+        const streams = startCompletion(engine, profile, chat, rendered, { signal, whole: !body.stream });
+        request.record.follow(engine.model.id, streams, { prompt: rendered.prompt });
         const { max_tokens: maxTokens, stop_sequences: stopSequences = [] } = body;
         const events = new MessageEvents({ model: engine.model.id, promptTokens, maxTokens, stopSequences });
         const encoder = new CompletionEventEncoder(events, rendered.format !== null);

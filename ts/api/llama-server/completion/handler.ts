@@ -100,7 +100,8 @@ async function completeTexts(
     const logprobsAfter = settings.post_sampling_probs ?? false;
     const started = await submitCompletions(engine, body, context.profile, signal, { logprobsAfter, beforeSubmit });
     const prompt = known.length === 1 ? (known[0]?.text ?? null) : null;
-    const streams = request.record.follow(engine.model.id, started.streams, { choicesPerPrompt, prompt });
+    const { streams } = started;
+    request.record.follow(engine.model.id, streams, { choicesPerPrompt, prompt });
     const encoder = new NativeCompletions({
       model: engine.model.id,
       generationSettings: toGenerationSettings(started.job, engine.model, { stream }),

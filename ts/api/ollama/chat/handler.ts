@@ -97,8 +97,8 @@ async function completeChat(exchange: Exchange, { body: chat, origins }: ChatTra
     const how = { hosts: imageHosts, signal, maxParts: MAX_IGNORED_PARTS };
     const { rendered, ignored } = await renderChat(engine, { body: chat, origins }, how);
     nameIgnoredParts(reply, ignored);
-    const started = startCompletion(engine, context.profile, chat, rendered, { signal, whole: !chat.stream });
-    const streams = request.record.follow(engine.model.id, started, { prompt: rendered.prompt });
+    const streams = startCompletion(engine, context.profile, chat, rendered, { signal, whole: !chat.stream });
+    request.record.follow(engine.model.id, streams, { prompt: rendered.prompt });
     const translate = (thrown: unknown) => origins.translate(thrown, chat);
     return replyWithLines(exchange, streams, { parsed: rendered.format !== null, translate });
   });
@@ -109,8 +109,8 @@ async function completeText(exchange: Exchange<OllamaGenerateRequest>): Promise<
   const { body, origins } = generateToText(exchange.body);
   const translate = (thrown: unknown) => origins.translate(aboutPrompt(thrown), { messages: [] });
   try {
-    const started = await submitCompletions(engine, body, context.profile, signal);
-    const streams = request.record.follow(engine.model.id, started.streams, { prompt: exchange.body.prompt ?? null });
+    const { streams } = await submitCompletions(engine, body, context.profile, signal);
+    request.record.follow(engine.model.id, streams, { prompt: exchange.body.prompt ?? null });
     return await replyWithLines(exchange, streams, { parsed: false, translate });
   } catch (thrown) {
     throw translate(thrown);

@@ -41,10 +41,9 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
         const how = { hosts: imageHosts, signal, strict, maxParts: MAX_IGNORED_PARTS };
         const { rendered, ignored } = await renderChat(engine, chat, how);
         nameIgnoredParts(reply, ignored);
-        const started = startCompletion(engine, profile, body, rendered, { signal, whole: !body.stream });
-        const followed = request.record.follow(engine.model.id, started, { prompt: rendered.prompt });
-        const extension = extended?.extension(engine.model);
-        const streams = extension?.follow(followed) ?? followed;
+        const streams = startCompletion(engine, profile, body, rendered, { signal, whole: !body.stream });
+        request.record.follow(engine.model.id, streams, { prompt: rendered.prompt });
+        const extension = extended?.extension(engine.model, streams);
         const head = newCompletionHead(engine.model.id);
         const parsed = rendered.format !== null;
         const { logprobs, timings, timings_per_token: timingsPerToken, return_progress: returnsProgress } = body;

@@ -34,13 +34,11 @@ export function completionsRoute(app: FastifyInstance, context: AppContext, exte
       try {
         if (body.json_schema) nameIgnoredParts(reply, unenforcedOf(body.json_schema, 'json_schema', MAX_IGNORED_PARTS));
         const started = await submitCompletions(engine, body, profile, signal);
-        const { choicesPerPrompt } = started;
+        const { choicesPerPrompt, streams } = started;
         const prompt = typeof body.prompt === 'string' ? body.prompt : null;
-        const followed = request.record.follow(engine.model.id, started.streams, { choicesPerPrompt, prompt });
-        const extension = extended?.extension(engine.model);
-        const streams = extension?.follow(followed) ?? followed;
-        const completions = { ...started, streams };
-        const encoder = new CompletionEncoder(newCompletionHead(engine.model.id, 'cmpl'), completions, {
+        request.record.follow(engine.model.id, streams, { choicesPerPrompt, prompt });
+        const extension = extended?.extension(engine.model, streams);
+        const encoder = new CompletionEncoder(newCompletionHead(engine.model.id, 'cmpl'), started, {
           includeUsage: body.stream_options?.include_usage ?? false,
           withTopLogprobs: (body.logprobs ?? 0) > 0,
           timings: body.timings ?? false,
@@ -50,7 +48,7 @@ export function completionsRoute(app: FastifyInstance, context: AppContext, exte
             : [],
         });
         if (!body.stream) {
-          const completion = await toWholeCompletion(encoder, completions);
+          const completion = await toWholeCompletion(encoder, started);
           return extension?.extend(completion) ?? completion;
         }
         const events = { streams, encoder: extension?.extendChunks(encoder) ?? encoder, signal, translate };

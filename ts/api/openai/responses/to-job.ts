@@ -108,12 +108,9 @@ export class ResponseWork {
     const { imageHosts: hosts, strict } = options;
     const how = { hosts, signal, strict, maxParts: MAX_IGNORED_PARTS };
     const { rendered, ignored } = await renderChat(engine, this.#translation, how);
-    const started = startCompletion(engine, profile, this.chat, rendered, { signal, whole: !body.stream });
-    return {
-      streams: record.follow(engine.model.id, started, { prompt: rendered.prompt }),
-      parsed: rendered.format !== null,
-      ignored,
-    };
+    const streams = startCompletion(engine, profile, this.chat, rendered, { signal, whole: !body.stream });
+    record.follow(engine.model.id, streams, { prompt: rendered.prompt });
+    return { streams, parsed: rendered.format !== null, ignored };
   }
 }
 

@@ -7,8 +7,6 @@ import type { EventEncoder } from './stream-reply.js';
 
 /** Of one request. */
 export interface CompletionExtension {
-  /** Wraps the streams to observe their tokens. */
-  follow(streams: readonly TokenStream[]): TokenStream[];
   extend<Reply extends { choices: readonly { finish_reason: string | null }[] }>(reply: Reply): Reply;
   extendChunks(chunks: EventEncoder): EventEncoder;
 }
@@ -18,5 +16,5 @@ export interface ExtendedEndpoint {
   operation: Operation;
   /** Schema of the whole reply. */
   schema: JsonSchema;
-  extension(model: ModelInfo): CompletionExtension;
+  extension(model: ModelInfo, streams: readonly TokenStream[]): CompletionExtension;
 }

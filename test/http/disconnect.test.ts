@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { untilAborted } from '../../ts/engine/calls.js';
 import type { AbortOptions } from '../../ts/engine/engine.js';
-import { untilAborted } from '../../ts/engine/until-aborted.js';
 import { CHAT_PATH, chatBody, closeApps, listeningApp } from '../support/build-app.js';
 import { HELLO, plainPrompt } from '../support/fake-engine.js';
 import { chatText, openConnections, sendChat, sendRequest, watchBackpressure } from '../support/raw-client.js';

@@ -1,10 +1,12 @@
 /** An engine that has its processes played by a test: what they compute, and how they end. */
+
+import { untilAborted } from '../../ts/engine/calls.js';
 import type { RestartEvent } from '../../ts/engine/child/restart-event.js';
 import type { EngineEnd, StartChild, StartedChild, StartPreparation } from '../../ts/engine/child/start-child.js';
 import { SupervisedEngine, type SupervisorHooks } from '../../ts/engine/child/supervised-engine.js';
 import type { CoreJob } from '../../ts/engine/core.js';
 import type { LoadOptions } from '../../ts/engine/load-options.js';
-import { untilAborted } from '../../ts/engine/until-aborted.js';
+import { deliver } from '../../ts/engine/token-stream.js';
 import { FIELDS_PER_RECORD, RECORD_FLAGS } from '../../ts/native/addon.js';
 import { FakeEngine, finishOf } from './fake-engine.js';
 
@@ -33,11 +35,11 @@ export class FakeChild {
   readonly options: LoadOptions;
   #end: (end: EngineEnd) => void = () => {};
   #waiting: ((error: unknown) => void)[] = [];
-  #tell: Parameters<StartChild>[2]['onEvents'];
+  readonly #streams: Parameters<StartChild>[2]['streams'];
 
   constructor(options: LoadOptions, hooks: Parameters<StartChild>[2]) {
     this.options = options;
-    this.#tell = hooks.onEvents;
+    this.#streams = hooks.streams;
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -55,7 +57,8 @@ export class FakeChild {
 
   async give(job: CoreJob | undefined, isLast = false): Promise<void> {
     const flags = isLast ? RECORD_FLAGS.finish : 0;
-    this.#tell(Int32Array.of(job?.id ?? -1, 1, 1, flags), FIELDS_PER_RECORD / 4, 'x', isLast ? [finishOf(1, 1)] : []);
+    const record = Int32Array.of(job?.id ?? -1, 1, 1, flags);
+    deliver(this.#streams, record, FIELDS_PER_RECORD / 4, 'x', isLast ? [finishOf(1, 1)] : []);
     await turn();
   }
 

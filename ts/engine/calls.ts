@@ -4,7 +4,6 @@
  */
 import type { NativeEngine, NativePreparer, NativeStats } from '../native/addon.js';
 import type { AbortOptions, ModelInfo } from './engine-types.js';
-import { untilAborted } from './until-aborted.js';
 
 /** As native code has them: the last argument is the owner, a number for the request (see `NativePreparer`). */
 interface NativeCalls extends Omit<NativePreparer, 'cancelPreparation'>, Pick<NativeEngine, 'tokenizePrompt'> {
@@ -81,4 +80,18 @@ function ownerOf(signal: AbortSignal | undefined): number {
   lastOwner = (lastOwner + 1) % 2 ** 32;
   if (signal) owners.set(signal, lastOwner);
   return lastOwner;
+}
+
+/** Rejects with the signal's reason as soon as it is aborted, whether or not `work` ever settles. */
+export function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined, onAbort?: () => void): Promise<T> {
+  if (!signal) return work;
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      onAbort?.();
+      reject(signal.reason);
+    };
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
 }

@@ -85,7 +85,7 @@ export abstract class Engine {
       },
       on,
     );
-    return { ...rendered, images: shareImages(images) };
+    return { ...rendered, images: images.length === 0 ? images : shareImages(images) };
   }
 
   /** The number of tokens of a prompt, its images included. Rejects if an image cannot be read. */

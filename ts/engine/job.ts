@@ -4,9 +4,12 @@
  * Callers pass `GenerateOptions`; nearly all its fields are optional. `completeJob` alone applies the defaults.
  */
 
+import { ChasquiError } from '../errors.js';
 import type { NativeGrammar, NativeReasoningTags, NativeReplyFormat } from '../native/addon.js';
+import { MODEL_OPTIONS } from '../options/model-option-table.js';
 import { NEUTRAL_SAMPLING, type SamplingSettings } from '../options/sampling-table.js';
 import type { AdapterUse } from './adapter-file.js';
+import type { LoadOptions } from './load-options.js';
 import { toWellFormedJson } from './well-formed-json.js';
 
 /** The bytes of a PNG, JPEG, BMP or GIF file (first frame), or decoded pixels: rows of three bytes per pixel. */
@@ -95,4 +98,39 @@ function completeSampling(given: Partial<SamplingSettings>, defaults: Readonly<S
   return Object.fromEntries(
     SETTINGS.map((name) => [name, given[name] ?? defaults[name]]),
   ) as unknown as SamplingSettings;
+}
+
+/** The limits that `loadModel` sets for jobs without their own. */
+export interface ReasoningLimits {
+  /** `null`: unlimited. */
+  budget: number | null;
+  message: string;
+}
+
+/** @throws {ChasquiError} `invalid_options` */
+export function reasoningLimits(options: LoadOptions): ReasoningLimits {
+  const { reasoningBudget = MODEL_OPTIONS.reasoningBudget.default, reasoningBudgetMessage = '' } = options;
+  const { length } = reasoningBudgetMessage;
+  if (length > MAX_REASONING_MESSAGE) {
+    const limit = `${length} characters; the limit is ${MAX_REASONING_MESSAGE}`;
+    throw new ChasquiError('invalid_options', `\`reasoningBudgetMessage\` has ${limit}.`);
+  }
+  return { budget: reasoningBudget < 0 ? null : reasoningBudget, message: reasoningBudgetMessage };
+}
+
+/** The limit on the reasoning of a job; `null`: unlimited. */
+export function reasoningLimitOf(
+  { reasoning, reasoningBudget, reasoningMessage }: Pick<Job, 'reasoning' | 'reasoningBudget' | 'reasoningMessage'>,
+  defaults: ReasoningLimits,
+): (NativeReasoningTags & { maxTokens: number; message: string }) | null {
+  const budget = reasoningBudget ?? defaults.budget;
+  if (reasoning === null || budget === null) return null;
+  const message = beforeTag(reasoningMessage ?? defaults.message, reasoning.ends);
+  return { ...reasoning, maxTokens: budget, message };
+}
+
+/** Cuts a message off at a closing tag: one is written after it in any case, and a second one would be text. */
+function beforeTag(message: string, tags: readonly string[]): string {
+  const places = tags.map((tag) => message.indexOf(tag.trim() || tag)).filter((place) => place >= 0);
+  return message.slice(0, Math.min(...places, message.length));
 }

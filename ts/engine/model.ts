@@ -3,18 +3,17 @@ import type { ImageHosts } from '../images/public-address.js';
 import type { NativeConstraint, NativePrompt, NativeReasoningLimit } from '../native/addon.js';
 import { LOAD_OPTIONS } from '../options/load-option-table.js';
 import type { AdapterUse } from './adapter-file.js';
-import { CALLS, type CallArgs, type CallInput, type CallName, type CallResult } from './calls.js';
+import { CALLS, type CallArgs, type Caller, type CallInput, type CallName, type CallResult } from './calls.js';
 import { templateVariables } from './chat-template.js';
 import type { CoreJob, EngineCore } from './core.js';
 import { Engine } from './engine.js';
 import { engineClosed, takesTextOnly, withCatalogueCode, withReason } from './engine-errors.js';
 import type { AbortOptions, EngineState, ModelInfo, Siblings, SubmitOptions, TokenStream } from './engine-types.js';
 import { type GenerateRequest, generate } from './generate.js';
-import type { Job } from './job.js';
+import { type Job, type ReasoningLimits, reasoningLimitOf, reasoningLimits } from './job.js';
 import { type LoadHooks, type LoadOptions, splitHooks } from './load-options.js';
 import { openLocal } from './local/open-local.js';
 import { PreparedPrompts } from './prepared-prompts.js';
-import { type ReasoningLimits, reasoningLimitOf, reasoningLimits } from './reasoning-limit.js';
 import { asksForDrafts } from './to-native-options.js';
 import { deliver, JobStream } from './token-stream.js';
 
@@ -29,6 +28,7 @@ interface Prepared {
 export class Model extends Engine {
   #info: ModelInfo;
   readonly #core: EngineCore;
+  readonly #caller: Caller;
   readonly #streams: Map<number, JobStream>;
   readonly #maxQueue: number;
   readonly #imageHosts: ImageHosts;
@@ -43,10 +43,17 @@ export class Model extends Engine {
   #closedBy: ChasquiError | null = null;
   #end: ChasquiError | null = null;
 
-  /** Made by `loadModel`. */
-  constructor(core: EngineCore, streams: Map<number, JobStream>, info: ModelInfo, options: LoadOptions) {
+  /** `caller` runs its calls; default: the core. */
+  constructor(
+    core: EngineCore,
+    streams: Map<number, JobStream>,
+    info: ModelInfo,
+    options: LoadOptions,
+    caller: Caller = core,
+  ) {
     super(templateVariables(options));
     this.#core = core;
+    this.#caller = caller;
     this.#streams = streams;
     this.#maxQueue = options.maxQueue ?? LOAD_OPTIONS.maxQueue.default;
     this.#reasoning = reasoningLimits(options);
@@ -86,7 +93,8 @@ export class Model extends Engine {
   run(stream: JobStream, given: Job, options: SubmitOptions): void {
     if (stream.ended) return;
     const job = { ...given, adapters: given.adapters ?? this.#info.adaptersInUse ?? null };
-    const id = this.#nextJobId();
+    this.#lastJobId = (this.#lastJobId + 1) % 2 ** 31;
+    const id = this.#lastJobId;
     const isFull = this.#streams.size >= this.#maxRequests;
     this.#streams.set(id, stream);
     stream.attach({
@@ -116,10 +124,10 @@ export class Model extends Engine {
     this.#limitedCalls += isLimited ? 1 : 0;
     try {
       const args = typeof input === 'function' ? input(this.#info) : input;
-      const call = () => this.#core.call(method, args, on);
-      if (method !== 'tokenizePrompt') return await call();
       const [prompt, images] = args as unknown as CallArgs<'tokenizePrompt'>;
-      return (await this.#prompts.get(prompt, images, call as unknown as () => Promise<NativePrompt>)) as CallResult<M>;
+      if (method !== 'tokenizePrompt' || images.length === 0) return await this.#caller.call(method, args, on);
+      const tokenize = () => this.#caller.call('tokenizePrompt', [prompt, images], on);
+      return (await this.#prompts.get(prompt, images, tokenize)) as CallResult<M>;
     } catch (error) {
       throw withReason(withCatalogueCode(error), this.#closedBy);
     } finally {
@@ -169,25 +177,20 @@ export class Model extends Engine {
     return seed === null && (this.#asksForDrafts || (temperature > 0 && topK !== 1));
   }
 
-  #prepare(job: Job, { signal, siblings }: SubmitOptions): Promise<Prepared> {
-    if (!siblings) return this.#prepareFor(1, job, { signal });
+  /** Siblings are prepared once. */
+  #prepare(job: Job, { signal, siblings = { count: 1 } }: SubmitOptions): Promise<Prepared> {
     const known = this.#families.get(siblings);
     if (known) return known;
-    const prepared = this.#prepareFor(siblings.count, job, { signal });
+    const { grammar } = job;
+    const prepared = Promise.all([
+      this.#tokenizePrompt(job, { signal }),
+      this.#limitReasoning(job, { signal }),
+      grammar === null ? [] : this.call('compileGrammar', [grammar, siblings.count], { signal }),
+    ]).then(([prompt, reasoning, constraints]) => ({ prompt, reasoning, constraints }));
     this.#families.set(siblings, prepared);
     // They may be submitted once more.
     prepared.catch(() => this.#families.delete(siblings));
     return prepared;
-  }
-
-  async #prepareFor(count: number, job: Job, on: AbortOptions): Promise<Prepared> {
-    const { grammar } = job;
-    const [prompt, reasoning, constraints] = await Promise.all([
-      this.#tokenizePrompt(job, on),
-      this.#limitReasoning(job, on),
-      grammar === null ? [] : this.call('compileGrammar', [grammar, count], on),
-    ]);
-    return { prompt, reasoning, constraints };
   }
 
   async #limitReasoning(job: Job, on: AbortOptions): Promise<NativeReasoningLimit | null> {
@@ -225,11 +228,6 @@ export class Model extends Engine {
   #tooManyCalls(): ChasquiError {
     const message = `${this.#limitedCalls} requests for embeddings are waiting. Try again later.`;
     return Object.assign(new ChasquiError('queue_full', message), { retryAfterSeconds: 1 });
-  }
-
-  #nextJobId(): number {
-    this.#lastJobId = (this.#lastJobId + 1) % 2 ** 31;
-    return this.#lastJobId;
   }
 }
 

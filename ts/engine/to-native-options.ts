@@ -7,9 +7,9 @@ import { DRAFT_MAX, DRAFT_MAX_WITH_MODEL, DRAFT_MAX_WITH_MTP } from '../options/
 import { readAdapterFiles } from './adapter-file.js';
 import { templateOf, templateVariables } from './chat-template.js';
 import { findProjector } from './find-projector.js';
+import { reasoningLimits } from './job.js';
 import { type CompleteLoadOptions, completeLoadOptions, type LoadOptions } from './load-options.js';
 import { toNativeOffload } from './offload.js';
-import { reasoningLimits } from './reasoning-limit.js';
 
 /** False if drafts may only come from the text, and only where they cost nothing. */
 export function asksForDrafts({ draftMax, draftModel, specType }: LoadOptions): boolean {

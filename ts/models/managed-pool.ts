@@ -1,5 +1,5 @@
 /** A pool of models: loads them on demand, as many as fit into memory, and evicts idle ones for others. */
-import { untilAborted } from '../engine/until-aborted.js';
+import { untilAborted } from '../engine/calls.js';
 import { ChasquiError } from '../errors.js';
 import { AdaptedEngine, withAdapters } from './adapters.js';
 import { LoadProgress } from './load-progress.js';

@@ -2,12 +2,14 @@
 // alive.
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
+import { deserialize } from 'node:v8';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ChildCore } from '../../../ts/engine/child/child-core.js';
-import { decodeValue, encodeEvents, encodeFrame, FRAME, FrameReader } from '../../../ts/engine/child/frames.js';
+import { encodeEvents, encodeFrame, FRAME, FrameReader } from '../../../ts/engine/child/frames.js';
 import { toWire } from '../../../ts/engine/child/wire-error.js';
 import type { CoreJob } from '../../../ts/engine/core.js';
+import { JobStream } from '../../../ts/engine/token-stream.js';
 import { ChasquiError } from '../../../ts/errors.js';
 import { RECORD_FLAGS } from '../../../ts/native/addon.js';
 
@@ -19,7 +21,7 @@ type Call = [id: number, method: string, args: unknown[], owner?: number];
 class FakePipe extends Duplex {
   readonly calls: Call[] = [];
   waits = true;
-  readonly #reader = new FrameReader((_kind, payload) => this.calls.push(decodeValue(payload) as Call));
+  readonly #reader = new FrameReader((_kind, payload) => this.calls.push(deserialize(payload) as Call));
 
   override _read(): void {}
 
@@ -47,12 +49,26 @@ const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 function connected() {
   const pipe = new FakePipe();
   const log: string[] = [];
-  const core = new ChildCore(
-    pipe as unknown as Socket,
-    (records, count) => log.push(`${count} events of ${records[0]}`),
-    { close: async () => void log.push('close'), onGarbled: (what) => log.push(`garbled: ${what}`) },
-  );
-  return { pipe, core, log };
+  const streams = new Map<number, JobStream>();
+  const core = new ChildCore(pipe as unknown as Socket, streams, {
+    close: async () => void log.push('close'),
+    onGarbled: (what) => log.push(`garbled: ${what}`),
+  });
+  /** As a model does: the stream of a job is known until it ends. */
+  const submit = (id: number): JobStream => {
+    const stream = new JobStream();
+    streams.set(id, stream);
+    stream.attach({
+      onEnd: (left) => {
+        streams.delete(id);
+        if (left) core.cancel(id);
+      },
+      onBacklog: () => {},
+    });
+    core.submit(job(id), null);
+    return stream;
+  };
+  return { pipe, core, log, submit };
 }
 
 async function outcome(promise: Promise<unknown>): Promise<unknown> {
@@ -128,14 +144,15 @@ test('a pipe that breaks rejects nothing by itself, and ends nobody', async () =
 
 test('the server waits for jobs until they end, fail or are cancelled', async () => {
   for (const over of [RECORD_FLAGS.finish, RECORD_FLAGS.failure, null]) {
-    const { pipe, core, log } = connected();
-    core.submit(job(7), null);
+    const { pipe, submit } = connected();
+    const stream = submit(7);
     await pipe.answer(encodeEvents(Int32Array.of(7, 1, 1, 0), 1, 'a', []));
     assert.ok(pipe.waits);
-    if (over === null) core.cancel(7);
+    assert.is((await stream.next()).value?.text, 'a');
+    if (over === null) await stream.return();
     else await pipe.answer(encodeEvents(Int32Array.of(7, 1, 0, over), 1, '', [{}]));
+    assert.ok(stream.ended);
     assert.not(pipe.waits);
-    assert.is(log.length, over === null ? 1 : 2);
   }
 });
 

@@ -1,9 +1,8 @@
 // Frames, cut anywhere on their way, come out as they went in.
-import { serialize } from 'node:v8';
+import { deserialize, serialize } from 'node:v8';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import {
-  decodeValue,
   EventsDecoder,
   encodeEvents,
   encodeFrame,
@@ -27,7 +26,7 @@ type Frame = [kind: number, value: unknown];
 
 function readAll(pieces: Iterable<Buffer>): Frame[] {
   const frames: Frame[] = [];
-  const reader = new FrameReader((kind, payload) => frames.push([kind, decodeValue(payload)]));
+  const reader = new FrameReader((kind, payload) => frames.push([kind, deserialize(payload)]));
   for (const piece of pieces) reader.push(piece);
   return frames;
 }

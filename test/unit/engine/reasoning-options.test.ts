@@ -1,7 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { completeJob } from '../../../ts/engine/job.js';
-import { reasoningLimitOf, reasoningLimits } from '../../../ts/engine/reasoning-limit.js';
+import { completeJob, reasoningLimitOf, reasoningLimits } from '../../../ts/engine/job.js';
 import { FAKE_TAGS } from '../../support/fake-engine.js';
 
 const test = suite('unit: how long a model may reason');

@@ -3,11 +3,11 @@
 import { mock } from 'node:test';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { untilAborted } from '../../../ts/engine/calls.js';
 import type { RestartEvent } from '../../../ts/engine/child/restart-event.js';
 import type { EngineEnd, StartedPreparation, StartPreparation } from '../../../ts/engine/child/start-child.js';
 import { SupervisedPreparation } from '../../../ts/engine/child/supervised-preparation.js';
 import type { AbortOptions, EngineState } from '../../../ts/engine/engine.js';
-import { untilAborted } from '../../../ts/engine/until-aborted.js';
 import { ChasquiError } from '../../../ts/errors.js';
 
 const test = suite('unit: what prepares requests, in a process that is replaced');

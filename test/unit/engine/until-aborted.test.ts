@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { untilAborted } from '../../../ts/engine/until-aborted.js';
+import { untilAborted } from '../../../ts/engine/calls.js';
 
 const test = suite('unit: until aborted');
 

@@ -1,21 +1,18 @@
 /** The server's end of the pipe to a child process: each call is a frame. */
 import type { Socket } from 'node:net';
-import {
-  FIELDS_PER_RECORD,
-  type NativeConstraint,
-  type NativeMedia,
-  type NativePrompt,
-  RECORD_FLAGS,
-} from '../../native/addon.js';
+import { deserialize } from 'node:v8';
+import type { NativeConstraint, NativeMedia, NativePrompt } from '../../native/addon.js';
 import { CALLS, type CallArgs, type CallName, type CallResult, type CallTarget, callTarget } from '../calls.js';
-import type { CoreJob, EngineCore, OnCoreEvents } from '../core.js';
+import type { CoreJob, EngineCore } from '../core.js';
 import type { AbortOptions } from '../engine-types.js';
-import { decodeValue, EventsDecoder, encodeFrame, FRAME, FrameReader } from './frames.js';
+import { deliver, type JobStream } from '../token-stream.js';
+import { EventsDecoder, encodeFrame, FRAME, FrameReader } from './frames.js';
 import type { WireError } from './messages.js';
 import { fromWire } from './wire-error.js';
 import type { WirePrompt, WorkerMessages } from './worker-target.js';
 
 interface Waiting {
+  method: CallName;
   resolve(value: unknown): void;
   reject(error: unknown): void;
 }
@@ -35,27 +32,28 @@ class Handle {
 export class ChildCore implements EngineCore, CallTarget {
   readonly #pipe: Socket;
   readonly #process: ProcessHooks;
+  readonly #streams: ReadonlyMap<number, JobStream>;
   readonly #calls = new Map<number, Waiting>();
-  readonly #jobs = new Set<number>();
   readonly #handles = new FinalizationRegistry<WorkerMessages['release']>((released) =>
     this.#tell('release', ...released),
   );
   #lastCall = 0;
   #ended: unknown;
 
-  /** Pending calls and jobs keep this process alive. */
-  constructor(pipe: Socket, onEvents: OnCoreEvents, process: ProcessHooks) {
+  /** Pending calls, and jobs with a stream, keep this process alive. `streams`: those of all jobs, until they end. */
+  constructor(pipe: Socket, streams: ReadonlyMap<number, JobStream>, process: ProcessHooks) {
     this.#pipe = pipe;
     this.#process = process;
+    this.#streams = streams;
     const events = new EventsDecoder();
-    // No rest parameters: this runs once for each wake.
-    const endJobsFirst: OnCoreEvents = (records, count, text, extras, parsed) => {
-      this.#endJobs(records, count);
-      onEvents(records, count, text, extras, parsed);
-    };
     const reader = new FrameReader((kind, payload) => {
-      if (kind === FRAME.events) events.decode(payload, endJobsFirst);
-      else this.#settle(kind, decodeValue(payload) as [number, unknown]);
+      // No rest parameters: this runs once for each wake.
+      if (kind === FRAME.events)
+        events.decode(payload, (records, count, text, extras, parsed) =>
+          deliver(streams, records, count, text, extras, parsed),
+        );
+      else this.#settle(kind, deserialize(payload) as [number, unknown]);
+      this.#restWhenIdle();
     });
     pipe.on('data', (data: Buffer) => {
       try {
@@ -75,7 +73,6 @@ export class ChildCore implements EngineCore, CallTarget {
     this.#ended ??= reason;
     const calls = [...this.#calls.values()];
     this.#calls.clear();
-    this.#jobs.clear();
     this.#pipe.unref();
     for (const { reject } of calls) reject(reason);
   }
@@ -89,9 +86,15 @@ export class ChildCore implements EngineCore, CallTarget {
     return callTarget(this, method, args, on);
   }
 
-  async run<M extends CallName>(method: M, args: CallArgs<M>, owner: number): Promise<CallResult<M>> {
-    const result = await this.#ask(method, args, owner);
-    return (CALLS[method].handles === undefined ? result : this.#withHandles(result)) as CallResult<M>;
+  run<M extends CallName>(method: M, args: CallArgs<M>, owner: number): Promise<CallResult<M>> {
+    if (this.#ended !== undefined) return Promise.reject(this.#ended);
+    this.#lastCall = (this.#lastCall % (2 ** 32 - 1)) + 1;
+    const id = this.#lastCall;
+    return new Promise((resolve, reject) => {
+      this.#pipe.write(encodeFrame(FRAME.call, [id, method, args, owner]));
+      this.#calls.set(id, { method, resolve: resolve as Waiting['resolve'], reject });
+      this.#pipe.ref();
+    });
   }
 
   cancelOwner(owner: number): void {
@@ -101,7 +104,6 @@ export class ChildCore implements EngineCore, CallTarget {
   submit(job: CoreJob, constraint: NativeConstraint | null): void {
     if (this.#ended !== undefined) throw this.#ended;
     this.#tell('submit', { ...job, media: idOf(job.media) }, idOf(constraint));
-    this.#jobs.add(job.id);
     this.#pipe.ref();
   }
 
@@ -110,24 +112,12 @@ export class ChildCore implements EngineCore, CallTarget {
   }
 
   cancel(jobId: number): void {
-    this.#jobs.delete(jobId);
     this.#restWhenIdle();
     this.#tell('cancel', jobId);
   }
 
   close(): Promise<void> {
     return this.#process.close();
-  }
-
-  #ask(method: CallName, args: readonly unknown[], owner: number): Promise<unknown> {
-    if (this.#ended !== undefined) return Promise.reject(this.#ended);
-    this.#lastCall = (this.#lastCall % (2 ** 32 - 1)) + 1;
-    const id = this.#lastCall;
-    return new Promise((resolve, reject) => {
-      this.#pipe.write(encodeFrame(FRAME.call, [id, method, args, owner]));
-      this.#calls.set(id, { resolve, reject });
-      this.#pipe.ref();
-    });
   }
 
   /** A message has no result. */
@@ -138,21 +128,12 @@ export class ChildCore implements EngineCore, CallTarget {
   #settle(kind: number, [id, value]: [number, unknown]): void {
     const waiting = this.#calls.get(id);
     this.#calls.delete(id);
-    this.#restWhenIdle();
     if (kind === FRAME.error) waiting?.reject(fromWire(value as WireError));
-    else waiting?.resolve(value);
-  }
-
-  #endJobs(records: Int32Array, count: number): void {
-    for (let at = 0; at < count * FIELDS_PER_RECORD; at += FIELDS_PER_RECORD) {
-      const flags = records[at + 3] as number;
-      if (flags & (RECORD_FLAGS.finish | RECORD_FLAGS.failure)) this.#jobs.delete(records[at] as number);
-    }
-    this.#restWhenIdle();
+    else waiting?.resolve(CALLS[waiting.method].handles === undefined ? value : this.#withHandles(value));
   }
 
   #restWhenIdle(): void {
-    if (this.#calls.size === 0 && this.#jobs.size === 0) this.#pipe.unref();
+    if (this.#calls.size === 0 && this.#streams.size === 0) this.#pipe.unref();
   }
 
   #withHandles(result: unknown): NativePrompt | NativeConstraint[] {

@@ -73,10 +73,6 @@ function writeHead(frame: Buffer, kind: FrameKind): void {
   frame.writeUInt8(kind, 4);
 }
 
-export function decodeValue(payload: Buffer): unknown {
-  return deserialize(payload);
-}
-
 export class EventsDecoder {
   /** A copy, because records must be aligned to 4 bytes. */
   #records = new Int32Array(64 * FIELDS_PER_RECORD);

@@ -4,6 +4,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
+import { deserialize } from 'node:v8';
 import { FIELDS_PER_RECORD, type NativeStats, RECORD_FLAGS } from '../../native/addon.js';
 import { loadAddon } from '../../native/load-addon.js';
 import type { CallArgs, CallName, CallTarget } from '../calls.js';
@@ -11,7 +12,7 @@ import type { OnCoreEvents } from '../core.js';
 import type { ModelInfo } from '../engine-types.js';
 import type { LoadHooks } from '../load-options.js';
 import { PIPE_FD } from './child-scripts.js';
-import { decodeValue, encodeEvents, encodeFrame, FRAME, FrameReader } from './frames.js';
+import { encodeEvents, encodeFrame, FRAME, FrameReader } from './frames.js';
 import type { ControlMessage, StateMessage } from './messages.js';
 import { toWire } from './wire-error.js';
 
@@ -54,7 +55,7 @@ export function serveParent({ open, exit, oomScore }: Service): void {
       clearInterval(beat);
       return served.close();
     };
-    const reader = new FrameReader((_kind, payload) => void answer(served.target, decodeValue(payload) as Call, pipe));
+    const reader = new FrameReader((_kind, payload) => void answer(served.target, deserialize(payload) as Call, pipe));
     pipe.on('data', (data: Buffer) => reader.push(data));
     tell({ state: 'ready', info: served.info });
   };

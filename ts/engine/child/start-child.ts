@@ -7,9 +7,10 @@ import { HangWatch } from '../../process/hang-watch.js';
 import { isOutOfFiles, outOfFiles } from '../../process/open-files.js';
 import { countOutOfMemoryKills } from '../../process/out-of-memory.js';
 import type { Caller } from '../calls.js';
-import type { EngineCore, OnCoreEvents } from '../core.js';
+import type { EngineCore } from '../core.js';
 import type { ModelInfo } from '../engine-types.js';
 import type { LoadOptions } from '../load-options.js';
+import type { JobStream } from '../token-stream.js';
 import { ChildCore } from './child-core.js';
 import { type ChildScript, forkChild, PIPE_FD } from './child-scripts.js';
 import { type ControlMessage, EXIT_CODES, type StateMessage } from './messages.js';
@@ -53,7 +54,8 @@ export interface StartedPreparation extends StartedProcess {
 }
 
 export interface ChildHooks {
-  onEvents: OnCoreEvents;
+  /** Get the events of their jobs. */
+  streams: ReadonlyMap<number, JobStream>;
   onProgress?: ((fraction: number) => void) | undefined;
   signal?: AbortSignal | undefined;
   /** Whether a crash may leave a core file; default false. */
@@ -66,7 +68,7 @@ export type StartChild = (path: string, options: LoadOptions, hooks: ChildHooks)
 export type StartPreparation = (
   path: string,
   options: LoadOptions,
-  hooks: Omit<ChildHooks, 'onEvents' | 'onProgress'>,
+  hooks: Omit<ChildHooks, 'streams' | 'onProgress'>,
 ) => Promise<StartedPreparation>;
 
 const REASONS: Partial<Record<EngineEnd['cause'], string>> = {
@@ -94,7 +96,7 @@ export const startChild: StartChild = async (path, options, hooks) => {
 
 /** Rejects likewise. */
 export const startPreparation: StartPreparation = async (path, options, hooks) => {
-  const { child } = await start('preparation-main', path, options, { ...hooks, onEvents: () => {} });
+  const { child } = await start('preparation-main', path, options, { ...hooks, streams: new Map() });
   return { pid: child.pid, core: child.core, ended: child.ended, beat: child.beat, abort: child.abort };
 };
 
@@ -138,7 +140,7 @@ class ModelProcess {
     this.#hooks = hooks;
     this.#forked = forkChild(script);
     const { child } = this.#forked;
-    this.core = new ChildCore(child.stdio[PIPE_FD] as Socket, hooks.onEvents, {
+    this.core = new ChildCore(child.stdio[PIPE_FD] as Socket, hooks.streams, {
       close: () => this.close(),
       onGarbled: (what) => this.abort(`it wrote an invalid frame (${what})`),
     });

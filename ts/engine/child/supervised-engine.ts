@@ -23,8 +23,8 @@ import type { LoadHooks, LoadOptions } from '../load-options.js';
 import { JobStream } from '../token-stream.js';
 import type { RestartEvent } from './restart-event.js';
 import { RestartPolicy } from './restart-policy.js';
+import { startModel, type Worker } from './split-model.js';
 import { type StartChild, type StartPreparation, startChild, startPreparation } from './start-child.js';
-import { startModel, type Worker } from './start-model.js';
 import { SupervisedPreparation } from './supervised-preparation.js';
 import { type Attempt, type NextStart, Supervisor } from './supervisor.js';
 
@@ -182,13 +182,14 @@ export class SupervisedEngine extends Engine {
   async call<M extends CallName>(method: M, input: CallInput<M>, on: AbortOptions = {}): Promise<CallResult<M>> {
     const { runsIn, failsFast } = CALLS[method];
     const { signal } = on;
-    const callWith = (args: CallInput<M>) => (worker: Worker) => worker.model.call(method, args, on);
     try {
-      if (failsFast) return await this.#worker.processNow().then(callWith(input));
       // The preparation process repeats its calls itself, so the end of the worker does not matter to them.
-      if (runsIn === 'preparation') return await this.#worker.process(signal).then(callWith(input));
+      if (failsFast || runsIn === 'preparation') {
+        const { model } = failsFast ? await this.#worker.processNow() : await this.#worker.process(signal);
+        return await model.call(method, input, on);
+      }
       const args = typeof input === 'function' ? input(this.#info) : input;
-      return await this.#worker.run(args, callWith(args), signal);
+      return await this.#worker.run(args, ({ model }) => model.call(method, args, on), signal);
     } catch (error) {
       throw withReason(error, this.#worker.closedBy);
     }

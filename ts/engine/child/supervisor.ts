@@ -4,9 +4,9 @@
  */
 import timers from 'node:timers/promises';
 import { ChasquiError } from '../../errors.js';
+import { untilAborted } from '../calls.js';
 import { engineClosed } from '../engine-errors.js';
 import type { EngineState } from '../engine-types.js';
-import { untilAborted } from '../until-aborted.js';
 import { failedStart, type RestartEvent } from './restart-event.js';
 import type { EngineEnd, StartedProcess } from './start-child.js';
 import { type Suspect, Suspects } from './suspects.js';

@@ -1,13 +1,11 @@
 // Distribution of calls to the two processes: texts, templates and grammars reach the preparation before the engine.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { SplitCore } from '../../../ts/engine/child/split-core.js';
-import type { CoreJob, EngineCore } from '../../../ts/engine/core.js';
+import type { Caller } from '../../../ts/engine/calls.js';
+import { SplitCalls } from '../../../ts/engine/child/split-model.js';
 import { ChasquiError } from '../../../ts/errors.js';
 
 const test = suite('unit: an engine of two processes');
-
-const METHODS = ['submit', 'pause', 'cancel', 'close'];
 
 function split({ generates = true, refuses = '' } = {}) {
   const log: string[] = [];
@@ -17,10 +15,9 @@ function split({ generates = true, refuses = '' } = {}) {
       if (name === 'preparation' && method === refuses) throw new ChasquiError('prepare_timeout', 'too long');
       return `${name}'s`;
     };
-    const methods = METHODS.map((method) => [method, (...args: unknown[]) => asked(method, args)]);
-    return { ...Object.fromEntries(methods), call: asked } as EngineCore;
+    return { call: asked } as unknown as Caller;
   };
-  return { core: new SplitCore(played('worker'), played('preparation'), { contextLength: 77, generates }), log };
+  return { core: new SplitCalls(played('worker'), played('preparation'), { contextLength: 77, generates }), log };
 }
 
 test('what needs no weights is prepared, and the rest is computed', async () => {
@@ -35,15 +32,11 @@ test('what needs no weights is prepared, and the rest is computed', async () => 
     log.splice(0).map((line) => line.split(' ')[0]),
     Array(6).fill('preparation'),
   );
-  core.submit({ id: 1 } as CoreJob, null);
-  core.pause(1, true);
-  core.cancel(1);
   await core.call('embed', [new Int32Array(1), new Int32Array(1)]);
   await core.call('stats', []);
-  await core.close();
   assert.equal(
     log.map((line) => line.split(' ')[0]),
-    Array(6).fill('worker'),
+    Array(2).fill('worker'),
   );
 });
 

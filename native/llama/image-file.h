@@ -17,11 +17,11 @@ struct Pixels {
     std::unique_ptr<unsigned char, void (*)(void*)> rgb;  // 3 bytes per pixel, row by row
 };
 
-// The size in the image's header. Throws `invalid_image` unless it is a PNG, JPEG, GIF or BMP that can be decoded with
-// limited memory and time.
+// The size of the image after rotation. Throws `invalid_image` unless it is a PNG, JPEG, GIF or BMP that is whole and
+// can be decoded with limited memory and time.
 ImageSize inspect_image(const ImageSource& source);
 
-// The image, or the first frame of a GIF. Throws `invalid_image`.
+// The image, or the first frame of a GIF or animated PNG: on white, and oriented by its EXIF data. Throws `invalid_image`.
 Pixels decode_image(const ImageSource& source);
 
 }  // namespace chasqui

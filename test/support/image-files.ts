@@ -149,3 +149,29 @@ export async function webp(drawing: Drawing, { lossless = true, alpha = 255 } = 
   const options = lossless ? { lossless: 1, exact: 1 } : { quality: 90 };
   return Buffer.from(await encodeWebp(image as Parameters<typeof encodeWebp>[0], options));
 }
+
+/** EXIF data with an orientation, in big-endian TIFF. */
+export function exif(orientation: number): Buffer {
+  const data = Buffer.from('MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\0\0\0\0\0\0\0', 'latin1');
+  data.writeUInt16BE(orientation, 18);
+  return data;
+}
+
+/** A lossless WebP with EXIF data, which needs the extended header. */
+export function withExif(plain: Buffer, data: Buffer): Buffer {
+  const chunk = (type: string, content: Buffer) => {
+    const length = Buffer.alloc(4);
+    length.writeUInt32LE(content.length);
+    return Buffer.concat([Buffer.from(type), length, content, Buffer.alloc(content.length % 2)]);
+  };
+  const EXIF_FLAG = 8;
+  const bits = plain.readUInt32LE(21);
+  const header = Buffer.alloc(10);
+  header[0] = EXIF_FLAG;
+  header.writeUIntLE(bits & 0x3fff, 4, 3);
+  header.writeUIntLE((bits >>> 14) & 0x3fff, 7, 3);
+  const chunks = [chunk('VP8X', header), plain.subarray(12), chunk('EXIF', data)];
+  const file = Buffer.concat([plain.subarray(0, 12), ...chunks]);
+  file.writeUInt32LE(file.length - 8, 4);
+  return file;
+}

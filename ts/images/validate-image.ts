@@ -4,6 +4,7 @@ import type { ImageSize, ImageType } from './formats/format.js';
 import { isGif, readGifSize } from './formats/gif.js';
 import { isJpeg, readJpegSize } from './formats/jpeg.js';
 import { isPng, readPngSize } from './formats/png.js';
+import { unsupportedFormat } from './formats/unsupported.js';
 import { isWebp, readWebpSize } from './formats/webp.js';
 import { ImageError } from './image-error.js';
 import { MAX_FILE_BYTES, MAX_PIXELS, MAX_SIDE, MIB } from './limits.js';
@@ -35,7 +36,9 @@ export function validateImage(bytes: Uint8Array): ValidImage {
   }
   const format = FORMATS.find(({ matches }) => matches(file));
   if (format === undefined) {
-    throw new ImageError('invalid_image', 'is no PNG, JPEG, WebP, GIF or BMP file: send one of these.');
+    const name = unsupportedFormat(file);
+    const found = name === undefined ? '' : `, but ${name}`;
+    throw new ImageError('invalid_image', `is no PNG, JPEG, WebP, GIF or BMP file${found}: send one of these.`);
   }
   const size = readSize(format, file);
   checkSize(size);

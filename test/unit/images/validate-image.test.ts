@@ -53,6 +53,26 @@ test('no picture at all', async () => {
   }
 });
 
+test('other formats are refused by name', () => {
+  const box = (...brands: string[]) => `\0\0\0${String.fromCharCode(8 + 4 * brands.length)}ftyp${brands.join('')}`;
+  const files: [file: string, name: string][] = [
+    [box('avif', '\0\0\0\0', 'avif', 'mif1'), 'AVIF'],
+    [box('avis', '\0\0\0\0'), 'AVIF'],
+    [box('heic', '\0\0\0\0', 'mif1', 'heic'), 'HEIC'],
+    [box('mif1', '\0\0\0\0', 'mif1', 'heix'), 'HEIC'],
+    [box('mif1', 'avif', 'miaf'), 'HEIF'],
+    ['\xff\x0a...', 'JPEG XL'],
+    ['\0\0\0\x0cjP  \r\n', 'JPEG 2000'],
+    ['II*\0', 'TIFF'],
+    ['<?xml version="1.0"?>\n<svg width="1">', 'SVG'],
+  ];
+  for (const [file, name] of files) {
+    const { code, message } = errorOf(Buffer.from(file, 'latin1'));
+    assert.equal([code, message.includes(`file, but ${name}: send`)], ['invalid_image', true], message);
+  }
+  assert.match(errorOf(Buffer.from(box('mp42', '\0\0\0\0', 'isom'), 'latin1')).message, /BMP file: send/);
+});
+
 test('lossy and extended WebP', async () => {
   assert.equal(sizeOf(await webp(DRAWING, { lossless: false })), SIZE);
   const extended = await webp(DRAWING, { lossless: false, alpha: 128 });

@@ -4,7 +4,8 @@ import * as assert from 'uvu/assert';
 import { ImageError } from '../../../ts/images/image-error.js';
 import { validateImage } from '../../../ts/images/validate-image.js';
 import { webpToPng } from '../../../ts/images/webp-to-png.js';
-import { DRAWING, webp } from '../../support/image-files.js';
+import { DRAWING, exif, webp, withExif } from '../../support/image-files.js';
+import { pngChunk } from '../../support/picture.js';
 
 const test = suite('unit: WebP as PNG');
 
@@ -13,7 +14,8 @@ function decodePng(file: Uint8Array): Pixels {
   const png = Buffer.from(file);
   const { width, height } = validateImage(file);
   const stride = 1 + width * 3;
-  const rows = inflateSync(png.subarray(41, 41 + png.readUInt32BE(33)));
+  const data = png.indexOf('IDAT');
+  const rows = inflateSync(png.subarray(data + 4, data + 4 + png.readUInt32BE(data - 4)));
   const rgb = new Uint8Array(width * height * 3);
   for (let y = 0; y < height; y++) {
     assert.is(rows[y * stride], 1, 'the filter Sub');
@@ -37,12 +39,20 @@ function colours({ width, height, rgb }: Pixels): number[][] {
   return [at(width >> 1, height >> 1), at(0, 0)];
 }
 
-test('lossless: the very pixels, without alpha', async () => {
-  for (const alpha of [255, 10]) {
-    const pixels = decodePng(await webpToPng(await webp(DRAWING, { alpha })));
+test('lossless: the very pixels, on white', async () => {
+  const drawing = { ...DRAWING, ground: [0, 100, 255] as const };
+  for (const alpha of [255, 51, 0]) {
+    const pixels = decodePng(await webpToPng(await webp(drawing, { alpha })));
     assert.equal([pixels.width, pixels.height, pixels.rgb.length], [40, 30, 40 * 30 * 3]);
-    assert.equal(colours(pixels), [DRAWING.square, DRAWING.ground]);
+    const onWhite = (value: number) => Math.round(255 + ((value - 255) * alpha) / 255);
+    assert.equal(colours(pixels), [drawing.square.map(onWhite), drawing.ground.map(onWhite)]);
   }
+});
+
+test('the EXIF data stays with the image', async () => {
+  const file = withExif(await webp(DRAWING), exif(6));
+  const png = Buffer.from(await webpToPng(file));
+  assert.ok(png.includes(pngChunk('eXIf', exif(6))));
 });
 
 test('lossy: nearly the same', async () => {

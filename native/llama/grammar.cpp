@@ -1,120 +1,116 @@
 #include "grammar.h"
 
 #include "../core/error-code.h"
+#include "../core/grammar/gbnf-parser.h"
+#include "../core/grammar/grammar-matcher.h"
+#include "../core/grammar/token-tree.h"
 #include "../core/trigger-words.h"
 #include "../core/utf8-buffer.h"
 #include "log.h"
 #include "schema-grammar.h"
 
 #include <common.h>
-#include <llama-interrupt.h>
 #include <llama.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
 #include <utility>
 
 namespace chasqui {
 
+struct GrammarVocabulary {
+    TokenTree            tree;  // without end-of-generation tokens
+    std::vector<TokenId> ends;  // which are allowed where the grammar may end
+    const llama_vocab*   vocab;
+
+    static std::shared_ptr<const GrammarVocabulary> read(const llama_vocab* vocab) {
+        std::vector<std::string> texts;
+        std::vector<TokenId>     ends;
+        std::vector<bool>        left_out;
+        for (TokenId token = 0; token < llama_vocab_n_tokens(vocab); ++token) {
+            texts.push_back(common_token_to_piece(vocab, token, true));
+            const bool is_end = llama_vocab_is_eog(vocab, token);
+            if (is_end) ends.push_back(token);
+            left_out.push_back(is_end || texts.back().find('\0') != std::string::npos);
+        }
+        return std::make_shared<GrammarVocabulary>(
+            GrammarVocabulary{TokenTree(texts, std::move(left_out)), std::move(ends), vocab});
+    }
+};
+
 namespace {
 
-constexpr size_t kMaxBytes = size_t{4} << 20;
-// Candidates per call of llama.cpp. It prepares all of them, which takes a millisecond, before it checks the deadline.
-constexpr size_t kCandidatesPerCall = 8192;
-
-struct FreeSampler {
-    void operator()(llama_sampler* sampler) const { llama_sampler_free(sampler); }
-};
-using SamplerHandle = std::unique_ptr<llama_sampler, FreeSampler>;
-
-// llama.cpp searches for patterns. If all triggers are words, we search for them at a cost that does not grow with the
-// text.
-TriggerWords trigger_words(const GrammarSettings& settings) {
-    std::vector<std::string> words;
-    if (!settings.lazy) return TriggerWords({});
-    for (const auto& [kind, value] : settings.triggers) {
-        if (kind != GrammarTrigger::Kind::word || value.empty()) return TriggerWords({});
-        words.push_back(value);
-    }
-    return TriggerWords(std::move(words));
-}
+using State = GrammarMatcher::State;
 
 TriggerWords reasoning_words(const GrammarSettings& settings, const std::vector<std::string>& words) {
     const bool thinks = settings.lazy && !settings.thinking_start.empty() && !settings.thinking_ends.empty();
     return TriggerWords(thinks ? words : std::vector<std::string>());
 }
 
-// llama.cpp stores the text of a grammar, elements of eight bytes, and the current parse states. Measured: 4 bytes per
-// character for an enumeration of 20,000 values, 7 for 3,000 rules and 30 for the rules of JSON. Excludes the elements
-// that repetitions such as {0,400} add.
-constexpr size_t kBytesPerCharacter = 9;
-
-// Replaces the calling thread's interrupt callback of llama.cpp.
-class InterruptScope {
-public:
-    InterruptScope(llama_interrupt_callback callback, void* user_data)
-        : callback_(llama_t_interrupt_callback), user_data_(llama_t_interrupt_user_data) {
-        llama_set_interrupt(callback, user_data);
-    }
-    ~InterruptScope() { llama_set_interrupt(callback_, user_data_); }
-
-    InterruptScope(const InterruptScope&)            = delete;
-    InterruptScope& operator=(const InterruptScope&) = delete;
-
-private:
-    llama_interrupt_callback callback_;
-    void*                    user_data_;
+// The text does not match the grammar.
+class Mismatch : public std::runtime_error {
+    using std::runtime_error::runtime_error;
 };
+
+[[noreturn]] void fail(const std::string& what) {
+    throw Error(ErrorCode::invalid_grammar, "The grammar cannot be obeyed: " + what + ".");
+}
 
 // A grammar and its state for one text.
 class Grammar final : public TokenConstraint {
 public:
-    Grammar(const llama_vocab* vocab, std::shared_ptr<const TokenTree> tree, SamplerHandle sampler,
-            const GrammarSettings& settings, bool names_tokens)
-        : vocab_(vocab),
-          tree_(std::move(tree)),
-          sampler_(std::move(sampler)),
-          words_(trigger_words(settings)),
+    Grammar(std::shared_ptr<const GrammarVocabulary> vocabulary, const GrammarMatcher& matcher,
+            const GrammarSettings& settings, size_t n_bytes)
+        : vocabulary_(std::move(vocabulary)),
+          matcher_(matcher),
+          triggers_(settings.triggers),
           reasoning_start_(reasoning_words(settings, {settings.thinking_start})),
           reasoning_end_(reasoning_words(settings, settings.thinking_ends)),
           lazy_(settings.lazy),
-          names_tokens_(names_tokens),
-          n_bytes_(settings.gbnf.size() * kBytesPerCharacter),
-          awaits_trigger_(!words_.empty()) {}
-
-    Grammar(const Grammar&)            = delete;
-    Grammar& operator=(const Grammar&) = delete;
-
-    // Only before the first token.
-    std::shared_ptr<TokenConstraint> copy() const {
-        SamplerHandle sampler(llama_sampler_clone(sampler_.get()));
-        if (!sampler) throw std::runtime_error("it cannot be copied");
-        return std::shared_ptr<TokenConstraint>(new Grammar(*this, std::move(sampler)));
-    }
+          n_bytes_(n_bytes),
+          awaits_trigger_(settings.lazy) {}
 
     bool allows(TokenId token) override {
         if (!applies()) return true;
-        candidates_.assign(1, {token, 0.0f, 0.0f});
-        apply();
-        return is_allowed(candidates_[0]);
+        bool result = false;
+        limited([&] { result = is_allowed(token); });
+        return result;
     }
 
     void filter(std::vector<TokenId>& tokens) override {
         if (!applies()) return;
-        candidates_.clear();
-        for (const TokenId token : tokens) candidates_.push_back({token, 0.0f, 0.0f});
-        apply();
-        tokens.clear();
-        for (size_t i = 0; i < candidates_.size(); ++i) {
-            if (i % kCandidatesPerCall == 0) check_deadline();
-            if (is_allowed(candidates_[i])) tokens.push_back(candidates_[i].id);
-        }
+        limited([&] {
+            size_t n = 0;
+            for (const TokenId token : tokens) {
+                if (is_allowed(token)) tokens[n++] = token;
+            }
+            tokens.resize(n);
+        });
     }
 
     std::vector<TokenId> allowed() override {
-        const auto ask = [this](std::vector<TokenId>& tokens) { filter(tokens); };
-        return names_tokens_ ? tree_->search_all(ask) : tree_->search(ask);
+        if (!applies()) return all_tokens();
+        std::vector<TokenId> found;
+        limited([&] {
+            const TokenTree& tree  = vocabulary_->tree;
+            const State      state = matcher_.current();
+            if (matcher_.names_tokens(state)) {
+                for (const TokenId token : all_tokens()) {
+                    if (tree.has(token) && is_allowed(token)) found.push_back(token);
+                }
+            } else {
+                found = tree.search(matcher_, state);
+            }
+            if (matcher_.may_end(state)) found.insert(found.end(), vocabulary_->ends.begin(), vocabulary_->ends.end());
+            if (!text_.is_holding()) return;
+            const auto splits = [this](TokenId token) { return !continues_characters(token); };
+            found.erase(std::remove_if(found.begin(), found.end(), splits), found.end());
+        });
+        return found;
     }
 
     void accept(TokenId token) override {
@@ -135,142 +131,93 @@ public:
     void prefill(const std::vector<llama_token>& tokens) {
         for (const llama_token token : tokens) {
             follow_reasoning(token);
-            if (lazy_) continue;
-            if (!allows(token)) throw std::runtime_error("the grammar does not match the end of the prompt");
-            advance(token);
-            text_.push(common_token_to_piece(vocab_, token, true));
+            if (!lazy_) match(token, vocabulary_->tree.text(token));
         }
     }
 
 private:
-    Grammar(const Grammar& other, SamplerHandle sampler)
-        : vocab_(other.vocab_),
-          tree_(other.tree_),
-          sampler_(std::move(sampler)),
-          text_(other.text_),
-          words_(other.words_),
-          reasoning_start_(other.reasoning_start_),
-          reasoning_end_(other.reasoning_end_),
-          lazy_(other.lazy_),
-          names_tokens_(other.names_tokens_),
-          n_bytes_(other.n_bytes_),
-          awaits_trigger_(other.awaits_trigger_),
-          in_reasoning_(other.in_reasoning_),
-          is_off_(other.is_off_) {}
+    bool is_end(TokenId token) const { return llama_vocab_is_eog(vocabulary_->vocab, token); }
+    std::string text(TokenId token) const { return std::string(vocabulary_->tree.text(token)); }
 
-    bool is_allowed(const llama_token_data& candidate) const {
-        return candidate.logit != -INFINITY && continues_characters(candidate.id);
-    }
-
-    // llama.cpp accepts some invalid UTF-8 as one character (surrogates, values above U+10FFFF), which would become
-    // several replacement characters.
-    bool continues_characters(TokenId token) const {
-        if (tree_->holds_characters(token) && !text_.is_holding()) return true;
-        return text_.fits(common_token_to_piece(vocab_, token, true));
+    std::vector<TokenId> all_tokens() const {
+        std::vector<TokenId> tokens(vocabulary_->tree.n_tokens());
+        std::iota(tokens.begin(), tokens.end(), 0);
+        return tokens;
     }
 
     bool applies() const { return !is_off_ && !awaits_trigger_ && !in_reasoning_; }
 
     // Within a tool call, reasoning tags are ordinary text.
     void follow_reasoning(TokenId token) {
-        const bool is_triggered = !words_.empty() && !awaits_trigger_;
+        const bool is_triggered = lazy_ && !awaits_trigger_;
         if (reasoning_start_.empty() || is_triggered) return;
         TriggerWords& awaited = in_reasoning_ ? reasoning_end_ : reasoning_start_;
-        if (!awaited.push(token, common_token_to_piece(vocab_, token, true))) return;
+        if (!awaited.push(token, text(token))) return;
         in_reasoning_ = !in_reasoning_;
         (in_reasoning_ ? reasoning_end_ : reasoning_start_).reset();
     }
 
-    bool is_past_deadline() const { return deadline_ != nullptr && deadline_->is_over(); }
-
-    static void throw_after_deadline(void* grammar) {
-        if (static_cast<Grammar*>(grammar)->is_past_deadline()) throw std::length_error("the deadline has passed");
-    }
-
-    void advance(TokenId token) {
-        const InterruptScope scope(throw_after_deadline, this);
-        llama_sampler_accept(sampler_.get(), token);
-    }
-
-    void check_deadline() const {
-        if (is_past_deadline()) throw ConstraintTimeout();
-    }
-
-    [[noreturn]] static void fail(const std::string& what) {
-        throw Error(ErrorCode::invalid_grammar, "The grammar cannot be obeyed: " + shortened(what) + ".");
-    }
-
-    void apply() {
-        for (size_t at = 0; at < candidates_.size(); at += kCandidatesPerCall) {
-            check_deadline();
-            const size_t           n = std::min(kCandidatesPerCall, candidates_.size() - at);
-            llama_token_data_array array{candidates_.data() + at, n, -1, false};
-            try {
-                const InterruptScope scope(throw_after_deadline, this);
-                llama_sampler_apply(sampler_.get(), &array);
-            } catch (const std::exception& error) {
-                check_deadline();
-                fail(error.what());
-            }
+    // Calls the matcher. An exceeded limit is an error of the request.
+    template <typename Call>
+    void limited(const Call& call) {
+        try {
+            matcher_.begin_call(deadline_);
+            call();
+        } catch (const std::length_error& error) {
+            fail(error.what());
         }
     }
 
+    bool is_allowed(TokenId token) {
+        const State state = matcher_.current();
+        if ((text_.is_holding() || matcher_.names_tokens(state)) && !continues_characters(token)) return false;
+        if (is_end(token)) return matcher_.may_end(state);
+        const TokenTree& tree = vocabulary_->tree;
+        return tree.has(token) && matcher_.after_token(state, token, tree.text(token)) != GrammarMatcher::kRefused;
+    }
+
+    // A token that the grammar names may end within a character.
+    bool continues_characters(TokenId token) const { return text_.fits(vocabulary_->tree.text(token)); }
+
+    void match(TokenId token, std::string_view text) {
+        State state = matcher_.current();
+        if (is_end(token)) {
+            if (!matcher_.may_end(state)) throw Mismatch("the text must not end here");
+            return;
+        }
+        state = matcher_.after_token(state, token, text);
+        if (state == GrammarMatcher::kRefused) throw Mismatch("the text does not match it");
+        matcher_.accept(state);
+        text_.push(text);
+    }
+
     void feed(TokenId token) {
-        check_deadline();
         try {
-            if (!awaits_trigger_) {
-                advance(token);
-                text_.push(common_token_to_piece(vocab_, token, true));
-            } else if (words_.push(token, common_token_to_piece(vocab_, token, true))) {
+            limited([&] {
+                if (!awaits_trigger_) return match(token, vocabulary_->tree.text(token));
+                if (!triggers_.push(token, text(token))) return;
                 awaits_trigger_ = false;
-                for (const TokenId each : words_.recent()) advance(each);
-            }
-        } catch (const std::length_error& error) {
-            check_deadline();
-            fail(error.what());  // a limit is exceeded
-        } catch (const std::exception& error) {
+                for (const auto& piece : triggers_.from_trigger()) match(piece.token, piece.text);
+            });
+        } catch (const Mismatch& error) {
             // The text around the trigger does not match the grammar, so it is not a tool call.
             if (!lazy_) fail(error.what());
             is_off_ = true;
         }
     }
 
-    const llama_vocab*               vocab_;
-    const Deadline*                  deadline_ = nullptr;
-    std::shared_ptr<const TokenTree> tree_;
-    SamplerHandle                    sampler_;
-    std::vector<llama_token_data>    candidates_;
-    Utf8Buffer                       text_;  // holds an incomplete character
-
-    TriggerWords words_;                            // empty: llama.cpp searches for the triggers
-    TriggerWords reasoning_start_, reasoning_end_;  // empty: no reasoning
-    bool         lazy_, names_tokens_;
-    size_t       n_bytes_;
-    bool         awaits_trigger_;
-    bool         in_reasoning_ = false;
-    bool         is_off_       = false;
+    std::shared_ptr<const GrammarVocabulary> vocabulary_;
+    GrammarMatcher                           matcher_;
+    Utf8Buffer                               text_;  // holds an incomplete character
+    const Deadline*                          deadline_ = nullptr;
+    GrammarTriggers                          triggers_;
+    TriggerWords                             reasoning_start_, reasoning_end_;  // empty: no reasoning
+    bool                                     lazy_;
+    size_t                                   n_bytes_;
+    bool                                     awaits_trigger_;
+    bool                                     in_reasoning_ = false;
+    bool                                     is_off_       = false;
 };
-
-std::vector<std::string> to_patterns(const std::vector<GrammarTrigger>& triggers) {
-    std::vector<std::string> patterns;
-    for (const auto& [kind, value] : triggers) {
-        switch (kind) {
-            case GrammarTrigger::Kind::word: patterns.push_back(regex_escape(value)); break;
-            case GrammarTrigger::Kind::pattern: patterns.push_back(value); break;
-            case GrammarTrigger::Kind::full_pattern: patterns.push_back("^" + value + "$"); break;
-        }
-    }
-    return patterns;
-}
-
-SamplerHandle grammar_sampler(const llama_vocab* vocab, const GrammarSettings& settings) {
-    if (!settings.lazy) return SamplerHandle(llama_sampler_init_grammar(vocab, settings.gbnf.c_str(), "root"));
-    const std::vector<std::string> patterns = to_patterns(settings.triggers);
-    std::vector<const char*>       c_patterns;
-    for (const std::string& pattern : patterns) c_patterns.push_back(pattern.c_str());
-    return SamplerHandle(llama_sampler_init_grammar_lazy_patterns(vocab, settings.gbnf.c_str(), "root",
-                                                                  c_patterns.data(), c_patterns.size(), nullptr, 0));
-}
 
 std::vector<llama_token> prefill_tokens(const llama_vocab* vocab, const std::string& prefill) {
     if (prefill.empty()) return {};
@@ -285,25 +232,11 @@ std::vector<llama_token> prefill_tokens(const llama_vocab* vocab, const std::str
     return tokens;
 }
 
-// Checks what llama.cpp's parser does not.
-void check(const std::string& gbnf) {
-    if (gbnf.empty()) throw std::runtime_error("it is empty");
-    if (gbnf.size() > kMaxBytes) throw std::runtime_error("it is longer than 4 MiB");
-    if (gbnf.find('\0') != std::string::npos) throw std::runtime_error("it holds a NUL character");
-}
-
-// Whether the grammar refers to tokens (`<think>`, `<[42]>`), which are not matched by their text.
-bool mentions_tokens(const std::string& gbnf) {
-    for (size_t i = 0; i < gbnf.size(); ++i) {
-        if (gbnf[i] == '<') return true;
-        if (gbnf[i] == '#') i = std::min(gbnf.find_first_of("\r\n", i), gbnf.size());
-        if (i == gbnf.size() || (gbnf[i] != '"' && gbnf[i] != '[')) continue;
-        const char closing = gbnf[i] == '"' ? '"' : ']';
-        for (++i; i < gbnf.size() && gbnf[i] != closing; ++i) {
-            if (gbnf[i] == '\\') ++i;
-        }
-    }
-    return false;
+std::shared_ptr<const GrammarRules> parse(const llama_vocab* vocab, const std::string& gbnf) {
+    return parse_gbnf(gbnf, [vocab](std::string_view text) -> std::optional<TokenId> {
+        const std::vector<llama_token> tokens = common_tokenize(vocab, std::string(text), false, true);
+        return tokens.size() == 1 ? std::optional(tokens[0]) : std::nullopt;
+    });
 }
 
 }  // namespace
@@ -319,18 +252,15 @@ std::vector<std::shared_ptr<TokenConstraint>> GrammarCompiler::compile(const Gra
         made.schema.clear();
         return compile(made, n);
     }
-    std::call_once(tree_built_, [this] { tree_ = std::make_shared<TokenTree>(vocab_); });
-    take_last_errors();
+    std::call_once(vocabulary_read_, [this] { vocabulary_ = GrammarVocabulary::read(vocab_); });
     try {
-        check(settings.gbnf);
-        SamplerHandle sampler = grammar_sampler(vocab_, settings);
-        if (!sampler) throw std::runtime_error(take_last_errors());
-        auto grammar =
-            std::make_shared<Grammar>(vocab_, tree_, std::move(sampler), settings, mentions_tokens(settings.gbnf));
-        grammar->prefill(prefill_tokens(vocab_, settings.prefill));
+        const auto           rules = parse(vocab_, settings.gbnf);
+        const GrammarMatcher matcher(rules);
+        const size_t         n_bytes = rules->size_bytes() / n + matcher.size_bytes();
+        Grammar              grammar(vocabulary_, matcher, settings, n_bytes);
+        grammar.prefill(prefill_tokens(vocab_, settings.prefill));
         std::vector<std::shared_ptr<TokenConstraint>> copies;
-        while (copies.size() + 1 < n) copies.push_back(grammar->copy());
-        copies.push_back(std::move(grammar));
+        for (size_t i = 0; i < n; ++i) copies.push_back(std::make_shared<Grammar>(grammar));
         return copies;
     } catch (const std::exception& error) {
         throw Error(ErrorCode::invalid_grammar, "The grammar cannot be used: " + shortened(error.what()) + ".");

@@ -1,8 +1,8 @@
 // Thread: any to compile; a compiled grammar belongs to one sequence, one thread at a time.
 #pragma once
 
+#include "../core/grammar/grammar-triggers.h"
 #include "../core/token-constraint.h"
-#include "token-tree.h"
 
 #include <memory>
 #include <mutex>
@@ -13,27 +13,7 @@ struct llama_vocab;
 
 namespace chasqui {
 
-struct GrammarTrigger {
-    enum class Kind {
-        word,          // matches text regardless of its tokenization
-        pattern,       // a regular expression, searched
-        full_pattern,  // a regular expression for the entire text so far
-    };
-    Kind        kind = Kind::word;
-    std::string value;
-};
-
-// A grammar in GBNF, llama.cpp's notation. It may come from a request, so it is refused beyond these limits:
-//
-//   text         4 MiB
-//   groups       256 levels
-//   rules        262,144; each group and each optional repetition is one
-//   repetitions  2,000 of one element (a larger maximum means no maximum), 2 million elements in total
-//   sets         16,384 characters and ranges in one [...]
-//   ambiguity    8,192 ways to parse the text so far
-//   work         2^27 comparisons per call: about a second, unless its deadline comes first
-//
-// All but the first are enforced by vendor/patches/0005.
+// A grammar in GBNF, llama.cpp's notation. It may come from a request: core/grammar has its limits.
 struct GrammarSettings {
     std::string                 gbnf;
     std::string                 schema;        // a JSON schema; if not empty, the grammar is generated from it
@@ -45,6 +25,8 @@ struct GrammarSettings {
     std::string              thinking_start;
     std::vector<std::string> thinking_ends;
 };
+
+struct GrammarVocabulary;
 
 // Compiles grammars to constraints on the tokens of one model.
 class GrammarCompiler {
@@ -58,9 +40,9 @@ public:
     std::vector<std::shared_ptr<TokenConstraint>> compile(const GrammarSettings& settings, size_t n);
 
 private:
-    const llama_vocab*         vocab_;
-    std::once_flag             tree_built_;
-    std::shared_ptr<TokenTree> tree_;
+    const llama_vocab*                       vocab_;
+    std::once_flag                           vocabulary_read_;
+    std::shared_ptr<const GrammarVocabulary> vocabulary_;
 };
 
 }  // namespace chasqui

@@ -57,7 +57,6 @@ const customTools = (count: number, definition: string) => ({
 export const GRAMMARS: readonly Entry[] = [
   chat('an ambiguous grammar', { grammar: 'root ::= s\ns ::= [a-z] s "y" | [a-z] s "z" | "#"' }),
   chat('repetitions of repetitions', { grammar: 'root ::= (("a"{0,9} | "b"{1,9}){2,9} [c-d]{0,9}){0,9}' }),
-  // Each token takes about 50 ms, for this client only.
   chat('an ambiguous run of blanks', { grammar: `root ::= ${'" "* '.repeat(200)}"x"`, max_tokens: 20 }),
   chat('a repetition the wrong way round', { grammar: 'root ::= "a"{2,1}' }, REFUSED),
   chat('a repetition without end', { grammar: 'root ::= "a"{1000000000}' }, REFUSED),

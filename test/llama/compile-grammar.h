@@ -4,7 +4,6 @@
 #include "vocabulary.h"
 
 #include "llama/grammar.h"
-#include "llama/log.h"
 
 #include <memory>
 #include <string>
@@ -13,7 +12,6 @@ namespace chasqui::test {
 
 inline std::shared_ptr<TokenConstraint> compile(const std::string& gbnf) {
     static GrammarCompiler compiler(vocabulary("qwen2"));
-    capture_log(false);  // keeps the errors as reasons
     GrammarSettings settings;
     settings.gbnf = gbnf;
     return compiler.compile(settings);

@@ -178,25 +178,41 @@ const Test literals("hostile grammar: many literals cost what their differences 
     expect(std::chrono::steady_clock::now() - begun < std::chrono::seconds(10), "a result within seconds");
 });
 
+// The states after different letters differ, and each has twice as many ways as the one before.
+std::string doubling() {
+    std::string gbnf = "root ::= s\ns ::= \"#\"";
+    for (char c = 'a'; c <= 'z'; ++c) {
+        for (const char* end : {"y", "z"}) gbnf += std::string(" | \"") + c + "\" s \"" + c + end + "\"";
+    }
+    return gbnf;
+}
+
 const Test overdue("hostile grammar: a call ends when its deadline is over, and can be made again", [] {
-    const auto grammar = compile("root ::= s\ns ::= [a-z] s \"y\" | [a-z] s \"z\" | \"#\"\n");
+    const auto grammar = compile(doubling());
     Deadline   deadline;
     grammar->set_deadline(&deadline);
+    grammar->accept(token_of("#"));
     const std::vector<TokenId> all = grammar->allowed();
     deadline.expire();
     expect_throws<ConstraintTimeout>([&] { grammar->allowed(); });
     expect_throws<ConstraintTimeout>([&] { grammar->allows(token_of("a")); });
     deadline.clear();
     expect(grammar->allowed() == all, "the same tokens as before");
-    // The deadline comes during a call that would take a second and then fail for another reason.
+    deadline.expire();
+    expect_throws<ConstraintTimeout>([&] { grammar->accept(llama_vocab_eos(vocabulary("qwen2"))); });
+    grammar->set_deadline(nullptr);
+});
+
+const Test slow("hostile grammar: the deadline comes during a call that would take long and then fail", [] {
+    const auto grammar = compile(doubling());
+    Deadline   deadline;
+    grammar->set_deadline(&deadline);
     for (int i = 0; i < 8; ++i) grammar->accept(token_of("a"));
-    deadline.set(Deadline::Clock::now() + std::chrono::milliseconds(10));
+    deadline.set(Deadline::Clock::now() + std::chrono::milliseconds(1));
     expect_throws<ConstraintTimeout>([&] { grammar->allowed(); });
     deadline.clear();
     expect(expect_throws<Error>([&] { grammar->allowed(); }).code() == ErrorCode::invalid_grammar, "invalid_grammar");
     expect(grammar->allows(token_of("a")), "the same result as before");
-    deadline.expire();
-    expect_throws<ConstraintTimeout>([&] { grammar->accept(token_of("a")); });
     grammar->set_deadline(nullptr);
 });
 

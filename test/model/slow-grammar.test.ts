@@ -8,8 +8,9 @@ import { tinyModel } from '../support/tiny-model.js';
 /** To find what a grammar allows among 152,000 tokens takes longer than a step of this model. */
 const file = tinyModel('llama', 1, path.join(root, 'vendor', 'llama.cpp', 'models', 'ggml-vocab-qwen2.gguf'));
 
-/** Each letter may belong to any of the words: so many ways there are to go on, and all are followed. */
-const ambiguous = `root ::= ${'w '.repeat(6)}"."\nw ::= [a-z]*`;
+/** Palindromes of even length: the grammar remembers all letters, so no two beginnings are followed alike. */
+const letters = 'abcdefghijklmnopqrstuvwxyz';
+const slow = `root ::= s "."\ns ::= "" | ${[...letters].map((letter) => `"${letter}" s "${letter}"`).join(' | ')}`;
 
 function constrained(model: Model, gbnf: string, maxTokens: number) {
   const grammar = { gbnf, lazy: false, triggers: [], prefill: '', thinkingStart: '', thinkingEnds: [] };
@@ -24,7 +25,7 @@ async function textOf(stream: AsyncIterable<{ text: string }>): Promise<string> 
 
 test('a sequence whose grammar is slow costs itself time, and the others none of their tokens', async () => {
   const model = await loadModel(file, { contextSize: 512, parallel: 4, threads: 2 });
-  const alone = await textOf(constrained(model, ambiguous, 8));
+  const alone = await textOf(constrained(model, slow, 8));
   assert.match(alone, /^[a-z]+$/);
 
   let running = true;
@@ -37,7 +38,7 @@ test('a sequence whose grammar is slow costs itself time, and the others none of
       }
     }
   })();
-  const texts = await Promise.all([textOf(constrained(model, ambiguous, 8)), textOf(constrained(model, ambiguous, 8))]);
+  const texts = await Promise.all([textOf(constrained(model, slow, 8)), textOf(constrained(model, slow, 8))]);
   running = false;
   await plain;
   assert.equal(texts, [alone, alone], 'the same seed draws the same tokens, within the step and aside');
@@ -45,19 +46,19 @@ test('a sequence whose grammar is slow costs itself time, and the others none of
   await model.close();
 });
 
-/** Each slash may be followed in thousands of ways, so that it takes long to accept many and no time to allow them. */
-const slowToAccept = [
-  'root ::= s | x',
-  's ::= "q" | "/" s',
-  'x ::= "/" y',
-  `y ::= x ${Array.from({ length: 2500 }, (_, i) => `| [\\u${(0x1000 + i).toString(16)}] x`).join(' ')}`,
+/** Each slash is followed by a chain of references, and a slash deeper in each. */
+const slowToFollow = [
+  'root ::= s',
+  's ::= "q" | "/" r0 "q"',
+  ...Array.from({ length: 2500 }, (_, i) => `r${i} ::= r${i + 1}`),
+  'r2500 ::= s',
 ].join('\n');
 
-test('a grammar that is slow only to accept what it allows is followed aside as well', async () => {
+test('a grammar that is slow to follow a single token is followed aside as well', async () => {
   const model = await loadModel(file, { contextSize: 512, parallel: 2, threads: 2 });
   const slashes = await model.tokenize('/'.repeat(96));
   assert.is(slashes.length, 1);
-  const grammar = { gbnf: slowToAccept, lazy: false, triggers: [], prefill: '', thinkingStart: '', thinkingEnds: [] };
+  const grammar = { gbnf: slowToFollow, lazy: false, triggers: [], prefill: '', thinkingStart: '', thinkingEnds: [] };
   const logitBias = { [slashes[0] as number]: 100 };
   const text = await textOf(model.generate({ prompt: 'Slashes: ', grammar, logitBias, temperature: 0, maxTokens: 10 }));
   assert.is(text, '/'.repeat(960));
@@ -72,7 +73,7 @@ test('a job whose token is being sampled aside can be cancelled, and the model c
   const stream = model.generate(
     {
       prompt: 'Words: ',
-      grammar: { gbnf: ambiguous, lazy: false, triggers: [], prefill: '', thinkingStart: '', thinkingEnds: [] },
+      grammar: { gbnf: slow, lazy: false, triggers: [], prefill: '', thinkingStart: '', thinkingEnds: [] },
       topK: 0,
       maxTokens: 100,
     },
@@ -86,7 +87,7 @@ test('a job whose token is being sampled aside can be cancelled, and the model c
   } catch (error) {
     assert.is((error as Error).message, 'enough');
   }
-  const left = constrained(model, ambiguous, 100);
+  const left = constrained(model, slow, 100);
   await left.next();
   await model.close();
   const stats = await model.stats().catch((error) => error.code);

@@ -203,7 +203,7 @@ for (const temperature of [0, 1]) {
 for (const [name, gbnf, says] of [
   ['malformed', 'root ::= "a', /unexpected end of input/],
   ['for another library', '%llguidance {}', /expecting name/],
-  ['of a rule that is missing', 'root ::= b', /Undefined rule/],
+  ['of a rule that is missing', 'root ::= b', /undefined rule/],
   ['without a way to go on', 'root ::= "a" "\\x00"', /allows no token/],
 ] as const) {
   test(`a grammar ${name} is an error, and nothing else happens`, async () => {

@@ -221,7 +221,6 @@ function readTimes(tier) {
 
 function runUvu({ name, limit, env, only = '' }, atOnce) {
   const uvu = path.join(root, 'node_modules', 'uvu', 'bin.js');
-  const color = process.stdout.isTTY ? '--color' : '--no-color';
   const args = [
     '--import',
     register,
@@ -230,12 +229,11 @@ function runUvu({ name, limit, env, only = '' }, atOnce) {
     uvu,
     path.join('test', name),
     String.raw`${only}.*\.test\.ts$`,
-    color,
   ];
   return new Promise((resolve) => {
     const child = spawn(process.execPath, args, {
       cwd: root,
-      env: { ...recording(), CHASQUI_TEST_TIMES: path.join(times, name), ...env?.() },
+      env: { ...recording(), ...colors(), CHASQUI_TEST_TIMES: path.join(times, name), ...env?.() },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     running.add(child);
@@ -272,6 +270,11 @@ function recording() {
   const recorder = pathToFileURL(path.join(here, 'support', 'record-replies.mjs')).href;
   const options = [process.env.NODE_OPTIONS, `--import=${recorder}`].filter(Boolean).join(' ');
   return { ...process.env, NODE_OPTIONS: options, CHASQUI_RECORD_REPLIES: replies };
+}
+
+/** For register.mjs: the output of a tier goes through a pipe. */
+function colors() {
+  return process.stdout.isTTY && process.env.NO_COLOR === undefined ? { FORCE_COLOR: '1' } : {};
 }
 
 /** uvu prints its totals last: without them, the process ended early. */

@@ -13,7 +13,7 @@ function cpuTimeOnOneCore(threads: number): number {
     const before = process.cpuUsage();
     for await (const _ of model.generate({ prompt: 'The', maxTokens: 100, ignoreEos: true })) ;
     const { user, system } = process.cpuUsage(before);
-    console.log(String((user + system) / 1000)); // console.log(number) adds colours if FORCE_COLOR is set
+    console.log((user + system) / 1000);
     await model.close();`;
   const args = ['--cpu-list', '0', process.execPath, '--input-type=module', '-e', program];
   return Number(execFileSync('taskset', args, { encoding: 'utf8' }));

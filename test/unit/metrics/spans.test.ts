@@ -119,10 +119,7 @@ test('without the package there are none', () => {
     const { openSpans } = await import('./ts/metrics/spans.ts');
     console.log(await openSpans());`;
   const args = ['--import', register, '--input-type=module', '-e', program];
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
-    encoding: 'utf8',
-    env: { ...process.env, FORCE_COLOR: '0' },
-  });
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
   assert.equal([status, stdout], [0, 'null\n'], stderr);
 });
 

@@ -34,43 +34,51 @@ const agents = process.env.CHASQUI_TEST_AGENTS;
 const everything = process.env.CHASQUI_TEST_EVERYTHING === '1';
 
 /**
- * `seconds` and `cores` are estimates of the duration and of the busy cores; the longest tier starts first. The sum of `cores`
- * of the tiers that run at the same time does not exceed the machine's. `pending` delays a tier.
+ * `seconds`: the duration on an idle machine. `cores`: CPU time divided by it, so that tiers that mostly wait run beside busy
+ * ones. The longest tier starts first. The sum of `cores` of the tiers that run at the same time does not exceed the
+ * machine's. `pending` delays a tier.
  * `limit` ends a tier that hangs: several times its duration on a busy machine. `when` returns why this machine cannot run
  * the tier; a single test that skips itself fails the run. A tier `onRequest` runs only if it is named.
  */
 const tiers = [
-  { name: 'house', seconds: 10, cores: 1, limit: 5 * minute },
-  { name: 'unit', seconds: 60, cores: 1, limit: 15 * minute },
-  { name: 'setup', seconds: 10, cores: 1, limit: 10 * minute },
-  { name: 'http', seconds: 70, cores: 1, limit: 20 * minute },
-  { name: 'native', seconds: 40, cores: 1.3, limit: 10 * minute },
-  { name: 'llama', seconds: 120, cores: 1.3, limit: 20 * minute },
-  { name: 'cli', seconds: 110, cores: 1, limit: 20 * minute },
-  { name: 'model', seconds: 200, cores: 1.3, limit: 20 * minute },
-  { name: 'model-cli', seconds: 80, cores: 1, limit: 20 * minute },
+  { name: 'house', seconds: 6, cores: 1, limit: 5 * minute },
+  { name: 'unit', seconds: 45, cores: 1, limit: 15 * minute },
+  { name: 'setup', seconds: 4, cores: 0.6, limit: 10 * minute },
+  { name: 'http', seconds: 70, cores: 0.9, limit: 20 * minute },
+  { name: 'native', seconds: 30, cores: 1.3, limit: 10 * minute },
+  { name: 'llama', seconds: 130, cores: 1.5, limit: 20 * minute },
+  { name: 'cli', seconds: 120, cores: 1, limit: 20 * minute },
+  { name: 'model', seconds: 200, cores: 0.8, limit: 20 * minute },
+  { name: 'model-cli', seconds: 120, cores: 0.9, limit: 20 * minute },
   { name: 'desktop', seconds: 90, cores: 0.7, limit: 20 * minute },
-  { name: 'browser', seconds: 120, cores: 0.7, limit: 20 * minute, when: noBrowser },
-  { name: 'packages', seconds: 120, cores: 1, limit: 20 * minute, when: noPackages, pending: isVulkanBuilding },
+  { name: 'browser', seconds: 90, cores: 0.6, limit: 20 * minute, when: noBrowser },
+  { name: 'packages', seconds: 60, cores: 1, limit: 20 * minute, when: noPackages, pending: isBuilding('VULKAN') },
   {
     name: 'vulkan',
-    seconds: 120,
-    cores: 1.3,
+    seconds: 80,
+    cores: 1.2,
     limit: 30 * minute,
     when: noVulkan,
     env: vulkanEnvironment,
-    pending: isVulkanBuilding,
+    pending: isBuilding('VULKAN'),
   },
-  { name: 'kubernetes', seconds: 60, cores: 0.7, limit: 20 * minute, when: noKubectl },
+  { name: 'kubernetes', seconds: 80, cores: 0.8, limit: 20 * minute, when: noKubectl },
   { name: 'cluster', seconds: 120, cores: 0.7, limit: 20 * minute, when: noCluster },
-  { name: 'containers', seconds: 120, cores: 0.7, limit: 20 * minute, when: noContainers },
-  { name: 'spec', seconds: 25, cores: 1, limit: 20 * minute },
-  { name: 'clients', seconds: 60, cores: 1, limit: 20 * minute },
-  { name: 'agents', seconds: 90, cores: 0.7, limit: 20 * minute, when: noAgents, onRequest: true, only: agents },
-  { name: 'cloud', seconds: 250, cores: 0.7, limit: 30 * minute, when: noBrowser },
-  { name: 'property', seconds: 20, cores: 1, limit: 20 * minute },
-  { name: 'hostile', seconds: 150, cores: 1, limit: 20 * minute },
-  { name: 'faults', seconds: 180, cores: 1, limit: 20 * minute, when: noProcesses },
+  {
+    name: 'containers',
+    seconds: 300,
+    cores: 0.2,
+    limit: 20 * minute,
+    when: noContainers,
+    pending: isBuilding('IMAGE'),
+  },
+  { name: 'spec', seconds: 30, cores: 0.7, limit: 20 * minute },
+  { name: 'clients', seconds: 70, cores: 0.7, limit: 20 * minute },
+  { name: 'agents', seconds: 27, cores: 0.4, limit: 20 * minute, when: noAgents, onRequest: true, only: agents },
+  { name: 'cloud', seconds: 380, cores: 0.8, limit: 30 * minute, when: noBrowser },
+  { name: 'property', seconds: 15, cores: 0.9, limit: 20 * minute },
+  { name: 'hostile', seconds: 130, cores: 0.7, limit: 20 * minute },
+  { name: 'faults', seconds: 350, cores: 0.3, limit: 20 * minute, when: noProcesses },
   // Last: it reads the replies of all other tiers.
   { name: 'conformance', seconds: 15, cores: Infinity, limit: 15 * minute, last: true },
 ];
@@ -115,15 +123,20 @@ function noVulkan() {
   return fs.existsSync(vulkanVariables) ? undefined : 'no Vulkan driver: run .ci/vulkan';
 }
 
-/** `.ci/run` builds the module beside the tests, in the process CHASQUI_TEST_VULKAN_BUILD. Packages need the same lock. */
-function isVulkanBuilding() {
-  const pid = Number(process.env.CHASQUI_TEST_VULKAN_BUILD ?? 0);
-  try {
-    // It remains a zombie until the shell that started it waits for it.
-    return pid > 0 && !/^State:\s+Z/m.test(fs.readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
+/**
+ * `.ci/run` makes the Vulkan module and the base image beside the tests, in the processes CHASQUI_TEST_VULKAN_BUILD and
+ * CHASQUI_TEST_IMAGE_BUILD. Packages need the lock of the former.
+ */
+function isBuilding(what) {
+  const pid = Number(process.env[`CHASQUI_TEST_${what}_BUILD`] ?? 0);
+  return () => {
+    try {
+      // It remains a zombie until the shell that started it waits for it.
+      return pid > 0 && !/^State:\s+Z/m.test(fs.readFileSync(`/proc/${pid}/status`, 'utf8'));
+    } catch {
+      return false;
+    }
+  };
 }
 
 function vulkanEnvironment() {

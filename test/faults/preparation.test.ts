@@ -1,5 +1,5 @@
 // The preparation process is killed repeatedly in every way while sixteen clients stream. No stream is affected, and
-// requests in preparation are retried, except the one that caused the end. CHASQUI_FAULT_KILLS: number of kills (20).
+// requests in preparation are retried, except the one that caused the end. CHASQUI_FAULT_KILLS: number of kills (10).
 import { readFileSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -14,7 +14,7 @@ import {
 import { until } from '../support/until.js';
 import { ask, type Context, type Outcome, pidOf, serve } from './ask-server.js';
 
-const KILLS = Number(process.env.CHASQUI_FAULT_KILLS ?? 20);
+const KILLS = Number(process.env.CHASQUI_FAULT_KILLS ?? 10);
 const STREAMS = 16;
 const MORE_SLOTS = ['--parallel', '24'];
 const ANSWERED = { status: 200, code: null };

@@ -1,17 +1,25 @@
 // Requests that are refused after engine crashes, and the order of retries.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Suspect, Suspects } from '../../../ts/engine/child/suspects.js';
+import { Attempt, Suspects } from '../../../ts/engine/child/suspects.js';
 import { ChasquiError } from '../../../ts/errors.js';
 
 const test = suite('unit: requests that were there when an engine ended');
 
 const HOUR_MS = 60 * 60_000;
 
-function entered(suspects: Suspects, request: unknown): Suspect {
-  const suspect = suspects.begin(request);
-  suspect.entered();
-  return suspect;
+/** A request that waits for the process. */
+function begin(suspects: Suspects, request: unknown): Attempt<unknown> {
+  const attempt = new Attempt(request, suspects, () => new Promise(() => {}), false);
+  suspects.refuse(attempt);
+  void attempt.start();
+  return attempt;
+}
+
+function entered(suspects: Suspects, request: unknown): Attempt<unknown> {
+  const attempt = begin(suspects, request);
+  suspects.running.add(attempt);
+  return attempt;
 }
 
 /** As in an engine that ends while it computes these. */
@@ -23,7 +31,7 @@ function endWith(suspects: Suspects, ...requests: readonly unknown[]): void {
 
 function isRefused(suspects: Suspects, request: unknown): boolean {
   try {
-    suspects.begin(request).end(false);
+    begin(suspects, request).end(false);
     return false;
   } catch (error) {
     assert.instance(error, ChasquiError);
@@ -55,10 +63,9 @@ test('equal requests that are there at one end, such as the choices of one, coun
 test('what waits for an engine, or is over, was not there when one ended', () => {
   const suspects = new Suspects('The engine');
   for (let end = 0; end < 3; end += 1) {
-    const waiting = suspects.begin('waits');
-    const left = suspects.begin('left');
+    const waiting = begin(suspects, 'waits');
+    const left = entered(suspects, 'left');
     left.end(false);
-    left.entered();
     entered(suspects, 'done').end(true);
     suspects.ended('it was ended by SIGSEGV');
     waiting.end(false);
@@ -129,11 +136,11 @@ test('of many requests the latest are remembered', () => {
 
 test('one is on trial at a time, until it has passed or ended, wherever it waits itself', async () => {
   const suspects = new Suspects('The engine');
-  const [first, second, third, fourth] = ['1', '2', '3', '4'].map((name) => suspects.begin(name)) as [
-    Suspect,
-    Suspect,
-    Suspect,
-    Suspect,
+  const [first, second, third, fourth] = ['1', '2', '3', '4'].map((name) => begin(suspects, name)) as [
+    Attempt<unknown>,
+    Attempt<unknown>,
+    Attempt<unknown>,
+    Attempt<unknown>,
   ];
   const trials = [first, second, third, fourth].map((suspect) => suspects.trial(suspect)) as [
     Promise<void>,
@@ -151,7 +158,7 @@ test('one is on trial at a time, until it has passed or ended, wherever it waits
   second.end(false);
   assert.equal(await open(), [true, true, true, true]);
   fourth.end(true);
-  assert.ok(await isOpen(suspects.trial(suspects.begin('5'))));
+  assert.ok(await isOpen(suspects.trial(begin(suspects, '5'))));
 });
 
 test.run();

@@ -26,7 +26,8 @@ import { RestartPolicy } from './restart-policy.js';
 import { startModel, type Worker } from './split-model.js';
 import { type StartChild, type StartPreparation, startChild, startPreparation } from './start-child.js';
 import { SupervisedPreparation } from './supervised-preparation.js';
-import { type Attempt, type NextStart, Supervisor } from './supervisor.js';
+import { type NextStart, Supervisor } from './supervisor.js';
+import type { Attempt } from './suspects.js';
 
 /** `onProgress` and `signal` apply to the first load. */
 export interface SupervisorHooks extends LoadHooks {

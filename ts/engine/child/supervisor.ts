@@ -9,7 +9,7 @@ import { engineClosed } from '../engine-errors.js';
 import type { EngineState } from '../engine-types.js';
 import { failedStart, type RestartEvent } from './restart-event.js';
 import type { EngineEnd, StartedProcess } from './start-child.js';
-import { type Suspect, Suspects } from './suspects.js';
+import { Attempt, isRestart, Suspects } from './suspects.js';
 import { Watchdog } from './watchdog.js';
 
 export interface SupervisedProcess extends StartedProcess {
@@ -60,13 +60,10 @@ export interface SupervisorRules<P extends SupervisedProcess> {
 }
 
 const WATCH_MS = 1000;
-/** Of one request. */
-const MAX_STARTS = 2;
 
 export class Supervisor<P extends SupervisedProcess> {
   readonly #rules: SupervisorRules<P>;
-  readonly #suspects: Suspects;
-  readonly #attempts = new Set<Attempt<P>>();
+  readonly #suspects: Suspects<P>;
   readonly #closing = new AbortController();
   /** The process that runs or will; rejects while there is none to wait for. */
   #current: Promise<P>;
@@ -141,17 +138,18 @@ export class Supervisor<P extends SupervisedProcess> {
   /** For work that `run` does not fit. */
   attempt(request: unknown, signal?: AbortSignal): Attempt<P> {
     const { retriesInTurn, refusesAtOnce } = this.#rules;
-    const enter = async (suspect: Suspect, isRetry: boolean): Promise<P> => {
-      const waitsForTurn = isRetry && (retriesInTurn || this.#suspects.isKnown(suspect));
+    const enter = async (attempt: Attempt<P>, isRetry: boolean): Promise<P> => {
+      const waitsForTurn = isRetry && (retriesInTurn || this.#suspects.isKnown(attempt));
       // The turn comes first: the request before may have ended the process meanwhile.
-      if (waitsForTurn) await untilAborted(this.#suspects.trial(suspect), signal);
+      if (waitsForTurn) await untilAborted(this.#suspects.trial(attempt), signal);
       if (this.#state === 'failed' || this.#state === 'closed') throw this.#unavailable();
       const process = await this.process(signal);
       this.#isUsed = true;
-      suspect.entered();
+      // Requests that still wait for a process cannot have crashed it.
+      if (!attempt.isOver) this.#suspects.running.add(attempt);
       return process;
     };
-    return new Attempt(this.#attempts, () => this.#suspects.begin(request), enter, refusesAtOnce);
+    return new Attempt(request, this.#suspects, enter, refusesAtOnce);
   }
 
   close(reason: ChasquiError = engineClosed()): Promise<void> {
@@ -175,7 +173,8 @@ export class Supervisor<P extends SupervisedProcess> {
     const timer = setInterval(() => {
       const now = performance.now();
       const { stats, at } = process.beat;
-      if (at !== seen && this.#rules.signsOfLifeEndTrials) for (const attempt of this.#attempts) attempt.signOfLife();
+      if (at !== seen && this.#rules.signsOfLifeEndTrials)
+        for (const attempt of this.#suspects.running) attempt.signOfLife();
       const hangs = watchdog.check(stats, at !== seen || (this.#rules.isIdle?.(process) ?? false), now - last);
       seen = at;
       last = now;
@@ -269,67 +268,4 @@ export class Supervisor<P extends SupervisedProcess> {
     error.retryAfterSeconds = Math.max(1, Math.ceil(this.#startMs / 1000));
     return error;
   }
-}
-
-/** One request, and the processes that it was given to: at most two. */
-export class Attempt<P> {
-  readonly #all: Set<Attempt<P>>;
-  readonly #begin: () => Suspect;
-  readonly #enter: (suspect: Suspect, isRetry: boolean) => Promise<P>;
-  readonly #refusesAtOnce: boolean;
-  #suspect: Suspect | null = null;
-  #starts = 0;
-  #signsOfLife = 0;
-
-  constructor(
-    all: Set<Attempt<P>>,
-    begin: () => Suspect,
-    enter: (suspect: Suspect, isRetry: boolean) => Promise<P>,
-    refusesAtOnce: boolean,
-  ) {
-    this.#all = all;
-    this.#begin = begin;
-    this.#enter = enter;
-    this.#refusesAtOnce = refusesAtOnce;
-  }
-
-  /**
-   * Waits for a process to give the request to. `failure`: the last start failed with it; it is thrown again unless another
-   * start may help. Throws `prompt_refused`.
-   */
-  async start(failure?: unknown): Promise<P> {
-    this.end(false);
-    if (failure !== undefined && !isRestart(failure)) throw failure;
-    if (this.#starts === MAX_STARTS) {
-      if (this.#refusesAtOnce) this.#begin().end(false);
-      throw failure;
-    }
-    this.#starts += 1;
-    this.#signsOfLife = 0;
-    this.#suspect = this.#begin();
-    const process = await this.#enter(this.#suspect, this.#starts > 1);
-    if (!this.#suspect.isOver) this.#all.add(this);
-    return process;
-  }
-
-  /** It has come so far that it would have ended the process by now. */
-  passed(): void {
-    this.#suspect?.passed();
-  }
-
-  /** The process lives. The first sign of life may be older than the request. */
-  signOfLife(): void {
-    this.#signsOfLife += 1;
-    if (this.#signsOfLife === 2) this.passed();
-  }
-
-  /** `complete`: the process did all of it. */
-  end(complete: boolean): void {
-    this.#all.delete(this);
-    this.#suspect?.end(complete);
-  }
-}
-
-function isRestart(error: unknown): boolean {
-  return error instanceof ChasquiError && error.code === 'engine_restarting';
 }

@@ -8,6 +8,8 @@ import { ChasquiError } from '../../errors.js';
 const MAX_REMEMBERED = 1024;
 const REMEMBERED_MS = 60 * 60_000;
 const MAX_ENDS = 2;
+/** Of one request. */
+const MAX_STARTS = 2;
 
 interface KnownEnds {
   count: number;
@@ -16,12 +18,13 @@ interface KnownEnds {
   how: string;
 }
 
-export class Suspects {
+export class Suspects<P = unknown> {
   readonly #what: string;
   readonly #now: () => number;
   /** Crashes at which a request was running, by its digest. The latest last. */
   readonly #ends = new Map<string, KnownEnds>();
-  readonly #running = new Set<Suspect>();
+  /** Requests that the process has been given. */
+  readonly running = new Set<Attempt<P>>();
   #gate: Promise<void> = Promise.resolve();
 
   /** `what` begins messages; `now` is a monotonic clock in milliseconds. */
@@ -30,39 +33,9 @@ export class Suspects {
     this.#now = now;
   }
 
-  /** `request` identifies the request; its digest is computed only after a crash. Throws `prompt_refused`. */
-  begin(request: unknown): Suspect {
-    const suspect = new Suspect(request, this.#running, this.#ends);
-    if (this.#ends.size > 0) this.#refuse(suspect);
-    return suspect;
-  }
-
-  /** The process crashed: counts once for each distinct request that has entered it. */
-  ended(how: string): void {
-    const at = this.#now();
-    for (const digest of new Set(Array.from(this.#running, (suspect) => suspect.digest))) {
-      const count = (this.#endsOf(digest)?.count ?? 0) + 1;
-      this.#ends.delete(digest);
-      this.#ends.set(digest, { count, at, how });
-      const [oldest] = this.#ends.keys();
-      if (this.#ends.size > MAX_REMEMBERED && oldest !== undefined) this.#ends.delete(oldest);
-    }
-  }
-
-  /** Resolves when no other request is on trial. The trial lasts until `suspect` is harmless or has ended. */
-  async trial(suspect: Suspect): Promise<void> {
-    const before = this.#gate;
-    this.#gate = before.then(() => suspect.harmless);
-    await before;
-  }
-
-  /** Whether it was running at a crash. */
-  isKnown(suspect: Suspect): boolean {
-    return this.#ends.size > 0 && this.#endsOf(suspect.digest) !== undefined;
-  }
-
-  #refuse(suspect: Suspect): void {
-    const known = this.#endsOf(suspect.digest);
+  /** Throws `prompt_refused` for a request that was running at two crashes. */
+  refuse(suspect: Attempt<P>): void {
+    const known = this.#ends.size > 0 ? this.#endsOf(suspect.digest) : undefined;
     if (known === undefined || known.count < MAX_ENDS) return;
     throw new ChasquiError(
       'prompt_refused',
@@ -71,50 +44,118 @@ export class Suspects {
     );
   }
 
+  /** The process crashed: counts once for each distinct request that it has been given. */
+  ended(how: string): void {
+    const at = this.#now();
+    for (const digest of new Set(Array.from(this.running, (suspect) => suspect.digest))) {
+      const count = (this.#endsOf(digest)?.count ?? 0) + 1;
+      this.#ends.delete(digest);
+      this.#ends.set(digest, { count, at, how });
+      const [oldest] = this.#ends.keys();
+      if (this.#ends.size > MAX_REMEMBERED && oldest !== undefined) this.#ends.delete(oldest);
+    }
+  }
+
+  /** Resolves when no other request is on trial. The trial lasts until `suspect` is harmless. */
+  async trial({ harmless }: Attempt<P>): Promise<void> {
+    const before = this.#gate;
+    this.#gate = before.then(() => harmless);
+    await before;
+  }
+
+  /** Whether it was running at a crash. */
+  isKnown(suspect: Attempt<P>): boolean {
+    return this.#ends.size > 0 && this.#endsOf(suspect.digest) !== undefined;
+  }
+
+  /** The process completed the request. */
+  acquit(suspect: Attempt<P>): void {
+    if (this.#ends.size > 0) this.#ends.delete(suspect.digest);
+  }
+
   #endsOf(digest: string): KnownEnds | undefined {
     const known = this.#ends.get(digest);
     return known && this.#now() - known.at < REMEMBERED_MS ? known : undefined;
   }
 }
 
-export class Suspect {
-  /** Resolves when the request has progressed so far that it would have crashed the process by now. */
-  readonly harmless: Promise<void>;
-  #setHarmless: () => void = () => {};
+/** One request, and the processes that it is given to: at most two. */
+export class Attempt<P> {
+  /** Resolves when the request has progressed so far that it would have crashed the process by now, or when it has ended. */
+  harmless: Promise<void> = Promise.resolve();
+  /** The request has ended, or has not started. */
+  isOver = true;
+  readonly #request: unknown;
+  readonly #suspects: Suspects<P>;
+  readonly #enter: (attempt: Attempt<P>, isRetry: boolean) => Promise<P>;
+  readonly #refusesAtOnce: boolean;
   #digest: string | undefined;
-  isOver = false;
+  #starts = 0;
+  #signsOfLife = 0;
+  #setHarmless: () => void = () => {};
 
+  /** `enter` waits for a process. */
   constructor(
-    private readonly request: unknown,
-    private readonly running: Set<Suspect>,
-    private readonly ends: Map<string, unknown>,
+    request: unknown,
+    suspects: Suspects<P>,
+    enter: (attempt: Attempt<P>, isRetry: boolean) => Promise<P>,
+    refusesAtOnce: boolean,
   ) {
-    this.harmless = new Promise((resolve) => {
-      this.#setHarmless = resolve;
-    });
+    this.#request = request;
+    this.#suspects = suspects;
+    this.#enter = enter;
+    this.#refusesAtOnce = refusesAtOnce;
   }
 
+  /** Equal requests have the same. Computed only after a crash. */
   get digest(): string {
-    this.#digest ??= digestOf(this.request);
+    this.#digest ??= digestOf(this.#request);
     return this.#digest;
   }
 
-  /** The process gets the request now. Requests that still wait for a process cannot have crashed it. */
-  entered(): void {
-    if (!this.isOver) this.running.add(this);
+  /**
+   * Waits for a process to give the request to. `failure`: the last start failed with it; it is thrown again unless another
+   * start may help. Throws `prompt_refused`.
+   */
+  async start(failure?: unknown): Promise<P> {
+    if (this.#starts > 0) this.end(false);
+    if (failure !== undefined && !isRestart(failure)) throw failure;
+    if (this.#starts === MAX_STARTS) {
+      if (this.#refusesAtOnce) this.#suspects.refuse(this);
+      throw failure;
+    }
+    this.#suspects.refuse(this);
+    this.#starts += 1;
+    this.#signsOfLife = 0;
+    this.isOver = false;
+    this.harmless = new Promise((resolve) => {
+      this.#setHarmless = resolve;
+    });
+    return this.#enter(this, this.#starts > 1);
   }
 
+  /** It has come so far that it would have ended the process by now. */
   passed(): void {
     this.#setHarmless();
   }
 
-  /** `well`: the process completed the request. */
-  end(well: boolean): void {
-    this.isOver = true;
-    this.running.delete(this);
-    this.#setHarmless();
-    if (well && this.ends.size > 0) this.ends.delete(this.digest);
+  /** The process lives. The first sign of life may be older than the request. */
+  signOfLife(): void {
+    this.#signsOfLife += 1;
+    if (this.#signsOfLife === 2) this.passed();
   }
+
+  /** `complete`: the process did all of it. */
+  end(complete: boolean): void {
+    this.isOver = true;
+    this.#suspects.running.delete(this);
+    this.#setHarmless();
+    if (complete) this.#suspects.acquit(this);
+  }
+}
+
+export function isRestart(error: unknown): boolean {
+  return error instanceof ChasquiError && error.code === 'engine_restarting';
 }
 
 function digestOf(request: unknown): string {

@@ -8,11 +8,10 @@ import { MAX_TEXT_BYTES } from './body/limits.js';
 import { readBodies } from './body/read-body.js';
 import {
   cutOffUnreadReplies,
+  Exchanges,
   HTTP_SETTINGS,
   limitConnections,
   limitUnread,
-  OpenExchanges,
-  PipelinedRequests,
   REQUEST_TIMEOUT_MS,
   refuseTunnels,
   replyToBrokenHttp,
@@ -43,7 +42,7 @@ type RegisterRoutes = (app: FastifyInstance) => void;
  */
 export function createHttpApp(context: HttpContext, options: HttpOptions, endpoints: Endpoints): FastifyInstance {
   const { basePath, running, profile } = context;
-  const exchanges = new OpenExchanges();
+  const exchanges = new Exchanges();
   const app: FastifyInstance = Fastify({
     ...transportOf(options),
     ...logSettings(context.log),
@@ -63,15 +62,13 @@ export function createHttpApp(context: HttpContext, options: HttpOptions, endpoi
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
   });
   app.setErrorHandler(endpoints.onError);
-  const pipelined = new PipelinedRequests();
-  app.addHook('onRequest', (request, reply, done) => pipelined.inTurn(request.raw, reply.raw, done));
+  app.addHook('onRequest', (request, reply, done) => exchanges.inTurn(request.raw, reply.raw, done));
   observeRequests(app, context);
   reportUsage(app);
   limitConnections(app.server);
   limitUnread(app.server);
   replyToOddRequests(app);
   refuseTunnels(app.server, exchanges);
-  exchanges.watch(app);
   cutOffUnreadReplies(app, context.options.stallTimeoutMs);
   readBodies(app, profile, { maxBytes: context.options.bodyLimit, maxSilenceMs: options.bodySilenceMs });
   validateBodies(app);

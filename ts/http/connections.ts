@@ -92,33 +92,8 @@ const BROKEN_HTTP: Record<string, [ErrorCode, string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request did not arrive in time.'],
 };
 
-interface Exchange {
-  request: IncomingMessage;
-  response: ServerResponse;
-}
-
-/** The current exchange of each connection. A request may still be arriving after its reply was sent. */
-export class OpenExchanges {
-  readonly #last = new WeakMap<Socket, Exchange>();
-
-  watch(app: FastifyInstance): void {
-    app.addHook('onRequest', async (request, reply) => this.add(request.raw, reply.raw));
-  }
-
-  /** For servers without Fastify: call it at the request's turn. */
-  add(request: IncomingMessage, response: ServerResponse): void {
-    this.#last.set(request.socket, { request, response });
-  }
-
-  /** Whether an error written now would end up in the middle of a reply, or after the last one. */
-  hasBegunReply(socket: Socket): boolean {
-    const last = this.#last.get(socket);
-    return last?.response.headersSent === true && !(last.request.complete && last.response.writableFinished);
-  }
-}
-
 /** Replies to CONNECT with an error; Node would close the connection without a reply. */
-export function refuseTunnels(server: Server, exchanges: OpenExchanges): void {
+export function refuseTunnels(server: Server, exchanges: Exchanges): void {
   server.on('connect', (_request, socket) => {
     // Node no longer listens to this socket, and an unhandled `error` event would end the process.
     socket.on('error', () => socket.destroy());
@@ -127,7 +102,7 @@ export function refuseTunnels(server: Server, exchanges: OpenExchanges): void {
 }
 
 /** Replies to bytes that are not an HTTP request. Node has no response object for them, so the head is written here. */
-export function replyToBrokenHttp(error: NodeJS.ErrnoException, socket: Socket, exchanges: OpenExchanges): void {
+export function replyToBrokenHttp(error: NodeJS.ErrnoException, socket: Socket, exchanges: Exchanges): void {
   if (error.code === 'ECONNRESET' || !socket.writable || exchanges.hasBegunReply(socket)) {
     socket.destroy();
     return;
@@ -215,13 +190,17 @@ const MAX_WAITING = 64;
  * Serves pipelined requests of a connection one at a time; otherwise a connection could exceed limits per request and
  * per connection. A connection with more than 64 waiting requests is closed.
  */
-export class PipelinedRequests {
+export class Exchanges {
   readonly #waiting = new WeakMap<Socket, number>();
+  /** The exchange of each connection whose turn it is, or was last. Its request may still arrive after its reply was sent. */
+  readonly #current = new WeakMap<Socket, { request: IncomingMessage; response: ServerResponse }>();
 
   /** Calls `handle` after all earlier replies have ended, or never if the client disconnects before. */
-  inTurn({ socket }: IncomingMessage, response: ServerResponse, handle: () => void): void {
+  inTurn(request: IncomingMessage, response: ServerResponse, handle: () => void): void {
+    const { socket } = request;
     // Node assigns the socket to the first reply in the queue.
     if (response.socket !== null) {
+      this.#current.set(socket, { request, response });
       handle();
       return;
     }
@@ -233,8 +212,14 @@ export class PipelinedRequests {
     }
     response.once('socket', () => {
       this.#waiting.set(socket, (this.#waiting.get(socket) ?? 1) - 1);
-      if (!socket.destroyed) handle();
+      if (!socket.destroyed) this.inTurn(request, response, handle);
     });
+  }
+
+  /** Whether an error written now would end up in the middle of a reply, or after the last one. */
+  hasBegunReply(socket: Socket): boolean {
+    const last = this.#current.get(socket);
+    return last?.response.headersSent === true && !(last.request.complete && last.response.writableFinished);
   }
 }
 

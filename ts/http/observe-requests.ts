@@ -1,6 +1,5 @@
 /** Creates a record for every request, and reports it to the metrics, the log and the spans when the reply ends. */
 import {
-  type FastifyBaseLogger,
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
@@ -11,7 +10,7 @@ import type { Engine } from '../engine/engine.js';
 import { type Arrival, RequestRecord, readTraceParent, toTraceParent } from '../metrics/request-record.js';
 import type { ModelPool } from '../models/pool.js';
 import type { HttpContext } from './context.js';
-import type { LogOptions } from './log-levels.js';
+import { LOG_LEVELS, type LogOptions } from './log-levels.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -35,7 +34,7 @@ export function observeRequests(app: FastifyInstance, context: HttpContext): voi
     raw.once('close', () => {
       if (!raw.writableEnded) record.failed('client_closed_request');
       record.end(raw.writableEnded ? raw.statusCode : CLIENT_LEFT);
-      logRequest(request.log, record);
+      if (log !== undefined) logRequest(log, record);
       spans?.add(record);
       requests?.ended(record);
     });
@@ -58,34 +57,27 @@ const CLIENT_LEFT = 499;
 
 function toArrival(request: FastifyRequest, basePath: string): Arrival {
   const { id, method, url, routeOptions, headers } = request;
+  const { url: route = '' } = routeOptions;
   return {
     id,
     method,
     path: (url.split('?', 1)[0] ?? '').slice(0, MAX_PATH_LENGTH),
-    endpoint: request.is404 ? null : withoutBase(routeOptions.url ?? '', basePath),
+    endpoint: request.is404 ? null : route.slice(route.startsWith(`${basePath}/`) ? basePath.length : 0),
     traceParent: readTraceParent(headers.traceparent),
   };
 }
 
-function withoutBase(url: string, basePath: string): string {
-  return url.startsWith(`${basePath}/`) ? url.slice(basePath.length) : url;
-}
-
-type LogSettings = Pick<FastifyServerOptions, 'logger' | 'logController' | 'childLoggerFactory'>;
-
-/** Fastify's log settings. Drops its own lines below `warn`, because ours have more details about a request. */
-export function logSettings(log: LogOptions | undefined): LogSettings {
+/** Settings of Fastify's own log lines. Drops those below `warn`, because ours have more details about a request. */
+export function logSettings(log: LogOptions | undefined): Pick<FastifyServerOptions, 'logger' | 'logController'> {
   if (log === undefined || log.level === 'silent') return { logger: false };
-  const { level } = log;
   return {
     logger: {
-      level: level === 'error' ? 'error' : 'warn',
+      level: log.level === 'error' ? 'error' : 'warn',
       base: null,
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
       stream: { write: (line: string) => log.write(line) },
     },
-    childLoggerFactory: (logger, bindings, options) => logger.child(bindings, { ...options, level }),
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'id' }),
   };
 }
@@ -93,11 +85,13 @@ export function logSettings(log: LogOptions | undefined): LogSettings {
 /** Probes and scrapers call these endpoints several times a second. */
 const ROUTINE: readonly (string | null)[] = ['/live', '/ready', '/health', '/metrics'];
 
-/** `log` must be the request's, which adds the request's id. */
-export function logRequest(log: FastifyBaseLogger, record: RequestRecord): void {
+/** Writes a line in the format of Fastify's. */
+export function logRequest(log: LogOptions, record: RequestRecord): void {
   const { status, arrival } = record;
   const level = status >= 500 ? 'warn' : ROUTINE.includes(arrival.endpoint) ? 'debug' : 'info';
-  log[level](toFields(record), 'request');
+  if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(log.level)) return;
+  const time = new Date().toISOString();
+  log.write(`${JSON.stringify({ level, time, id: arrival.id, ...toFields(record), msg: 'request' })}\n`);
 }
 
 function toFields(record: RequestRecord): Record<string, unknown> {

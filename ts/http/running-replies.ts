@@ -12,14 +12,10 @@ export class RunningReplies {
   readonly #running = new Map<AbortController, ServerResponse>();
   /** Replies that last until the server stops. */
   readonly #endless = new Set<ServerResponse>();
-  #draining = false;
+  /** The server has begun to stop. Set by `drain` alone. */
+  draining = false;
   #stopped = false;
   #onIdle: (() => void) | null = null;
-
-  /** True once the server has begun to stop. */
-  get draining(): boolean {
-    return this.#draining;
-  }
 
   /**
    * Watches the response, because a request closes once its body is read, even while its client is connected. Checks
@@ -30,7 +26,8 @@ export class RunningReplies {
     // Each of a request's `n` choices adds a listener.
     setMaxListeners(0, controller.signal);
     const close = (): void => {
-      this.#remove(controller);
+      this.#running.delete(controller);
+      if (this.#running.size === 0) this.#onIdle?.();
       if (!response.writableEnded) {
         controller.abort(new ChasquiError('client_closed_request', 'The client closed the connection.'));
       }
@@ -40,7 +37,7 @@ export class RunningReplies {
     } else {
       this.#running.set(controller, response);
       response.once('close', close);
-      if (this.#draining) endConnectionAfter(response);
+      if (this.draining) endConnectionAfter(response);
       if (this.#stopped) controller.abort(shuttingDown());
     }
     return controller.signal;
@@ -48,7 +45,7 @@ export class RunningReplies {
 
   /** Ends this endless reply when the server begins to stop. */
   endAtDrain(response: ServerResponse): void {
-    if (this.#draining) response.end();
+    if (this.draining) response.end();
     else this.#endless.add(response);
     response.once('close', () => this.#endless.delete(response));
   }
@@ -61,7 +58,7 @@ export class RunningReplies {
 
   /** Waits up to `timeoutMs` for running replies, then aborts them. Resolves when all have ended. */
   async drain(timeoutMs: number): Promise<void> {
-    this.#draining = true;
+    this.draining = true;
     for (const response of this.#endless) response.end();
     for (const response of this.#running.values()) endConnectionAfter(response);
     await this.#idle(timeoutMs);
@@ -79,11 +76,6 @@ export class RunningReplies {
         resolve();
       };
     });
-  }
-
-  #remove(controller: AbortController): void {
-    this.#running.delete(controller);
-    if (this.#running.size === 0) this.#onIdle?.();
   }
 }
 

@@ -85,17 +85,12 @@ export class Exchange {
     const { request, response, grant } = this.arrival;
     const { headers } = request;
     refuseCompressed(headers);
-    const announced = headers['content-length'] === undefined ? null : Number(headers['content-length']);
-    if (announced === null && headers['transfer-encoding'] === undefined) return Buffer.alloc(0);
+    if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return Buffer.alloc(0);
     if (headers.expect?.toLowerCase() === '100-continue') response.writeContinue();
     const { bodyLimit, bodySilenceMs: maxSilenceMs } = this.context.options;
     const maxBytes = Math.min(bodyLimit, grant.key?.known.limits.bodyBytes ?? bodyLimit);
-    return readBody(request, announced, { maxBytes, maxSilenceMs }, (evict) => {
-      const share = this.context.bodies.open(evict);
-      // Keep the body until the end: another runner may need it.
-      response.once('close', () => share.release());
-      return share;
-    });
+    // It is kept until the end: another runner may need it.
+    return readBody(request, response, { maxBytes, maxSilenceMs }, this.context.bodies);
   }
 
   async #serve(body: Buffer): Promise<void> {

@@ -4,11 +4,10 @@ import https from 'node:https';
 import type { Socket } from 'node:net';
 import { ChasquiError } from '../../errors.js';
 import {
+  Exchanges,
   HTTP_SETTINGS,
   limitConnections,
   limitUnread,
-  OpenExchanges,
-  PipelinedRequests,
   REQUEST_TIMEOUT_MS,
   refuseTunnels,
   replyToBrokenHttp,
@@ -48,11 +47,9 @@ export function createFrontServer(options: FrontOptions): Server {
   const { mayTakeLong = () => false, bodyTimes = BODY_TIMES } = options;
   const settings = { ...HTTP_SETTINGS, requestTimeout: 0 };
   const server = certificate ? https.createServer({ ...settings, ...certificate.read() }) : http.createServer(settings);
-  const exchanges = new OpenExchanges();
+  const exchanges = new Exchanges();
   const idle = limitConnections(server, maxConnections);
-  const pipelined = new PipelinedRequests();
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
-    exchanges.add(request, response);
     if (isCloudPath(request.url ?? '/')) own(request, response);
     else gateway.handle(request, response);
   };
@@ -61,7 +58,7 @@ export function createFrontServer(options: FrontOptions): Server {
       const late = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
       replyToBrokenHttp(late, request.socket, exchanges);
     });
-    pipelined.inTurn(request, response, () => handle(request, response));
+    exchanges.inTurn(request, response, () => handle(request, response));
   };
   server.on('request', onRequest);
   // `100 Continue` is sent after authorization. Other expectations are ignored, as HTTP allows.

@@ -22,53 +22,74 @@ export interface BodyLimits {
 }
 
 /**
- * Rejects with `request_too_large`, `request_timeout`, `server_busy`, `bad_request` or `client_closed_request`, and
- * then leaves the rest of the body unread. `openShare` gets a function that aborts the read when others need the
- * memory.
+ * Holds the body in the budget until the reply ends, because values that are parsed from it are used until then. Rejects with
+ * `request_too_large`, `request_timeout`, `server_busy`, `bad_request` or `client_closed_request`, and then leaves the rest of
+ * the body unread.
  */
 export function readBody(
-  payload: IncomingMessage,
-  announced: number | null,
+  request: IncomingMessage,
+  response: ServerResponse | undefined,
   { maxBytes, maxSilenceMs = MAX_SILENCE_MS }: BodyLimits,
-  openShare: (makeWay: () => void) => Share,
+  budget: BodyBudget,
 ): Promise<Buffer> {
+  const { 'content-length': given } = request.headers;
+  const announced = given === undefined ? null : Number(given);
   if (announced !== null && announced > maxBytes) return Promise.reject(tooLarge(maxBytes));
   return new Promise((resolve, reject) => {
-    const gathered = new GrowingBuffer(Math.min(announced ?? maxBytes, maxBytes));
-    const share = openShare(() => stop(serverBusy()));
+    const held = budget.open(() => stop(serverBusy()));
     const silence = setTimeout(() => stop(tooSilent(maxSilenceMs)), maxSilenceMs);
+    let buffer: Buffer = Buffer.alloc(0);
+    let length = 0;
     let pieces = 0;
 
     const onData = (chunk: Buffer | string): void => {
       const piece = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+      const grown = length + piece.length;
       silence.refresh();
       pieces += 1;
-      if (gathered.length + piece.length > maxBytes) stop(tooLarge(maxBytes));
-      else if (pieces > MAX_SMALL_PIECES && gathered.length < pieces * SMALL_PIECE) stop(tooManyPieces());
-      else if (!share.grow(piece.length)) stop(serverBusy());
-      else gathered.add(piece);
+      if (grown > maxBytes) stop(tooLarge(maxBytes));
+      else if (pieces > MAX_SMALL_PIECES && length < pieces * SMALL_PIECE) stop(tooManyPieces());
+      else if (!budget.grow(held, piece.length)) stop(serverBusy());
+      else {
+        if (grown > buffer.length) buffer = enlarged(buffer, length, grown, announced ?? maxBytes);
+        piece.copy(buffer, length);
+        length = grown;
+      }
     };
     const onEnd = (): void => {
       settle();
-      share.complete();
-      if (announced === null || announced === gathered.length) resolve(gathered.bytes);
-      else reject(otherLength(announced, gathered.length));
+      // A reply that is over emits no further `close`.
+      if (response?.destroyed) budget.release(held);
+      else budget.complete(held);
+      if (announced === null || announced === length) resolve(buffer.subarray(0, length));
+      else reject(otherLength(announced, length));
     };
     const onGone = (): void => stop(new ChasquiError('client_closed_request', 'The client closed the connection.'));
     const settle = (): void => {
       clearTimeout(silence);
-      payload.off('data', onData).off('end', onEnd).off('close', onGone);
+      request.off('data', onData).off('end', onEnd).off('close', onGone);
     };
     const stop = (reason: ChasquiError): void => {
       settle();
-      share.release();
+      budget.release(held);
       reject(reason);
     };
 
-    payload.on('data', onData).on('end', onEnd).on('close', onGone);
+    request.on('data', onData).on('end', onEnd).on('close', onGone);
     // `close` follows and is handled; but an error event without a listener would end the process.
-    payload.on('error', () => undefined);
+    request.on('error', () => undefined);
+    response?.once('close', () => budget.release(held));
   });
+}
+
+/**
+ * Returns a larger buffer with the first `length` bytes. Pieces are copied into one buffer on arrival, because each separate
+ * piece would take some hundred bytes more.
+ */
+function enlarged(buffer: Buffer, length: number, needed: number, maxBytes: number): Buffer {
+  const larger = Buffer.allocUnsafeSlow(Math.max(needed, Math.min(2 * buffer.length, maxBytes)));
+  buffer.copy(larger, 0, 0, length);
+  return larger;
 }
 
 /**
@@ -82,40 +103,6 @@ export function refuseCompressed(headers: IncomingHttpHeaders): void {
     'unsupported_media_type',
     `Send the body as it is: this one came with \`Content-Encoding: ${encoding.slice(0, 40)}\`, and is not unpacked here.`,
   );
-}
-
-/** Copies pieces into one buffer on arrival, because each separate piece would take some hundred bytes more. */
-class GrowingBuffer {
-  readonly #maxBytes: number;
-  #buffer = Buffer.alloc(0);
-  #length = 0;
-
-  /** `maxBytes`: the largest size of the buffer. */
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
-  }
-
-  get length(): number {
-    return this.#length;
-  }
-
-  get bytes(): Buffer {
-    return this.#buffer.subarray(0, this.#length);
-  }
-
-  add(piece: Buffer): void {
-    const length = this.#length + piece.length;
-    if (length > this.#buffer.length) this.#enlarge(length);
-    piece.copy(this.#buffer, this.#length);
-    this.#length = length;
-  }
-
-  #enlarge(length: number): void {
-    const capacity = Math.max(length, Math.min(2 * this.#buffer.length, this.#maxBytes));
-    const buffer = Buffer.allocUnsafeSlow(capacity);
-    this.#buffer.copy(buffer, 0, 0, this.#length);
-    this.#buffer = buffer;
-  }
 }
 
 function tooLarge(maxBytes: number): ChasquiError {
@@ -176,8 +163,7 @@ export function readBodies(app: FastifyInstance, profile: Profile, options: Body
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
     refuseCompressed(request.headers);
     const { bodyLimit: maxBytes = 0, config, schema } = request.routeOptions;
-    const openShare = (makeWay: () => void) => holdFor(replies.get(request.raw), budget.open(makeWay));
-    const bytes = await readBody(payload, announcedLength(request), { maxBytes, maxSilenceMs }, openShare);
+    const bytes = await readBody(payload, replies.get(request.raw), { maxBytes, maxSilenceMs }, budget);
     // Some clients send the content type with every request, even without a body.
     if (bytes.length === 0 && schema?.body === undefined) return undefined;
     return parseJsonBody(bytes, config.imageLists);
@@ -188,35 +174,12 @@ export function readBodies(app: FastifyInstance, profile: Profile, options: Body
   });
 }
 
-/** Holds the share until the reply ends, because values parsed from the body are used until then. */
-function holdFor(reply: ServerResponse | undefined, share: Share): Share {
-  reply?.once('close', () => share.release());
-  return {
-    ...share,
-    complete: () => {
-      share.complete();
-      // The reply has emitted `close` before, so the listener above will not be called.
-      if (reply?.destroyed) share.release();
-    },
-  };
-}
-
-function announcedLength({ headers }: FastifyRequest): number | null {
-  return headers['content-length'] === undefined ? null : Number(headers['content-length']);
-}
-
-/** The share of a body in the budget. */
-export interface Share {
-  /** Call it when `bytes` more have arrived. Returns false if they exceed the budget and nothing can be evicted. */
-  grow(bytes: number): boolean;
-  /** Call it when the body is complete, which protects it from eviction. */
-  complete(): void;
-  /** Call it when the bytes are no longer held. */
-  release(): void;
-}
-
-interface Entry {
+/** A body, and how much of it counts in the budget. */
+export interface HeldBody {
   bytes: number;
+  counted: number;
+  countedWithImages: number;
+  /** Called when others need the memory; the body is then released. */
   makeWay(): void;
 }
 
@@ -224,7 +187,7 @@ export class BodyBudget {
   readonly #total: number;
   readonly #free: number;
   readonly #forImages: number;
-  readonly #arriving = new Set<Entry>();
+  readonly #arriving = new Set<HeldBody>();
   #held = 0;
   #heldWithImages = 0;
 
@@ -245,55 +208,50 @@ export class BodyBudget {
     return this.#held;
   }
 
-  /** Calls `makeWay` when others need the memory; the share is then released. */
-  open(makeWay: () => void): Share {
-    const entry: Entry = { bytes: 0, makeWay };
-    this.#arriving.add(entry);
-    return {
-      grow: (bytes) => this.#grow(entry, bytes),
-      complete: () => void this.#arriving.delete(entry),
-      release: () => this.#release(entry),
-    };
+  open(makeWay: () => void): HeldBody {
+    const body: HeldBody = { bytes: 0, counted: 0, countedWithImages: 0, makeWay };
+    this.#arriving.add(body);
+    return body;
   }
 
-  #grow(entry: Entry, bytes: number): boolean {
-    const grown = entry.bytes + bytes;
-    const wanted = this.#charge(grown);
-    const more = wanted - this.#charge(entry.bytes);
-    const moreWithImages = this.#imageCharge(grown) - this.#imageCharge(entry.bytes);
-    const isFull = () =>
-      (more > 0 && this.#held + more > this.#total) ||
-      (moreWithImages > 0 && this.#heldWithImages + moreWithImages > this.#forImages);
-    while (isFull()) {
+  /** `bytes` more have arrived. Returns false if they exceed the budget and nothing can be evicted. */
+  grow(body: HeldBody, bytes: number): boolean {
+    const grown = body.bytes + bytes;
+    const counted = Math.max(0, grown - this.#free);
+    const countedWithImages = grown > MAX_TEXT_BYTES ? counted : 0;
+    while (!this.#hasRoom(counted - body.counted, countedWithImages - body.countedWithImages)) {
       const largest = this.#largest();
-      if (largest === null || largest === entry || this.#charge(largest.bytes) <= wanted) return false;
-      this.#release(largest);
+      if (largest === null || largest === body || largest.counted <= counted) return false;
+      this.release(largest);
       largest.makeWay();
     }
-    this.#held += more;
-    this.#heldWithImages += moreWithImages;
-    entry.bytes = grown;
+    this.#held += counted - body.counted;
+    this.#heldWithImages += countedWithImages - body.countedWithImages;
+    Object.assign(body, { bytes: grown, counted, countedWithImages });
     return true;
   }
 
-  #largest(): Entry | null {
-    let largest: Entry | null = null;
-    for (const entry of this.#arriving) if (entry.bytes > (largest?.bytes ?? -1)) largest = entry;
+  /** The body is complete, which protects it from eviction. */
+  complete(body: HeldBody): void {
+    this.#arriving.delete(body);
+  }
+
+  /** The bytes are no longer held. */
+  release(body: HeldBody): void {
+    this.#arriving.delete(body);
+    this.#held -= body.counted;
+    this.#heldWithImages -= body.countedWithImages;
+    Object.assign(body, { bytes: 0, counted: 0, countedWithImages: 0 });
+  }
+
+  #hasRoom(more: number, moreWithImages: number): boolean {
+    const isFull = more > 0 && this.#held + more > this.#total;
+    return !isFull && !(moreWithImages > 0 && this.#heldWithImages + moreWithImages > this.#forImages);
+  }
+
+  #largest(): HeldBody | null {
+    let largest: HeldBody | null = null;
+    for (const body of this.#arriving) if (body.bytes > (largest?.bytes ?? -1)) largest = body;
     return largest;
-  }
-
-  #release(entry: Entry): void {
-    this.#arriving.delete(entry);
-    this.#held -= this.#charge(entry.bytes);
-    this.#heldWithImages -= this.#imageCharge(entry.bytes);
-    entry.bytes = 0;
-  }
-
-  #charge(bytes: number): number {
-    return Math.max(0, bytes - this.#free);
-  }
-
-  #imageCharge(bytes: number): number {
-    return bytes > MAX_TEXT_BYTES ? this.#charge(bytes) : 0;
   }
 }

@@ -4,9 +4,19 @@ import { BodyBudget } from '../../../../ts/http/body/read-body.js';
 
 const test = suite('unit: the budget of bodies');
 
+/** The share of one body. */
+function open(budget: BodyBudget, makeWay: () => void) {
+  const body = budget.open(makeWay);
+  return {
+    grow: (bytes: number) => budget.grow(body, bytes),
+    complete: () => budget.complete(body),
+    release: () => budget.release(body),
+  };
+}
+
 test('what is free of each body counts for nothing', () => {
   const budget = new BodyBudget(100, 10, 0);
-  const shares = Array.from({ length: 50 }, () => budget.open(() => assert.unreachable()));
+  const shares = Array.from({ length: 50 }, () => open(budget, () => assert.unreachable()));
   for (const share of shares) assert.ok(share.grow(10));
   assert.is(budget.held, 0);
   assert.ok(shares[0]?.grow(5));
@@ -16,9 +26,9 @@ test('what is free of each body counts for nothing', () => {
 test('the largest that is still arriving makes way for a smaller one', () => {
   const budget = new BodyBudget(100, 0, 0);
   const gone: string[] = [];
-  const large = budget.open(() => gone.push('large'));
-  const medium = budget.open(() => gone.push('medium'));
-  const small = budget.open(() => gone.push('small'));
+  const large = open(budget, () => gone.push('large'));
+  const medium = open(budget, () => gone.push('medium'));
+  const small = open(budget, () => gone.push('small'));
   assert.ok(large.grow(60) && medium.grow(40));
   assert.ok(small.grow(10));
   assert.equal(gone, ['large']);
@@ -27,13 +37,13 @@ test('the largest that is still arriving makes way for a smaller one', () => {
 
 test('the largest gets no more room than there is, and a complete one keeps its own', () => {
   const budget = new BodyBudget(100, 0, 0);
-  const complete = budget.open(() => assert.unreachable());
+  const complete = open(budget, () => assert.unreachable());
   assert.ok(complete.grow(70));
   complete.complete();
-  const next = budget.open(() => assert.unreachable());
+  const next = open(budget, () => assert.unreachable());
   assert.not(next.grow(31));
   assert.ok(next.grow(30));
-  const equal = budget.open(() => assert.unreachable());
+  const equal = open(budget, () => assert.unreachable());
   assert.not(equal.grow(30), 'equals do not push each other out');
   complete.release();
   assert.ok(equal.grow(30));
@@ -42,7 +52,7 @@ test('the largest gets no more room than there is, and a complete one keeps its 
 
 test('a share is released once', () => {
   const budget = new BodyBudget(100, 0, 0);
-  const share = budget.open(() => undefined);
+  const share = open(budget, () => undefined);
   share.grow(40);
   for (const _ of [1, 2]) share.release();
   assert.is(budget.held, 0);
@@ -51,7 +61,7 @@ test('a share is released once', () => {
 test('a body that is allowed finds room, however large', () => {
   for (const largest of [1, 64 * 2 ** 20, 2 ** 30]) {
     const budget = BodyBudget.forBodiesOf(largest);
-    assert.ok(budget.open(() => assert.unreachable()).grow(largest));
+    assert.ok(open(budget, () => assert.unreachable()).grow(largest));
   }
 });
 
@@ -59,7 +69,7 @@ const MIB = 2 ** 20;
 
 function fill(budget: BodyBudget, bytes: number): number {
   for (let count = 0; count < 1000; count++) {
-    const share = budget.open(() => assert.unreachable());
+    const share = open(budget, () => assert.unreachable());
     if (!share.grow(bytes)) return count;
     share.complete();
   }
@@ -78,7 +88,7 @@ test('an image that outgrows a text takes no room from texts', () => {
   const budget = BodyBudget.forBodiesOf(64 * MIB);
   fill(budget, 64 * MIB);
   fill(budget, 5 * MIB);
-  const image = budget.open(() => assert.unreachable());
+  const image = open(budget, () => assert.unreachable());
   assert.ok(image.grow(4 * MIB));
   const before = budget.held;
   assert.not(image.grow(MIB));
@@ -90,7 +100,7 @@ test('an image that outgrows a text takes no room from texts', () => {
 test('an image that is still arriving makes way for a smaller one where images have their room', () => {
   const budget = BodyBudget.forBodiesOf(64 * MIB);
   const gone: string[] = [];
-  const largest = budget.open(() => gone.push('largest'));
+  const largest = open(budget, () => gone.push('largest'));
   assert.ok(largest.grow(64 * MIB));
   assert.is(fill(budget, 60 * MIB), 3);
   assert.equal(gone, ['largest']);

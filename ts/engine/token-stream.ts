@@ -140,7 +140,7 @@ export class JobStream implements TokenStream {
     this.#endWith(reason, true);
   }
 
-  /** Wakes the waiting reader if there is something for it. */
+  /** Wakes the waiting reader if tokens are ready or the stream has ended. */
   flush(): void {
     const reader = this.#reader;
     if (reader === null || !(this.ended || (this.#ready.length > 0 && !reader.whole))) return;

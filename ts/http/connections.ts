@@ -192,7 +192,7 @@ const MAX_WAITING = 64;
  */
 export class Exchanges {
   readonly #waiting = new WeakMap<Socket, number>();
-  /** The exchange of each connection whose turn it is, or was last. Its request may still arrive after its reply was sent. */
+  /** The latest exchange of each connection that had its turn. Its request may still arrive after its reply was sent. */
   readonly #current = new WeakMap<Socket, { request: IncomingMessage; response: ServerResponse }>();
 
   /** Calls `handle` after all earlier replies have ended, or never if the client disconnects before. */

@@ -245,7 +245,7 @@ export class ManagedPool implements ModelPool {
   }
 
   #becameIdle(slot: ModelSlot): void {
-    // Only models that others wait for, or that are to be unloaded, depend on idle ones.
+    // Plans depend on idle models only while requests wait, or an unload is pending.
     if (this.#waiters.size > 0 || slot.isLeaving) this.#replan();
     else this.#tellChange();
     const { ttlMs = this.#options.ttlMs } = slot.source;

@@ -110,7 +110,7 @@ export class ModelSlot {
     return this.state === 'failed' || this.isGivenUp;
   }
 
-  /** Of a loaded model. `keepMs`: as in `AcquireOptions`. */
+  /** Requires a loaded model. `keepMs`: as in `AcquireOptions`. */
   lend(keepMs: number | undefined): Lease {
     this.#stay();
     this.#leases += 1;

@@ -38,7 +38,7 @@ PreparedPrompt Engine::tokenize_prompt(const std::string&                       
     if (images.empty()) return {preparer_.tokenize_prompt(prompt, context_length_), nullptr};
     preparer_.check_length(prompt, context_length_);
     if (!vision_) throw Error(ErrorCode::image_not_supported, "The model was loaded without a vision projector.");
-    return vision_->prepare(prompt, images);
+    return vision_->prepare(tokenizer_.control_tokens().split(prompt), images);
 }
 
 void Engine::check_generates() const {

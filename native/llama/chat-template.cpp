@@ -6,6 +6,7 @@
 #include "json-shape.h"
 #include "named-templates.h"
 #include "past-arguments.h"
+#include "plain-input.h"
 #include "schema-grammar.h"
 
 #include <chat-auto-parser.h>
@@ -62,15 +63,20 @@ std::string read_tool_choice(const common_json& request, common_chat_templates_i
     return {};
 }
 
+common_chat_templates_inputs greeting() {
+    common_chat_templates_inputs inputs;
+    common_chat_msg              message;
+    message.role    = "user";
+    message.content = "Hello";
+    inputs.messages = {message};
+    return inputs;
+}
+
 // Whether a grammar can enforce the format of tool calls. Some templates have a format without mentioning tools.
 // `apply` is called with a conversation that requires a call.
 template <typename Apply>
 bool can_call_tools(const Apply& apply) {
-    common_chat_templates_inputs inputs;
-    common_chat_msg              message;
-    message.role       = "user";
-    message.content    = "Hello";
-    inputs.messages    = {message};
+    common_chat_templates_inputs inputs = greeting();
     inputs.tools       = {{"look", "Looks.", R"({"type":"object","properties":{"at":{"type":"string"}}})"}};
     inputs.tool_choice = COMMON_CHAT_TOOL_CHOICE_REQUIRED;
     try {
@@ -117,6 +123,11 @@ void prepare_arguments(common_json& messages) {
     }
 }
 
+std::optional<ReasoningTags> reasoning_of(const common_chat_params& params) {
+    if (params.thinking_start_tag.empty() || params.thinking_end_tags.empty()) return std::nullopt;
+    return ReasoningTags{params.thinking_start_tag, params.thinking_end_tags, params.generation_prompt};
+}
+
 GrammarSettings grammar_of(const common_chat_params& params) {
     GrammarSettings grammar;
     grammar.gbnf           = params.grammar;
@@ -149,6 +160,22 @@ GrammarSettings schema_grammar_of(const common_chat_params& params, const std::s
     grammar.lazy = false;
     grammar.gbnf = after_text(prefix, json_schema_to_grammar(common_json::parse(json_schema)));
     return grammar;
+}
+
+// Seals a prompt that contains marks. The end of the prompt, and thus a mark in a continued message, is also part of the
+// grammar and of the parser.
+void seal(RenderedPrompt& rendered) {
+    rendered.text = ControlTokens::seal(rendered.text);
+    const auto unmark = [](std::string& text) { text = ControlTokens::unmarked(text); };
+    if (rendered.reasoning) unmark(rendered.reasoning->prompt_end);
+    if (rendered.format) {
+        unmark(rendered.format->parser);
+        unmark(rendered.format->generation_prompt);
+    }
+    if (rendered.grammar) {
+        unmark(rendered.grammar->gbnf);
+        unmark(rendered.grammar->prefill);
+    }
 }
 
 }  // namespace
@@ -189,6 +216,13 @@ void ChatTemplate::analyse() {
     if (!capabilities_.tools) use_generic_tools();
     capabilities_.reasoning           = common_chat_templates_support_enable_thinking(templates_.get());
 
+    try {
+        common_chat_templates_inputs inputs = greeting();
+        inputs.reasoning_format             = COMMON_REASONING_FORMAT_DEEPSEEK;
+        reasoning_                          = reasoning_of(apply(inputs)).value_or(ReasoningTags{});
+    } catch (const std::exception&) {
+        // Rendering a request will report the error.
+    }
     const std::string             source = common_chat_templates_source(templates_.get());
     const common_chat_template    tmpl(source, "", "");
     autoparser::generation_params params;
@@ -225,11 +259,27 @@ common_chat_params ChatTemplate::apply(const common_chat_templates_inputs& input
     return common_chat_templates_apply(templates_.get(), inputs);
 }
 
-RenderedPrompt ChatTemplate::render(const std::string& request_json) const {
+RenderedPrompt ChatTemplate::render(const std::string& request_json, const ControlTokens* control) const {
+    check_shape(request_json);
+    common_json request = common_json::parse(request_json);
+    prepare_arguments(request.at("messages"));
+    const bool is_plain = control != nullptr && !request.value("special_tokens_in_messages", false);
+    bool       has_marks = is_plain && mark_messages(request.at("messages"), *control, reasoning_);
+    if (is_plain && request.contains("chat_template_kwargs")) {
+        has_marks = mark_value(request.at("chat_template_kwargs"), *control) || has_marks;
+    }
+    RenderedPrompt rendered = render_request(request);
+    // Grammar and parser are those of the original tools.
+    if (is_plain && request.contains("tools") && mark_value(request.at("tools"), *control)) {
+        rendered.text = render_request(request).text;
+        has_marks     = true;
+    }
+    if (has_marks) seal(rendered);
+    return rendered;
+}
+
+RenderedPrompt ChatTemplate::render_request(const common_json& request) const {
     try {
-        check_shape(request_json);
-        common_json request = common_json::parse(request_json);
-        prepare_arguments(request.at("messages"));
         common_chat_templates_inputs inputs    = inputs_of(request, capabilities_);
         const std::string            only_tool = read_tool_choice(request, inputs);
         if (inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_REQUIRED) inputs.json_schema.clear();
@@ -310,9 +360,7 @@ RenderedPrompt ChatTemplate::render_formatted(common_chat_templates_inputs input
     if (must_call) rendered.grammar->gbnf = without_preamble(rendered.grammar->gbnf);
     if (rendered.grammar && !inputs.parallel_tool_calls) rendered.grammar->gbnf = with_one_call(rendered.grammar->gbnf);
 
-    if (!params.thinking_start_tag.empty() && !params.thinking_end_tags.empty()) {
-        rendered.reasoning = {params.thinking_start_tag, params.thinking_end_tags, params.generation_prompt};
-    }
+    rendered.reasoning       = reasoning_of(params);
     ChatFormat& format       = rendered.format.emplace();
     format.kind              = static_cast<int>(params.format);
     format.parser            = params.parser;

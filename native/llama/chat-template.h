@@ -12,6 +12,7 @@
 struct common_chat_params;
 struct common_chat_templates;
 struct common_chat_templates_inputs;
+class common_json;
 
 namespace chasqui {
 
@@ -44,6 +45,7 @@ struct TemplateCapabilities {
     bool generic_tools = false;  // the template has no format for tools, so a generic one is used (generic-tools.h)
 };
 
+class ControlTokens;
 class GenericTools;
 
 // The model's chat template, rendered by llama.cpp's Jinja engine.
@@ -66,7 +68,10 @@ public:
     //   chat_template_kwargs  variables of the template (none)
     // Throws `template_failed` with the template's own message, `invalid_grammar` if a schema cannot be converted, and
     // `unsupported_parameter` if a required tool call has no format.
-    RenderedPrompt render(const std::string& request_json) const;
+    //
+    // `control`: if the messages, tools or template variables contain control tokens, the prompt is sealed
+    // (control-tokens.h). nullptr: they are control tokens.
+    RenderedPrompt render(const std::string& request_json, const ControlTokens* control = nullptr) const;
 
     const TemplateCapabilities& capabilities() const { return capabilities_; }
 
@@ -75,6 +80,7 @@ private:
     void               use_generic_tools();
     common_chat_params apply(const common_chat_templates_inputs& inputs) const;
 
+    RenderedPrompt  render_request(const common_json& request) const;
     RenderedPrompt  render_plain(common_chat_templates_inputs inputs) const;
     RenderedPrompt  render_formatted(common_chat_templates_inputs inputs, const std::string& only_tool) const;
     GrammarSettings call_or_schema(common_chat_templates_inputs inputs) const;
@@ -86,6 +92,7 @@ private:
     std::unique_ptr<GenericTools>                generic_tools_;  // nullptr: the template has its own format
 
     TemplateCapabilities     capabilities_;
+    ReasoningTags            reasoning_;          // empty: none
     bool                     is_plain_ = false;  // a completion without tool calls is plain text
     std::vector<std::string> plain_stops_;       // of plain completions
 };

@@ -20,7 +20,9 @@ Preparer::Preparer(const Model& model, const std::string& chat_template)
     : model_(model), tokenizer_(model), chat_template_(model, chat_template), grammars_(model.vocab()) {}
 
 void Preparer::check_length(const std::string& prompt, uint32_t context_length) const {
-    const size_t min_tokens = tokenizer_.min_tokens(prompt.size());
+    // The marks of a sealed prompt are no text.
+    const size_t n_bytes = ControlTokens::is_sealed(prompt) ? ControlTokens::unmarked(prompt).size() : prompt.size();
+    const size_t min_tokens = tokenizer_.min_tokens(n_bytes);
     if (min_tokens >= context_length) refuse_length(min_tokens, context_length, "at least ");
 }
 

@@ -57,7 +57,11 @@ std::vector<TokenId> infill_prompt(const Model& model, const Tokenizer& tokenize
 std::vector<TokenId> ranking_prompt(const Model& model, const Tokenizer& tokenizer, const std::string& query,
                                     const std::string& document) {
     if (const char* text = llama_model_chat_template(model.handle(), "rerank")) {
-        return tokenizer.tokenize(filled_in(text, query, document), false, true);
+        std::string texts[] = {query, document};
+        bool        is_marked = false;
+        for (std::string& each : texts) is_marked = tokenizer.control_tokens().mark(each) || is_marked;
+        const std::string prompt = filled_in(text, texts[0], texts[1]);
+        return tokenizer.tokenize(is_marked ? ControlTokens::seal(prompt) : prompt, false, true);
     }
     const llama_vocab*   vocab = model.vocab();
     const TokenId        end   = llama_vocab_eos(vocab) >= 0 ? llama_vocab_eos(vocab) : llama_vocab_sep(vocab);

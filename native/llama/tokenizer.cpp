@@ -37,7 +37,7 @@ bool TokenLists::add(size_t min_tokens, size_t max_tokens, const std::function<s
     return true;
 }
 
-Tokenizer::Tokenizer(const llama_vocab* vocab) : vocab_(vocab) {
+Tokenizer::Tokenizer(const llama_vocab* vocab) : vocab_(vocab), control_tokens_(vocab) {
     const auto type = llama_vocab_type(vocab_);
     drops_text_ = type != LLAMA_VOCAB_TYPE_SPM && type != LLAMA_VOCAB_TYPE_BPE && type != LLAMA_VOCAB_TYPE_RWKV;
     const int32_t n_vocab = llama_vocab_n_tokens(vocab_);
@@ -56,12 +56,24 @@ Tokenizer::Tokenizer(const llama_vocab* vocab) : vocab_(vocab) {
 }
 
 std::vector<TokenId> Tokenizer::tokenize(std::string_view text, bool add_special, bool parse_special) const {
+    if (!parse_special || !ControlTokens::is_sealed(text)) return tokenize_text(text, add_special, parse_special);
+    std::vector<TokenId> tokens;
+    if (add_special && llama_vocab_get_add_bos(vocab_)) tokens.push_back(llama_vocab_bos(vocab_));
+    for (const PromptPart& part : control_tokens_.split(text)) {
+        const std::vector<TokenId> added = tokenize_text(part.text, false, part.parses_special);
+        tokens.insert(tokens.end(), added.begin(), added.end());
+    }
+    if (add_special && llama_vocab_get_add_eos(vocab_)) tokens.push_back(llama_vocab_eos(vocab_));
+    return tokens;
+}
+
+std::vector<TokenId> Tokenizer::tokenize_text(std::string_view text, bool add_special, bool parse_special) const {
     if (text.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max()) / 2) {
         throw Error(ErrorCode::invalid_job, "The text is too long to tokenize (over 1 GiB).");
     }
     // llama.cpp throws on some invalid UTF-8 and maps other bytes to nonexistent characters. Templates can produce it
     // by cutting a string within a character.
-    if (!is_valid_utf8(text)) return tokenize(to_valid_utf8(text), add_special, parse_special);
+    if (!is_valid_utf8(text)) return tokenize_text(to_valid_utf8(text), add_special, parse_special);
     const auto           length = static_cast<int32_t>(text.size());
     // Enough for one token per byte plus BOS and EOS, so the text is tokenized only once.
     std::vector<TokenId> tokens(text.size() + 16);

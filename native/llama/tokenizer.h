@@ -1,6 +1,7 @@
 // Thread: any.
 #pragma once
 
+#include "control-tokens.h"
 #include "model.h"
 
 #include <cstddef>
@@ -32,7 +33,7 @@ public:
     explicit Tokenizer(const llama_vocab* vocab);
 
     // `add_special` adds the model's BOS and EOS tokens; `parse_special` parses the names of special tokens in the
-    // text.
+    // text. If a prompt is sealed (control-tokens.h), it parses only those of the template.
     std::vector<TokenId> tokenize(std::string_view text, bool add_special, bool parse_special) const;
     // Lower bound for the tokens of a text with this many bytes, from the length of the longest token. 0 for
     // vocabularies that merge unknown text of any length into one token, or drop whitespace.
@@ -47,10 +48,14 @@ public:
     // Positions of control tokens other than end-of-generation tokens, which begin messages in templates.
     std::vector<size_t> message_starts(const std::vector<TokenId>& prompt) const;
     bool             is_valid(TokenId token) const;
+    const ControlTokens& control_tokens() const { return control_tokens_; }
     int32_t          vocabulary_size() const { return static_cast<int32_t>(offsets_.size()) - 1; }
 
 private:
+    std::vector<TokenId> tokenize_text(std::string_view text, bool add_special, bool parse_special) const;
+
     const llama_vocab*  vocab_;
+    ControlTokens       control_tokens_;
     std::string         pieces_;   // of all tokens, concatenated
     std::vector<size_t>  offsets_;  // where each piece begins, and the end
     std::vector<bool>   ends_generation_;

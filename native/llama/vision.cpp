@@ -12,8 +12,8 @@
 #include <mtmd.h>
 
 #include <algorithm>
+#include <deque>
 #include <random>
-#include <string_view>
 #include <utility>
 
 namespace chasqui {
@@ -31,14 +31,18 @@ std::string random_marker() {
     return marker + "__>";
 }
 
-std::vector<std::string_view> split(std::string_view text, std::string_view marker) {
-    std::vector<std::string_view> pieces;
-    for (size_t from = 0;;) {
-        const size_t at = text.find(marker, from);
-        pieces.push_back(text.substr(from, at - from));
-        if (at == std::string_view::npos) return pieces;
-        from = at + marker.size();
+// Splits the text at each image, so an image follows each piece except the last.
+std::vector<std::vector<PromptPart>> split(const std::vector<PromptPart>& prompt, const std::string& marker) {
+    std::vector<std::vector<PromptPart>> pieces(1);
+    for (const PromptPart& part : prompt) {
+        for (size_t from = 0;; pieces.emplace_back()) {
+            const size_t at = part.text.find(marker, from);
+            pieces.back().push_back({part.text.substr(from, at - from), part.parses_special});
+            if (at == std::string::npos) break;
+            from = at + marker.size();
+        }
     }
+    return pieces;
 }
 
 ImageDigest digest_of(const ImageSource& source) {
@@ -49,13 +53,15 @@ ImageDigest digest_of(const ImageSource& source) {
 }
 
 // Tokenizes alternating texts and images with mtmd: an image follows each text except the last.
-mtmd::input_chunks_ptr tokenize(const mtmd_context* context, const std::vector<std::string_view>& texts,
+mtmd::input_chunks_ptr tokenize(const mtmd_context* context, const std::vector<std::vector<PromptPart>>& texts,
                                 const mtmd::bitmaps& images, bool add_special) {
-    std::vector<mtmd_input_text> inputs;
-    for (const std::string_view text : texts) inputs.push_back({text.data(), text.size(), add_special, true});
+    std::deque<mtmd_input_text>  inputs;
     std::vector<mtmd_input_part> parts;
     for (size_t i = 0; i < texts.size(); ++i) {
-        parts.push_back({&inputs[i], nullptr});
+        for (const auto& [text, parses_special] : texts[i]) {
+            inputs.push_back({text.data(), text.size(), add_special, parses_special});
+            parts.push_back({&inputs.back(), nullptr});
+        }
         if (i < images.entries.size()) parts.push_back({nullptr, images.entries[i].ptr.get()});
     }
     std::vector<const mtmd_input_part*> pointers;
@@ -129,7 +135,7 @@ Vision::Vision(const Model& model, const VisionOptions& options, const Model::Pr
 
 bool Vision::is_indivisible() const { return mtmd_decode_use_non_causal(context_.get(), nullptr); }
 
-PreparedPrompt Vision::prepare(const std::string&                                     prompt,
+PreparedPrompt Vision::prepare(const std::vector<PromptPart>&                         prompt,
                                const std::vector<std::shared_ptr<const ImageSource>>& images) const {
     const auto texts = split(prompt, marker_);
     if (texts.size() != images.size() + 1) {
@@ -203,7 +209,7 @@ ImageEmbeddings Vision::encode(const ImageSource& source, const EncodeQueue::Yie
         const Pixels pixels = decode_image(source);
         image.entries.emplace_back(pixels.size.width, pixels.size.height, pixels.rgb.get());
     }
-    const auto      chunks = tokenize(context_.get(), {"", ""}, image, false);
+    const auto      chunks = tokenize(context_.get(), {{}, {}}, image, false);
     ImageEmbeddings embeddings;
     for (size_t i = 0; i < mtmd_input_chunks_size(chunks.get()); ++i) {
         const mtmd_input_chunk* chunk = mtmd_input_chunks_get(chunks.get(), i);

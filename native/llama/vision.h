@@ -3,6 +3,7 @@
 
 #include "../core/encode-queue.h"
 #include "../core/media.h"
+#include "control-tokens.h"
 #include "model.h"
 
 #include <cstddef>
@@ -37,7 +38,7 @@ public:
 
     // Tokenizes a rendered prompt that contains marker() once per image. Reads only the sizes of `images`. Throws
     // `invalid_image`, or `template_failed` if markers and images do not match.
-    PreparedPrompt prepare(const std::string&                                     prompt,
+    PreparedPrompt prepare(const std::vector<PromptPart>&                         prompt,
                            const std::vector<std::shared_ptr<const ImageSource>>& images) const;
     // Decodes and encodes an image. Takes seconds on a CPU, where it calls `yield` between operations. Throws
     // `invalid_image`, `decode_failed`, or `engine_closed` if `yield` returned false.

@@ -77,7 +77,7 @@ Napi::Value PreparerWrap::render(const Napi::CallbackInfo& call) {
     return prepare<RenderedPrompt>(
         call.Env(), {number_argument(call, 1, "owner"), "Rendering the conversation by the model's chat template"},
         [request = string_argument(call, 0, "requestJson")](Preparer& preparer) {
-            return preparer.chat_template().render(request);
+            return preparer.chat_template().render(request, &preparer.tokenizer().control_tokens());
         },
         rendered_to_js);
 }

@@ -1,6 +1,7 @@
-/** The chat template that `loadModel` sets, and the default values of its variables. */
+/** The chat template that `loadModel` sets, and the defaults of its renderings. */
 import { readFileSync, statSync } from 'node:fs';
 import { ChasquiError } from '../errors.js';
+import type { RenderOptions } from './engine-types.js';
 import type { LoadOptions } from './load-options.js';
 
 /** Real templates have up to 100 KiB. */
@@ -27,13 +28,20 @@ export function templateOf({ chatTemplate, chatTemplateFile }: LoadOptions): str
   }
 }
 
+export type RenderDefaults = Pick<RenderOptions, 'templateKwargs' | 'specialTokens'>;
+
 /**
- * Returns the default values of the template's variables.
+ * Returns the options of renderings that set none.
  * @throws {ChasquiError} `invalid_options`
  */
-export function templateVariables({ chatTemplateKwargs, reasoning }: LoadOptions): Record<string, unknown> {
+export function renderDefaults({
+  chatTemplateKwargs,
+  reasoning,
+  specialTokensInMessages,
+}: LoadOptions): RenderDefaults {
   const chosen = reasoning === 'on' || reasoning === 'off' ? { enable_thinking: reasoning === 'on' } : {};
-  return { ...(chatTemplateKwargs !== undefined && readVariables(chatTemplateKwargs)), ...chosen };
+  const templateKwargs = { ...(chatTemplateKwargs !== undefined && readVariables(chatTemplateKwargs)), ...chosen };
+  return { templateKwargs, ...(specialTokensInMessages && { specialTokens: true }) };
 }
 
 function readVariables(json: string): Record<string, unknown> {

@@ -87,12 +87,14 @@ export interface RenderOptions {
   jsonSchema?: object;
   /** False: a trailing assistant message is not continued, but followed by a new one. */
   continueFinalMessage?: boolean;
+  /** Parses control tokens in messages, tools and template variables; by default their text is plain. */
+  specialTokens?: boolean;
   /** Variables of the template. */
   templateKwargs?: Readonly<Record<string, unknown>>;
 }
 
 export interface RenderedPrompt {
-  /** Special tokens are spelled out. */
+  /** Special tokens are spelled out. `readablePrompt` removes the marks of those in the text of messages. */
   prompt: string;
   /** Stop strings of the template, besides the end-of-generation tokens. */
   additionalStops: readonly string[];

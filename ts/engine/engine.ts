@@ -2,6 +2,7 @@
 import type { ChasquiError } from '../errors.js';
 import type { AdapterUse } from './adapter-file.js';
 import type { CallInput, CallName, CallResult } from './calls.js';
+import type { RenderDefaults } from './chat-template.js';
 import { embed, rank } from './embed.js';
 import { takesTextOnly } from './engine-errors.js';
 import type {
@@ -30,11 +31,11 @@ export type * from './engine-types.js';
  * or compile reject with `prepare_timeout` when they take too long, and with `queue_full` when too many are waiting.
  */
 export abstract class Engine {
-  /** Variables of the chat template that the model was loaded with; requests override them. */
-  readonly templateVariables: Readonly<Record<string, unknown>>;
+  /** From the load options; requests override the variables of the template. */
+  readonly renderDefaults: RenderDefaults;
 
-  constructor(templateVariables: Readonly<Record<string, unknown>>) {
-    this.templateVariables = templateVariables;
+  constructor(renderDefaults: RenderDefaults = {}) {
+    this.renderDefaults = renderDefaults;
   }
 
   abstract readonly model: ModelInfo;
@@ -73,13 +74,18 @@ export abstract class Engine {
     options: RenderOptions = {},
     on?: AbortOptions,
   ): Promise<RenderedPrompt> {
-    const templateKwargs = { ...this.templateVariables, ...options.templateKwargs };
+    const templateKwargs = { ...this.renderDefaults.templateKwargs, ...options.templateKwargs };
     let images: ImageInput[] = [];
     const rendered = await this.call(
       'render',
       ({ imageMarker, vision, id }) => {
         images = [];
-        const request = toRenderRequest(messages, { ...options, templateKwargs }, imageMarker ?? '', images);
+        const request = toRenderRequest(
+          messages,
+          { ...this.renderDefaults, ...options, templateKwargs },
+          imageMarker ?? '',
+          images,
+        );
         if (images.length > 0 && !vision) throw takesTextOnly(id);
         return [request] as [string];
       },

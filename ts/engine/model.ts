@@ -4,7 +4,7 @@ import type { NativeConstraint, NativePrompt, NativeReasoningLimit } from '../na
 import { LOAD_OPTIONS } from '../options/load-option-table.js';
 import type { AdapterUse } from './adapter-file.js';
 import { CALLS, type CallArgs, type Caller, type CallInput, type CallName, type CallResult } from './calls.js';
-import { templateVariables } from './chat-template.js';
+import { renderDefaults } from './chat-template.js';
 import type { CoreJob, EngineCore } from './core.js';
 import { Engine } from './engine.js';
 import { engineClosed, takesTextOnly, withCatalogueCode, withReason } from './engine-errors.js';
@@ -51,7 +51,7 @@ export class Model extends Engine {
     options: LoadOptions,
     caller: Caller = core,
   ) {
-    super(templateVariables(options));
+    super(renderDefaults(options));
     this.#core = core;
     this.#caller = caller;
     this.#streams = streams;

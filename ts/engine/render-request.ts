@@ -10,7 +10,8 @@ export function toRenderRequest(
   marker: string,
   images: ImageInput[],
 ): string {
-  const { tools, toolChoice, parallelToolCalls, jsonSchema, continueFinalMessage, templateKwargs } = options;
+  const { tools, toolChoice, parallelToolCalls, jsonSchema, continueFinalMessage, specialTokens, templateKwargs } =
+    options;
   return toWellFormedJson({
     messages: messages.map((message) => toWireMessage(message, joinParts(message.content, marker, images))),
     tools: tools?.map(toWireTool),
@@ -18,6 +19,7 @@ export function toRenderRequest(
     parallel_tool_calls: parallelToolCalls,
     json_schema: jsonSchema,
     continue_final_message: continueFinalMessage,
+    special_tokens_in_messages: specialTokens,
     chat_template_kwargs: templateKwargs,
   });
 }

@@ -5,7 +5,7 @@ import { ChasquiError } from '../errors.js';
 import type { OpenPreparerRequest, OpenRequest } from '../native/native-options.js';
 import { DRAFT_MAX, DRAFT_MAX_WITH_MODEL, DRAFT_MAX_WITH_MTP } from '../options/context-option-table.js';
 import { readAdapterFiles } from './adapter-file.js';
-import { templateOf, templateVariables } from './chat-template.js';
+import { renderDefaults, templateOf } from './chat-template.js';
 import { findProjector } from './find-projector.js';
 import { reasoningLimits } from './job.js';
 import { type CompleteLoadOptions, completeLoadOptions, type LoadOptions } from './load-options.js';
@@ -27,7 +27,7 @@ export function toOpenRequest(path: string, given: LoadOptions): Omit<OpenReques
     );
   }
   // Native code does not need these, but errors in them must be reported before the model is loaded.
-  templateVariables(given);
+  renderDefaults(given);
   reasoningLimits(given);
   return {
     verbose: options.verbose,

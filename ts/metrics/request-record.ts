@@ -1,5 +1,6 @@
 /** The measurements of one request. Its route and its streams update them; the log and the metrics read them. */
 import type { Finish, Prefill, Timings, Token, TokenStream } from '../engine/engine.js';
+import { readablePrompt } from '../engine/readable-prompt.js';
 import type { ErrorCode } from '../errors.js';
 import type { Metrics, ModelSeries } from './metrics.js';
 
@@ -69,7 +70,7 @@ export class RequestRecord {
   ): void {
     const series = this.#metrics.forModel(model);
     this.model = model;
-    if (this.#keepsPrompt && prompt !== null) this.prompt = prompt.slice(0, MAX_PROMPT_LENGTH);
+    if (this.#keepsPrompt && prompt !== null) this.prompt = readablePrompt(prompt).slice(0, MAX_PROMPT_LENGTH);
     this.#series = series;
     this.#completions = streams.length;
     this.#prompts = streams.filter((_, index) => index % choicesPerPrompt === 0);

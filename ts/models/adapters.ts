@@ -48,7 +48,7 @@ export class AdaptedEngine extends Engine {
   readonly #name: string;
 
   constructor(engine: Engine, name: string) {
-    super(engine.templateVariables);
+    super(engine.renderDefaults);
     this.#engine = engine;
     this.#name = name;
   }

@@ -60,6 +60,13 @@ export const MODEL_OPTIONS = {
     help: 'JSON object with default values of template variables; requests override it',
     otherwise: 'none',
   },
+  specialTokensInMessages: {
+    type: 'boolean',
+    default: false,
+    flag: '--special-tokens-in-messages',
+    group: MODEL,
+    help: 'Parse control tokens in the text of messages, tools and documents, which are plain text otherwise',
+  },
   reasoning: {
     type: 'choice',
     choices: ['auto', 'on', 'off'],

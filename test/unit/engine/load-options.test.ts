@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { templateVariables } from '../../../ts/engine/chat-template.js';
+import { renderDefaults } from '../../../ts/engine/chat-template.js';
 import {
   completeLoadOptions,
   type LoadHooks,
@@ -209,13 +209,13 @@ test('a template comes as text or from a file, of a size that a template has', (
 });
 
 test('variables of the template are a JSON object, and reasoning is one of them', () => {
-  assert.equal(templateVariables({}), {});
-  assert.equal(templateVariables({ chatTemplateKwargs: '{"a": [1]}', reasoning: 'auto' }), { a: [1] });
-  assert.equal(templateVariables({ chatTemplateKwargs: '{"a": 1}', reasoning: 'off' }), {
+  assert.equal(renderDefaults({}).templateKwargs, {});
+  assert.equal(renderDefaults({ chatTemplateKwargs: '{"a": [1]}', reasoning: 'auto' }).templateKwargs, { a: [1] });
+  assert.equal(renderDefaults({ chatTemplateKwargs: '{"a": 1}', reasoning: 'off' }).templateKwargs, {
     a: 1,
     enable_thinking: false,
   });
-  assert.equal(templateVariables({ reasoning: 'on' }), { enable_thinking: true });
+  assert.equal(renderDefaults({ reasoning: 'on' }).templateKwargs, { enable_thinking: true });
   assert.match(refusal({ chatTemplateKwargs: '{a' }).message, '`chatTemplateKwargs` is not valid JSON');
   for (const json of ['[1]', 'null', '"a"']) {
     assert.match(refusal({ chatTemplateKwargs: json }).message, '`chatTemplateKwargs` must be a JSON object');

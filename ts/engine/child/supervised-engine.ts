@@ -6,7 +6,7 @@ import type { ChasquiError } from '../../errors.js';
 import { isOutOfFiles } from '../../process/open-files.js';
 import type { AdapterUse } from '../adapter-file.js';
 import { CALLS, type CallInput, type CallName, type CallResult } from '../calls.js';
-import { templateVariables } from '../chat-template.js';
+import { renderDefaults } from '../chat-template.js';
 import { Engine } from '../engine.js';
 import { engineClosed, withReason } from '../engine-errors.js';
 import type {
@@ -62,7 +62,7 @@ export class SupervisedEngine extends Engine {
     worker: Supervisor<Worker>,
     info: ModelInfo,
   ) {
-    super(templateVariables(options));
+    super(renderDefaults(options));
     this.#options = options;
     this.#preparation = preparation;
     this.#worker = worker;

@@ -1,5 +1,6 @@
 /** A conversation as its template writes it: with the beginning of the completion that is to follow, or without. */
 import type { Engine, RenderOptions } from '../../../engine/engine.js';
+import { readablePrompt } from '../../../engine/readable-prompt.js';
 import { ChasquiError } from '../../../errors.js';
 import type { LoadImagesOptions } from '../../../images/load-images.js';
 import type { ChatCompletionRequest } from '../../shared/chat/chat-schema.js';
@@ -15,10 +16,10 @@ export async function renderConversation(
 ): Promise<string> {
   // A conversation that ends with an assistant message has no generation prompt.
   if (body[FIELD] !== false || body.messages.at(-1)?.role === 'assistant') {
-    return (await renderBody(engine, body, loading)).prompt;
+    return readablePrompt((await renderBody(engine, body, loading)).prompt);
   }
   const { [FIELD]: _, ...whole } = body;
-  const { prompt } = await renderBody(engine, whole, loading);
+  const prompt = readablePrompt((await renderBody(engine, whole, loading)).prompt);
   const end = await generationPrompt(engine, whole, loading);
   if (end !== '' && prompt.endsWith(end)) return prompt.slice(0, -end.length);
   throw new ChasquiError(

@@ -104,6 +104,37 @@ test('blocks become messages: results of tools first, then what the user adds', 
   ]);
 });
 
+test('text around a call is one message of the assistant', () => {
+  const { body, origins } = translate({
+    messages: [
+      { role: 'user', content: 'Look' },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'text', text: 'I look.' },
+          { type: 'tool_use', id: 'a', name: 'f', input: {} },
+          { type: 'text', text: 'I wait.' },
+          { type: 'tool_use', id: 'b', name: 'g', input: {} },
+        ],
+      },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'One' }] },
+    ],
+  });
+  assert.equal(body.messages[1], {
+    role: 'assistant',
+    content: [
+      { type: 'text', text: 'I look.' },
+      { type: 'text', text: 'I wait.' },
+    ],
+    tool_calls: [
+      { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } },
+      { id: 'b', type: 'function', function: { name: 'g', arguments: '{}' } },
+    ],
+  });
+  assert.is(body.messages.length, 3);
+  assert.is(origins.nameOf('messages[1].content[1]'), 'messages[1].content[2]');
+});
+
 test('results without anything beside them are followed by no message of the user', () => {
   const { messages: chat } = chatOf({
     messages: [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'One' }] }],

@@ -62,10 +62,18 @@ export class ChatMessageBuilder {
     turn.reasoning_content = (turn.reasoning_content ?? '') + text;
   }
 
+  /** Text after a tool call belongs to the same message, because templates expect one message per turn. */
   addAssistantText(content: SourcedContent, origin: string): void {
-    if (this.#turn?.content !== undefined) this.#turn = null;
+    if (this.#turn?.content !== undefined && !this.#turn.tool_calls) this.#turn = null;
     const turn = this.#openTurn(origin);
-    turn.content = this.#place(content, origin, this.#messages.length - 1) as string | TextPart[];
+    const message = this.#messages.length - 1;
+    if (turn.content == null) {
+      turn.content = this.#place(content, origin, message) as string | TextPart[];
+      return;
+    }
+    const before = typeof turn.content === 'string' ? [{ type: 'text' as const, text: turn.content }] : turn.content;
+    const own = typeof content === 'string' ? [{ part: { type: 'text', text: content } as const, origin }] : content;
+    turn.content = [...before, ...(this.#place(own, origin, message, before.length) as TextPart[])];
   }
 
   addToolCall({ id, name, arguments: json }: PastCall, origin: string): void {
@@ -118,16 +126,17 @@ export class ChatMessageBuilder {
   /**
    * Notes the origins of a message's content, by default the next message's, and returns it as a chat message has it.
    */
-  #place(content: SourcedContent, origin: string, message = this.#messages.length): string | ContentPart[] {
+  #place(content: SourcedContent, origin: string, message = this.#messages.length, first = 0): string | ContentPart[] {
     const field = `messages[${message}].content`;
-    this.#origins.set(field, origin);
+    if (first === 0) this.#origins.set(field, origin);
     if (typeof content === 'string') return content;
     if (content.length === 0) return '';
     return content.map(({ part, origin: own, imageOrigin }, index) => {
-      this.#origins.set(`${field}[${index}]`, own);
+      const place = `${field}[${first + index}]`;
+      this.#origins.set(place, own);
       if (imageOrigin !== undefined) {
-        this.#origins.set(`${field}[${index}].image_url`, imageOrigin);
-        this.#origins.set(`${field}[${index}].image_url.url`, imageOrigin);
+        this.#origins.set(`${place}.image_url`, imageOrigin);
+        this.#origins.set(`${place}.image_url.url`, imageOrigin);
       }
       return part;
     });

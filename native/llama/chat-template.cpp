@@ -4,6 +4,7 @@
 #include "gbnf.h"
 #include "generic-tools.h"
 #include "json-shape.h"
+#include "message-order.h"
 #include "named-templates.h"
 #include "past-arguments.h"
 #include "plain-input.h"
@@ -223,6 +224,7 @@ void ChatTemplate::analyse() {
     } catch (const std::exception&) {
         // Rendering a request will report the error.
     }
+    order_ = std::make_unique<MessageOrder>([this](const auto& messages) { return prompt_of(greeting(), messages); });
     const std::string             source = common_chat_templates_source(templates_.get());
     const common_chat_template    tmpl(source, "", "");
     autoparser::generation_params params;
@@ -259,6 +261,13 @@ common_chat_params ChatTemplate::apply(const common_chat_templates_inputs& input
     return common_chat_templates_apply(templates_.get(), inputs);
 }
 
+std::string ChatTemplate::prompt_of(common_chat_templates_inputs        inputs,
+                                    const std::vector<common_chat_msg>& messages) const {
+    inputs.messages = messages;
+    if (generic_tools_) GenericTools::describe_as_text(inputs);
+    return apply(inputs).prompt;
+}
+
 RenderedPrompt ChatTemplate::render(const std::string& request_json, const ControlTokens* control) const {
     check_shape(request_json);
     common_json request = common_json::parse(request_json);
@@ -284,6 +293,9 @@ RenderedPrompt ChatTemplate::render_request(const common_json& request) const {
         const std::string            only_tool = read_tool_choice(request, inputs);
         if (inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_REQUIRED) inputs.json_schema.clear();
         check_schemas(inputs);
+        const common_chat_templates_inputs given = inputs;
+        inputs.messages                          = order_->arrange(std::move(inputs.messages));
+        const auto arranged = inputs.messages;
         if (generic_tools_) {
             GenericTools::describe_as_text(inputs);
             if (inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_NONE) inputs.tools.clear();
@@ -292,6 +304,8 @@ RenderedPrompt ChatTemplate::render_request(const common_json& request) const {
         const bool continues   = inputs.continue_final_message != COMMON_CHAT_CONTINUATION_NONE;
         const bool     is_plain = is_plain_ && !calls_tools && !continues;
         RenderedPrompt rendered = is_plain ? render_plain(std::move(inputs)) : render_formatted(std::move(inputs), only_tool);
+        MessageOrder::check(rendered.text, arranged,
+                            [&](const auto& messages) { return prompt_of(given, messages); });
         if (rendered.text.size() > kMaxPromptBytes) throw std::runtime_error("The prompt would be longer than 64 MiB.");
         return rendered;
     } catch (const Error&) {

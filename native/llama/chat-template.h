@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+struct common_chat_msg;
 struct common_chat_params;
 struct common_chat_templates;
 struct common_chat_templates_inputs;
@@ -47,6 +48,7 @@ struct TemplateCapabilities {
 
 class ControlTokens;
 class GenericTools;
+class MessageOrder;
 
 // The model's chat template, rendered by llama.cpp's Jinja engine.
 class ChatTemplate {
@@ -79,6 +81,8 @@ private:
     void               analyse();
     void               use_generic_tools();
     common_chat_params apply(const common_chat_templates_inputs& inputs) const;
+    // The prompt of these messages instead.
+    std::string        prompt_of(common_chat_templates_inputs inputs, const std::vector<common_chat_msg>& messages) const;
 
     RenderedPrompt  render_request(const common_json& request) const;
     RenderedPrompt  render_plain(common_chat_templates_inputs inputs) const;
@@ -89,6 +93,7 @@ private:
         void operator()(common_chat_templates* templates) const;
     };
     std::unique_ptr<common_chat_templates, Free> templates_;
+    std::unique_ptr<MessageOrder>                order_;
     std::unique_ptr<GenericTools>                generic_tools_;  // nullptr: the template has its own format
 
     TemplateCapabilities     capabilities_;

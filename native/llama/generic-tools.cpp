@@ -24,16 +24,6 @@ std::string describe(const std::vector<common_chat_tool>& tools) {
            "{\"name\": <function-name>, \"arguments\": <args-json-object>}\n</tool_call>";
 }
 
-std::string write_calls(const common_chat_msg& message) {
-    std::string text = message.content;
-    for (const common_chat_tool_call& call : message.tool_calls) {
-        if (!text.empty()) text += "\n";
-        text += std::string(kCallStart) + "\n{\"name\": " + common_json::make(call.name).dump() +
-                ", \"arguments\": " + call.arguments + "}\n" + kCallEnd;
-    }
-    return text;
-}
-
 // Many templates require alternating user and assistant messages, so results become one user message, together with
 // adjacent text of the user.
 std::vector<common_chat_msg> as_plain_messages(std::vector<common_chat_msg> messages) {
@@ -44,10 +34,10 @@ std::vector<common_chat_msg> as_plain_messages(std::vector<common_chat_msg> mess
         if (is_result) {
             common_chat_msg user;
             user.role    = "user";
-            user.content = "<tool_response>\n" + message.content + "\n</tool_response>";
+            user.content = result_as_text(message);
             message      = std::move(user);
         } else if (!message.tool_calls.empty()) {
-            message.content = write_calls(message);
+            message.content = calls_as_text(message);
             message.tool_calls.clear();
         }
         const bool joins = !told.empty() && told.back().role == "user" && message.role == "user" &&
@@ -85,6 +75,20 @@ autoparser::generation_params parser_params(const common_chat_templates_inputs& 
 }
 
 }  // namespace
+
+std::string result_as_text(const common_chat_msg& message) {
+    return "<tool_response>\n" + message.content + "\n</tool_response>";
+}
+
+std::string calls_as_text(const common_chat_msg& message) {
+    std::string text = message.content;
+    for (const common_chat_tool_call& call : message.tool_calls) {
+        if (!text.empty()) text += "\n";
+        text += std::string(kCallStart) + "\n{\"name\": " + common_json::make(call.name).dump() +
+                ", \"arguments\": " + call.arguments + "}\n" + kCallEnd;
+    }
+    return text;
+}
 
 GenericTools::GenericTools(const std::string& source) : template_(source, "", "") {
     analysis_.analyze_template(template_);

@@ -8,6 +8,10 @@
 
 namespace chasqui {
 
+// The message's text and its calls, in the format below.
+std::string calls_as_text(const common_chat_msg& message);
+std::string result_as_text(const common_chat_msg& message);
+
 // Tools for a template without a format for them. Tools are described in the system message. Calls and results are text
 // in the format of Hermes and Qwen, which most models have seen in training:
 //

@@ -1,0 +1,120 @@
+// Every message of a conversation appears in the prompt, or the request is refused, on the templates of real models.
+#include "chat-templates.h"
+
+#include "core/error-code.h"
+#include "llama/chat-template.h"
+
+#include <json.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+using namespace chasqui;
+using namespace chasqui::test;
+
+namespace {
+
+// A conversation in letters: S system, D developer, U user, A assistant, C a call, X text and a call, P two calls,
+// T the result of the next call. The texts of a list may have any order in the prompt: text and calls of a message. The
+// list of two calls also has their results, because the first result may come before the second call.
+struct Conversation {
+    common_json                           messages = common_json::array();
+    std::vector<std::vector<std::string>> system, others;
+    int                                   n_texts = 0, n_calls = 0, n_results = 0;
+    bool                                  has_pair = false;
+
+    std::string text() { return "Text" + std::to_string(n_texts++) + "Z"; }
+
+    common_json call() {
+        others.back().push_back(text());
+        common_json function = {{"name", "get_weather"}, {"arguments", "{\"city\": \"" + others.back().back() + "\"}"}};
+        return {{"id", "abcdefgh" + std::to_string(n_calls++)}, {"type", "function"}, {"function", function}};
+    }
+
+    explicit Conversation(const std::string& kinds) {
+        const std::map<char, const char*> roles = {{'S', "system"}, {'D', "developer"}, {'U', "user"}, {'T', "tool"}};
+        for (const char kind : kinds) {
+            const auto  role     = roles.find(kind);
+            common_json message  = {{"role", role == roles.end() ? "assistant" : role->second}, {"content", ""}};
+            const bool  is_first = kind == 'S' || kind == 'D';
+            if (kind != 'T' || !has_pair) (is_first ? system : others).emplace_back();
+            if (kind != 'C' && kind != 'P') {
+                message["content"] = text();
+                (is_first ? system : others).back().push_back(message.at("content").get<std::string>());
+            }
+            if (kind == 'C' || kind == 'X') message["tool_calls"] = common_json::array({call()});
+            if (kind == 'P') {
+                const common_json first = call();
+                message["tool_calls"]   = common_json::array({first, call()});
+                has_pair                = true;
+            }
+            if (kind == 'T') message["tool_call_id"] = "abcdefgh" + std::to_string(n_results++);
+            messages.push_back(message);
+        }
+    }
+};
+
+// What is wrong with a prompt; empty: nothing.
+std::string problem(const std::string& prompt, const std::vector<std::vector<std::string>>& lists) {
+    size_t end = 0;
+    for (const auto& list : lists) {
+        size_t last = end;
+        for (const std::string& text : list) {
+            const size_t at = prompt.find(text);
+            if (at == std::string::npos) return text + " is missing";
+            if (prompt.find(text, at + 1) != std::string::npos) return text + " is there twice";
+            if (at < end) return text + " comes too early";
+            last = std::max(last, at);
+        }
+        end = last;
+    }
+    return "";
+}
+
+// The problem of a conversation, or why it was refused.
+std::string render(const ChatTemplate& chat_template, const std::string& shape, bool& is_refused) {
+    const Conversation conversation(shape);
+    const common_json  tools   = common_json::parse("{" + std::string(kTools) + "}").at("tools");
+    const common_json  request = {{"messages", conversation.messages}, {"tools", tools}};
+    try {
+        const std::string prompt = chat_template.render(request.dump()).text;
+        // System messages may come first.
+        auto all = conversation.system;
+        all.insert(all.end(), conversation.others.begin(), conversation.others.end());
+        const std::string wrong = problem(prompt, all);
+        if (wrong.empty() || problem(prompt, conversation.others) != "") return wrong;
+        return problem(prompt, conversation.system);
+    } catch (const Error& error) {
+        is_refused = true;
+        expect(error.code() == ErrorCode::template_failed, "the request to be refused as template_failed");
+        return error.what();
+    }
+}
+
+const Test complete("conversations: every template shows each message once and in order", [] {
+    for (const std::string& file : template_names()) {
+        const ChatTemplate chat_template(source_of(file));
+        for (const char* shape :
+             {"U", "SU", "SUAU", "DU", "SDU", "SSU", "SUASU", "UASU", "UAUS", "UU", "UAUU", "UAAU", "UCT", "SUCT", "UXTAU",
+              "UPTT", "UCTU", "UCTSU", "UCTCT", "UCTCTAU", "SUDUASDU", "US", "USU", "UCTA", "USA"}) {
+            bool              is_refused = false;
+            const std::string wrong      = render(chat_template, shape, is_refused);
+            if (!wrong.empty()) fail(file + " with " + shape + ": " + wrong);
+        }
+    }
+});
+
+const Test refused("conversations: what a template cannot show is refused", [] {
+    for (const std::string& file : template_names()) {
+        const ChatTemplate chat_template(source_of(file));
+        for (const char* shape : {"S", "AU", "UT", "UTU", "UCUT"}) {
+            bool              is_refused = false;
+            const std::string wrong      = render(chat_template, shape, is_refused);
+            if (!wrong.empty() && !is_refused) fail(file + " with " + shape + ": " + wrong);
+        }
+    }
+});
+
+}  // namespace

@@ -10,7 +10,6 @@ import { MODEL_OPTIONS } from '../options/model-option-table.js';
 import { NEUTRAL_SAMPLING, type SamplingSettings } from '../options/sampling-table.js';
 import type { AdapterUse } from './adapter-file.js';
 import type { LoadOptions } from './load-options.js';
-import { toWellFormedJson } from './well-formed-json.js';
 
 /** The bytes of a PNG, JPEG, BMP or GIF file (first frame), or decoded pixels: rows of three bytes per pixel. */
 export type ImageInput = { bytes: Uint8Array } | { width: number; height: number; rgb: Uint8Array };
@@ -62,11 +61,6 @@ export type GenerateOptions = Partial<Omit<Job, 'sampling'>> & Partial<SamplingS
 /** A grammar in GBNF that the whole text must match. */
 export function grammarOf(gbnf: string): Grammar {
   return { gbnf, lazy: false, triggers: [], prefill: '', thinkingStart: '', thinkingEnds: [] };
-}
-
-/** A grammar that the engine makes of a JSON schema. */
-export function grammarOfSchema(schema: object): Grammar {
-  return { ...grammarOf(''), schema: toWellFormedJson(schema) };
 }
 
 /** Fills in what `options` leaves open from `defaults`. */

@@ -31,6 +31,8 @@ export class Model extends Engine {
   readonly #caller: Caller;
   readonly #streams: Map<number, JobStream>;
   readonly #maxQueue: number;
+  /** Running and waiting requests. */
+  readonly #maxRequests: number;
   readonly #imageHosts: ImageHosts;
   readonly #reasoning: ReasoningLimits;
   readonly #asksForDrafts: boolean;
@@ -56,6 +58,7 @@ export class Model extends Engine {
     this.#caller = caller;
     this.#streams = streams;
     this.#maxQueue = options.maxQueue ?? LOAD_OPTIONS.maxQueue.default;
+    this.#maxRequests = info.parallel + this.#maxQueue;
     this.#reasoning = reasoningLimits(options);
     this.#asksForDrafts = asksForDrafts(options);
     this.#imageHosts = options.imageHosts ?? LOAD_OPTIONS.imageHosts.default;
@@ -206,11 +209,6 @@ export class Model extends Engine {
     if (typeof prompt === 'string') return this.call('tokenizePrompt', [prompt, images], on);
     if (images.length === 0) return { tokens: Int32Array.from(prompt), media: null };
     throw new ChasquiError('invalid_job', 'A prompt of token ids cannot hold images: give it as text.');
-  }
-
-  /** Running and waiting requests. */
-  get #maxRequests(): number {
-    return this.#info.parallel + this.#maxQueue;
   }
 
   #queueFull(): ChasquiError {

@@ -1,7 +1,6 @@
-/** A conversation and its options → the JSON that native code renders (native/llama/chat-template.h). */
+/** JSON for native code: conversations to render (native/llama/chat-template.h), and schemas. */
 import type { ChatMessage, ChatTool, ChatToolCall, RenderOptions } from './engine-types.js';
-import type { ImageInput } from './job.js';
-import { replaceLoneSurrogates, toWellFormedJson } from './well-formed-json.js';
+import { type Grammar, grammarOf, type ImageInput } from './job.js';
 
 /** Replaces each image by `marker`, and adds it to `images`. */
 export function toRenderRequest(
@@ -59,4 +58,27 @@ export function joinParts(content: ChatMessage['content'], marker: string, image
     afterImage = part.type === 'image';
   }
   return text;
+}
+
+/** A grammar that the engine makes of a JSON schema. */
+export function grammarOfSchema(schema: object): Grammar {
+  return { ...grammarOf(''), schema: toWellFormedJson(schema) };
+}
+
+/** Native code reads UTF-8, which cannot encode a lone surrogate. Most come from texts that were cut inside an emoji. */
+const SURROGATE = /\\u[dD][89a-fA-F]/;
+/** A pair, a lone surrogate, or any other escape; the last so that an escaped backslash begins no surrogate. */
+const ESCAPES = /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\\[\s\S]/g;
+const ESCAPE_LENGTH = '\\ud800'.length;
+const REPLACEMENT = '\\ufffd';
+
+/** `JSON.stringify` with U+FFFD for each lone surrogate, as in `String.prototype.toWellFormed`. */
+export function toWellFormedJson(value: object): string {
+  return replaceLoneSurrogates(JSON.stringify(value));
+}
+
+/** Replaces escaped lone surrogates in JSON. */
+export function replaceLoneSurrogates(json: string): string {
+  if (!SURROGATE.test(json)) return json;
+  return json.replace(ESCAPES, (each) => (each.length === ESCAPE_LENGTH ? REPLACEMENT : each));
 }

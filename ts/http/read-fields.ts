@@ -201,11 +201,11 @@ function variantOf(value: Record<string, unknown>, schema: JsonSchema): JsonSche
   const { discriminator, oneOf } = schema;
   if (!isSchema(discriminator) || !Array.isArray(oneOf)) return schema;
   const tag = String(discriminator.propertyName);
-  const isMeant = ({ properties }: JsonSchema): boolean => {
+  const meant = (oneOf as JsonSchema[]).find(({ properties }) => {
     const { const: only, enum: several } = (properties as Record<string, JsonSchema>)[tag] ?? {};
     return only === value[tag] || (Array.isArray(several) && several.includes(value[tag]));
-  };
-  return (oneOf as JsonSchema[]).find(isMeant) ?? {};
+  });
+  return meant ?? {};
 }
 
 function isSchema(schema: unknown): schema is JsonSchema {

@@ -1,5 +1,5 @@
 /** The measurements of one request. Its route and its streams update them; the log and the metrics read them. */
-import type { Finish, Prefill, Timings, Token, TokenStream } from '../engine/engine.js';
+import type { Finish, Prefill, Timings, TokenStream } from '../engine/engine.js';
 import { readablePrompt } from '../engine/readable-prompt.js';
 import type { ErrorCode } from '../errors.js';
 import type { Metrics, ModelSeries } from './metrics.js';
@@ -78,9 +78,14 @@ export class RequestRecord {
       const promptIndex = Math.floor(index / choicesPerPrompt);
       let lastAt: number | null = null;
       stream.observe((tokens) => {
-        lastAt = this.#count(series, tokens, lastAt);
+        const now = performance.now();
         const finish = tokens.at(-1)?.finish;
+        this.generatedTokens += tokens.length;
+        series.generatedTokens.add(tokens.length);
+        if (lastAt !== null) series.betweenTokens.observe((now - lastAt) / 1000);
+        else if (this.firstTokenMs === null) this.#begin(series, now, finish);
         if (finish) this.#finish(series, finish, promptIndex);
+        lastAt = now;
       });
     }
   }
@@ -121,20 +126,12 @@ export class RequestRecord {
     this.#series.unfinished(unfinished, this.errorCode === 'client_closed_request' ? 'abort' : 'error');
   }
 
-  /** `lastAt`: time of the stream's last batch; `null`: this is the first one. Returns the time of this one. */
-  #count(series: ModelSeries, tokens: readonly Token[], lastAt: number | null): number {
-    const now = performance.now();
-    this.generatedTokens += tokens.length;
-    series.generatedTokens.add(tokens.length);
-    if (lastAt !== null) {
-      series.betweenTokens.observe((now - lastAt) / 1000);
-    } else if (this.firstTokenMs === null) {
-      // A completion that is not streamed comes in one batch, at its end. The engine knows when it began.
-      const sinceFirstMs = tokens.at(-1)?.finish?.timings.predictedMs ?? 0;
-      this.firstTokenMs = Math.max(0, now - this.#startedAt - sinceFirstMs);
-      series.firstToken.observe(this.firstTokenMs / 1000);
-    }
-    return now;
+  /** The first tokens of any stream have come. */
+  #begin(series: ModelSeries, now: number, finish: Finish | undefined): void {
+    // A completion that is not streamed comes in one batch, at its end. The engine knows when it began.
+    const sinceFirstMs = finish?.timings.predictedMs ?? 0;
+    this.firstTokenMs = Math.max(0, now - this.#startedAt - sinceFirstMs);
+    series.firstToken.observe(this.firstTokenMs / 1000);
   }
 
   #finish(series: ModelSeries, finish: Finish, promptIndex: number): void {

@@ -41,10 +41,13 @@ export class Spans {
    * engine reports the times of the phases when a completion ends.
    */
   add(record: RequestRecord): void {
-    const { SpanKind, SpanStatusCode, trace } = this.#api;
+    const { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = this.#api;
     const { arrival, arrivedAt, durationMs, status, errorCode } = record;
     const name = arrival.endpoint === null ? arrival.method : `${arrival.method} ${arrival.endpoint}`;
-    const parent = this.#parentOf(record);
+    const { traceParent: of } = arrival;
+    const parent = of
+      ? trace.setSpanContext(ROOT_CONTEXT, { ...of, traceFlags: of.flags, isRemote: true })
+      : ROOT_CONTEXT;
     const options = { kind: SpanKind.SERVER, startTime: arrivedAt, attributes: attributesOf(record) };
     const span = this.#tracer.startSpan(name, options, parent);
     if (span.isRecording()) {
@@ -52,13 +55,6 @@ export class Spans {
       this.#addPhases(record, trace.setSpan(parent, span));
     }
     span.end(arrivedAt + (durationMs ?? 0));
-  }
-
-  #parentOf({ arrival }: RequestRecord): Context {
-    const { ROOT_CONTEXT, trace } = this.#api;
-    if (arrival.traceParent === null) return ROOT_CONTEXT;
-    const { traceId, spanId, flags } = arrival.traceParent;
-    return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: flags, isRemote: true });
   }
 
   /** The phases follow each other without a gap, and the last one ended when the last token came. */

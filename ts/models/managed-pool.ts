@@ -69,7 +69,7 @@ export class ManagedPool implements ModelPool {
   add(source: ManagedSource): void {
     const slot = new ModelSlot(source, {
       onChange: (changed) => this.#tellChange(changed),
-      onIdle: (idle) => this.#becameIdle(idle),
+      onIdle: this.#becameIdle,
     });
     const names = namesOf(slot);
     const taken = [...names].find(
@@ -244,14 +244,14 @@ export class ManagedPool implements ModelPool {
     else this.#replan();
   }
 
-  #becameIdle(slot: ModelSlot): void {
+  readonly #becameIdle = (slot: ModelSlot): void => {
     // Plans depend on idle models only while requests wait, or an unload is pending.
     if (this.#waiters.size > 0 || slot.isLeaving) this.#replan();
     else this.#tellChange();
     const { ttlMs = this.#options.ttlMs } = slot.source;
     const keepMs = slot.keepMs ?? (ttlMs || Infinity);
     slot.whenIdleFor(slot.isPinned ? Infinity : keepMs, () => this.#unload(slot));
-  }
+  };
 
   async #wait(slot: ModelSlot, on: AcquireOptions): Promise<Lease> {
     const waiters: Set<Waiter> = this.#waiters.get(slot) ?? new Set();

@@ -22,6 +22,8 @@ export class ModelSlot {
   isClosed = false;
   /** Is unloaded as soon as it is idle. */
   isLeaving = false;
+  /** Its engine has failed, but stays in the slot until it is unloaded. */
+  isGivenUp = false;
   /** Is never evicted, and never unloaded for being idle. */
   isPinned: boolean;
   /** Idle time before it is unloaded, set by the last request that had one; `null`: none had. */
@@ -69,11 +71,6 @@ export class ModelSlot {
   /** Loaded, without leases. */
   get isIdle(): boolean {
     return this.state === 'loaded' && this.#leases === 0;
-  }
-
-  /** A failed engine stays in its slot until it is unloaded. */
-  get isGivenUp(): boolean {
-    return this.state === 'loaded' && this.opened?.engine.state === 'failed';
   }
 
   /** `waiting`: the number of requests that wait for it. */
@@ -150,6 +147,7 @@ export class ModelSlot {
     try {
       signal.throwIfAborted();
       const onState = () => {
+        this.isGivenUp = this.state === 'loaded' && this.opened?.engine.state === 'failed';
         if (this.isGivenUp) {
           this.#failedAt = performance.now();
           this.#modifiedMs = this.source.modifiedMs?.();
@@ -172,6 +170,7 @@ export class ModelSlot {
   async unload(reason?: ChasquiError): Promise<void> {
     this.#stay();
     this.isLeaving = false;
+    this.isGivenUp = false;
     this.keepMs = null;
     const { opened } = this;
     this.#become('unloading');

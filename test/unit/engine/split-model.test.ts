@@ -17,7 +17,7 @@ function split({ generates = true, refuses = '' } = {}) {
     };
     return { call: asked } as unknown as Caller;
   };
-  return { core: new SplitCalls(played('worker'), played('preparation'), { contextLength: 77, generates }), log };
+  return { core: new SplitCalls(played('worker'), played('preparation').call, { contextLength: 77, generates }), log };
 }
 
 test('what needs no weights is prepared, and the rest is computed', async () => {

@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { untilAborted } from '../../../ts/engine/calls.js';
 import type { RestartEvent } from '../../../ts/engine/child/restart-event.js';
 import type { EngineEnd, StartedPreparation, StartPreparation } from '../../../ts/engine/child/start-child.js';
-import { SupervisedPreparation } from '../../../ts/engine/child/supervised-preparation.js';
+import { openPreparation } from '../../../ts/engine/child/supervised-preparation.js';
 import type { AbortOptions, EngineState } from '../../../ts/engine/engine.js';
 import { ChasquiError } from '../../../ts/errors.js';
 
@@ -102,10 +102,10 @@ async function opened() {
     onRestart: (event: RestartEvent) => void events.push(event),
     onState: () => void states.push(preparation.state),
   };
-  const preparation = await SupervisedPreparation.open('m.gguf', {}, hooks, start);
+  const preparation = await openPreparation('m.gguf', {}, hooks, start);
   const last = () => processes.at(-1) as FakeProcess;
   const tokenize = (text: string, signal?: AbortSignal) =>
-    preparation.call('tokenize', [text, false, false], { signal });
+    preparation.run([text], ({ core }) => core.call('tokenize', [text, false, false], { signal }), signal);
   /** The running one ends, and the next is there. */
   const replace = async (end: EngineEnd): Promise<void> => {
     await last().die(end);

@@ -1,9 +1,12 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ChatMessage } from '../../../ts/engine/engine.js';
-import { grammarOfSchema } from '../../../ts/engine/job.js';
-import { toRenderRequest } from '../../../ts/engine/render-request.js';
-import { replaceLoneSurrogates, toWellFormedJson } from '../../../ts/engine/well-formed-json.js';
+import {
+  grammarOfSchema,
+  replaceLoneSurrogates,
+  toRenderRequest,
+  toWellFormedJson,
+} from '../../../ts/engine/render-request.js';
 
 const test = suite('well-formed JSON');
 

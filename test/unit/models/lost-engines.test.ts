@@ -19,6 +19,7 @@ test('a model whose engine was given up is listed as failed, until it is unloade
   const { pool, states } = await poolOf([a]);
   (await pool.acquire('a', {})).release();
   (a.engines[0] as FakeEngine).state = 'failed';
+  a.hooks.onState?.();
   const { status, reason, pid } = pool.list()[0] as ModelEntry;
   assert.equal([status, pid], ['failed', null]);
   assert.match(String(reason), /is not restarted/);

@@ -5,8 +5,8 @@ import type { LoadHooks, LoadOptions } from '../load-options.js';
 import { Model } from '../model.js';
 import type { JobStream } from '../token-stream.js';
 import { LOAD_TIMEOUT_MS, type StartChild } from './start-child.js';
-import type { SupervisedPreparation } from './supervised-preparation.js';
-import type { SupervisedProcess } from './supervisor.js';
+import type { PreparationProcess } from './supervised-preparation.js';
+import type { SupervisedProcess, Supervisor } from './supervisor.js';
 
 export interface StartHooks extends LoadHooks {
   coreDumps?: boolean | undefined;
@@ -22,13 +22,16 @@ export async function startModel(
   path: string,
   options: LoadOptions,
   { coreDumps, onProgress, signal }: StartHooks,
-  preparing: Promise<SupervisedPreparation>,
+  preparing: Promise<Supervisor<PreparationProcess>>,
 ): Promise<Worker> {
   const streams = new Map<number, JobStream>();
   const child = await start(path, options, { streams, onProgress, signal, loadTimeoutMs: LOAD_TIMEOUT_MS, coreDumps });
   const { core, info } = child;
   try {
-    const model = new Model(core, streams, info, options, new SplitCalls(core, await preparing, info));
+    const preparation = await preparing;
+    const prepare: Caller['call'] = (method, args, on) =>
+      preparation.run(args, (process) => process.core.call(method, args, on), on?.signal);
+    const model = new Model(core, streams, info, options, new SplitCalls(core, prepare, info));
     const end: Worker['end'] = (reason) => {
       core.end(reason);
       model.end(reason);
@@ -43,28 +46,28 @@ export async function startModel(
 /** Runs each call in the process that the table of calls names. */
 export class SplitCalls implements Caller {
   readonly #worker: Caller;
-  readonly #preparation: Caller;
+  readonly #prepare: Caller['call'];
   readonly #info: Pick<ModelInfo, 'contextLength' | 'generates'>;
 
-  constructor(worker: Caller, preparation: Caller, info: Pick<ModelInfo, 'contextLength' | 'generates'>) {
+  constructor(worker: Caller, prepare: Caller['call'], info: Pick<ModelInfo, 'contextLength' | 'generates'>) {
     this.#worker = worker;
-    this.#preparation = preparation;
+    this.#prepare = prepare;
     this.#info = info;
   }
 
   async call<M extends CallName>(method: M, args: CallArgs<M>, on?: AbortOptions): Promise<CallResult<M>> {
     const { runsIn } = CALLS[method];
-    if (runsIn === 'preparation') return this.#preparation.call(method, args, on);
+    if (runsIn === 'preparation') return this.#prepare(method, args, on);
     if (method === 'tokenizePrompt') {
       const [prompt, images] = args as unknown as CallArgs<'tokenizePrompt'>;
       // The worker reports that the model generates nothing.
       if (this.#info.generates) {
-        const tokens = await this.#preparation.call('tokenizeTextPrompt', [prompt, this.#info.contextLength], on);
+        const tokens = await this.#prepare('tokenizeTextPrompt', [prompt, this.#info.contextLength], on);
         // Only the worker has a projector, which determines the number of tokens of an image.
         if (images.length === 0) return { tokens, media: null } as CallResult<M>;
       }
     } else if (runsIn === 'both') {
-      await this.#preparation.call(method, args, on);
+      await this.#prepare(method, args, on);
     }
     return this.#worker.call(method, args, on);
   }

@@ -25,7 +25,7 @@ import type { RestartEvent } from './restart-event.js';
 import { RestartPolicy } from './restart-policy.js';
 import { startModel, type Worker } from './split-model.js';
 import { type StartChild, type StartPreparation, startChild, startPreparation } from './start-child.js';
-import { SupervisedPreparation } from './supervised-preparation.js';
+import { openPreparation, type PreparationProcess } from './supervised-preparation.js';
 import { type NextStart, Supervisor } from './supervisor.js';
 import type { Attempt } from './suspects.js';
 
@@ -51,14 +51,14 @@ const STEP_TIMEOUT_MS = 60_000;
 const NO_FILES_DELAY_MS = 5000;
 
 export class SupervisedEngine extends Engine {
+  model: ModelInfo;
   readonly #options: LoadOptions;
-  readonly #preparation: SupervisedPreparation;
+  readonly #preparation: Supervisor<PreparationProcess>;
   readonly #worker: Supervisor<Worker>;
-  #info: ModelInfo;
 
   private constructor(
     options: LoadOptions,
-    preparation: SupervisedPreparation,
+    preparation: Supervisor<PreparationProcess>,
     worker: Supervisor<Worker>,
     info: ModelInfo,
   ) {
@@ -66,7 +66,7 @@ export class SupervisedEngine extends Engine {
     this.#options = options;
     this.#preparation = preparation;
     this.#worker = worker;
-    this.#info = info;
+    this.model = info;
   }
 
   /** Rejects as `loadModel` does: a first load that fails is not repeated. */
@@ -77,12 +77,7 @@ export class SupervisedEngine extends Engine {
     starts: Starts = { engine: startChild, preparation: startPreparation },
   ): Promise<SupervisedEngine> {
     const { onProgress, signal, coreDumps, onRestart, onState } = hooks;
-    const preparing = SupervisedPreparation.open(
-      path,
-      options,
-      { signal, coreDumps, onRestart, onState },
-      starts.preparation,
-    );
+    const preparing = openPreparation(path, options, { signal, coreDumps, onRestart, onState }, starts.preparation);
     // The worker reports errors in the model.
     preparing.catch(() => {});
     const policy = new RestartPolicy();
@@ -136,10 +131,6 @@ export class SupervisedEngine extends Engine {
     }
   }
 
-  get model(): ModelInfo {
-    return this.#info;
-  }
-
   get state(): EngineState {
     const { state } = this.#worker;
     return state === 'ready' ? this.#preparation.state : state;
@@ -155,7 +146,7 @@ export class SupervisedEngine extends Engine {
   }
 
   submit(given: Job | Promise<Job>, options: SubmitOptions = {}): TokenStream {
-    const { adaptersInUse = null } = this.#info;
+    const { adaptersInUse = null } = this.model;
     const { signal } = options;
     let attempt: Attempt<Worker> | undefined;
     const start = async (failure?: unknown): Promise<void> => {
@@ -189,7 +180,7 @@ export class SupervisedEngine extends Engine {
         const { model } = failsFast ? await this.#worker.processNow() : await this.#worker.process(signal);
         return await model.call(method, input, on);
       }
-      const args = typeof input === 'function' ? input(this.#info) : input;
+      const args = typeof input === 'function' ? input(this.model) : input;
       return await this.#worker.run(args, ({ model }) => model.call(method, args, on), signal);
     } catch (error) {
       throw withReason(error, this.#worker.closedBy);
@@ -197,7 +188,7 @@ export class SupervisedEngine extends Engine {
   }
 
   useAdapters(adapters: readonly AdapterUse[]): void {
-    this.#info = { ...this.#info, adaptersInUse: adapters };
+    this.model = { ...this.model, adaptersInUse: adapters };
   }
 
   async close(reason: ChasquiError = engineClosed()): Promise<void> {
@@ -205,7 +196,7 @@ export class SupervisedEngine extends Engine {
   }
 
   #replaceInfo(info: ModelInfo): void {
-    const { created, adaptersInUse } = this.#info;
-    this.#info = { ...info, created, ...(adaptersInUse && { adaptersInUse }) };
+    const { created, adaptersInUse } = this.model;
+    this.model = { ...info, created, ...(adaptersInUse && { adaptersInUse }) };
   }
 }

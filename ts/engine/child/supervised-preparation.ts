@@ -1,7 +1,4 @@
 /** Preparation in a process of its own, which is replaced when it ends or hangs: only the request that caused it notices. */
-import type { ChasquiError } from '../../errors.js';
-import type { CallArgs, Caller, CallName, CallResult } from '../calls.js';
-import type { AbortOptions, EngineState } from '../engine-types.js';
 import type { LoadOptions } from '../load-options.js';
 import type { RestartEvent } from './restart-event.js';
 import { LOAD_TIMEOUT_MS, type StartedPreparation, type StartPreparation, startPreparation } from './start-child.js';
@@ -16,77 +13,52 @@ export interface PreparationHooks {
   onState?: (() => void) | undefined;
 }
 
-type PreparationProcess = SupervisedProcess & Pick<StartedPreparation, 'core'>;
+export type PreparationProcess = SupervisedProcess & Pick<StartedPreparation, 'core'>;
 
 /** How long the process may give no sign of life while calls are pending. */
 const SILENCE_MS = 10_000;
 const MAX_DELAY_MS = 30_000;
 
-export class SupervisedPreparation implements Caller {
-  readonly #supervisor: Supervisor<PreparationProcess>;
-
-  private constructor(supervisor: Supervisor<PreparationProcess>) {
-    this.#supervisor = supervisor;
-  }
-
-  /** Rejects as `loadModel` does. */
-  static async open(
-    path: string,
-    options: LoadOptions,
-    { signal, coreDumps, onRestart, onState }: PreparationHooks = {},
-    start: StartPreparation = startPreparation,
-  ): Promise<SupervisedPreparation> {
-    let failures = 0;
-    const nextStart = ({ end, startError, isUsed }: EndOfProcess): NextStart => {
-      // A process that ends by itself before it has done anything would do so again and again.
-      const isReplacedAtOnce = startError === undefined && (isUsed || end.cause === 'killed');
-      if (isReplacedAtOnce) return { afterMs: 0, requestsWait: true };
-      failures += 1;
-      return { afterMs: Math.min(1000 * 2 ** (failures - 1), MAX_DELAY_MS), requestsWait: false };
-    };
-    const supervisor = await Supervisor.open<PreparationProcess>(
-      {
-        process: 'preparation',
-        name: 'The preparation process',
-        stepTimeoutMs: SILENCE_MS,
-        start: async (startSignal) => {
-          const hooks = { coreDumps, signal: startSignal, loadTimeoutMs: LOAD_TIMEOUT_MS };
-          const started = await start(path, options, hooks);
-          const { core } = started;
-          return { ...started, end: (reason) => core.end(reason), close: () => core.close() };
-        },
-        nextStart,
-        // A `stuck` process has told the request that blocked it.
-        innocentCauses: ['killed', 'stuck'],
-        retriesInTurn: false,
-        refusesAtOnce: true,
-        signsOfLifeEndTrials: true,
-        restartsUnnoticed: true,
-        isIdle: ({ core }) => !core.waits,
-        onStarted: () => {
-          failures = 0;
-        },
-        onRestart,
-        onState,
+/** Rejects as `loadModel` does. */
+export async function openPreparation(
+  path: string,
+  options: LoadOptions,
+  { signal, coreDumps, onRestart, onState }: PreparationHooks = {},
+  start: StartPreparation = startPreparation,
+): Promise<Supervisor<PreparationProcess>> {
+  let failures = 0;
+  const nextStart = ({ end, startError, isUsed }: EndOfProcess): NextStart => {
+    // A process that ends by itself before it has done anything would do so again and again.
+    const isReplacedAtOnce = startError === undefined && (isUsed || end.cause === 'killed');
+    if (isReplacedAtOnce) return { afterMs: 0, requestsWait: true };
+    failures += 1;
+    return { afterMs: Math.min(1000 * 2 ** (failures - 1), MAX_DELAY_MS), requestsWait: false };
+  };
+  return Supervisor.open<PreparationProcess>(
+    {
+      process: 'preparation',
+      name: 'The preparation process',
+      stepTimeoutMs: SILENCE_MS,
+      start: async (startSignal) => {
+        const hooks = { coreDumps, signal: startSignal, loadTimeoutMs: LOAD_TIMEOUT_MS };
+        const started = await start(path, options, hooks);
+        const { core } = started;
+        return { ...started, end: (reason) => core.end(reason), close: () => core.close() };
       },
-      signal,
-    );
-    return new SupervisedPreparation(supervisor);
-  }
-
-  get state(): EngineState {
-    return this.#supervisor.state;
-  }
-
-  get pid(): number | null {
-    return this.#supervisor.pid;
-  }
-
-  call<M extends CallName>(method: M, args: CallArgs<M>, on: AbortOptions = {}): Promise<CallResult<M>> {
-    return this.#supervisor.run(args, ({ core }) => core.call(method, args, on), on.signal);
-  }
-
-  close(reason?: ChasquiError): Promise<void> {
-    return this.#supervisor.close(reason);
-  }
+      nextStart,
+      // A `stuck` process has told the request that blocked it.
+      innocentCauses: ['killed', 'stuck'],
+      retriesInTurn: false,
+      refusesAtOnce: true,
+      signsOfLifeEndTrials: true,
+      restartsUnnoticed: true,
+      isIdle: ({ core }) => !core.waits,
+      onStarted: () => {
+        failures = 0;
+      },
+      onRestart,
+      onState,
+    },
+    signal,
+  );
 }

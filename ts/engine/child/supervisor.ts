@@ -62,12 +62,13 @@ export interface SupervisorRules<P extends SupervisedProcess> {
 const WATCH_MS = 1000;
 
 export class Supervisor<P extends SupervisedProcess> {
+  /** Set by this class alone. */
+  state: EngineState = 'ready';
   readonly #rules: SupervisorRules<P>;
   readonly #suspects: Suspects<P>;
   readonly #closing = new AbortController();
   /** The process that runs or will; rejects while there is none to wait for. */
   #current: Promise<P>;
-  #state: EngineState = 'ready';
   #pid: number | null = null;
   #startMs: number;
   #isUsed = false;
@@ -94,10 +95,6 @@ export class Supervisor<P extends SupervisedProcess> {
     return new Supervisor(rules, first, performance.now() - began);
   }
 
-  get state(): EngineState {
-    return this.#state;
-  }
-
   /** `null` while there is no process. */
   get pid(): number | null {
     return this.#pid;
@@ -114,7 +111,7 @@ export class Supervisor<P extends SupervisedProcess> {
 
   /** Rejects unless there is a process now. */
   async processNow(): Promise<P> {
-    if (this.#state !== 'ready') throw this.#unavailable();
+    if (this.state !== 'ready') throw this.#unavailable();
     return this.#current;
   }
 
@@ -142,7 +139,7 @@ export class Supervisor<P extends SupervisedProcess> {
       const waitsForTurn = isRetry && (retriesInTurn || this.#suspects.isKnown(attempt));
       // The turn comes first: the request before may have ended the process meanwhile.
       if (waitsForTurn) await untilAborted(this.#suspects.trial(attempt), signal);
-      if (this.#state === 'failed' || this.#state === 'closed') throw this.#unavailable();
+      if (this.state === 'failed' || this.state === 'closed') throw this.#unavailable();
       const process = await this.process(signal);
       this.#isUsed = true;
       // Requests that still wait for a process cannot have crashed it.
@@ -158,7 +155,7 @@ export class Supervisor<P extends SupervisedProcess> {
   }
 
   async #close(reason: ChasquiError): Promise<void> {
-    this.#state = 'closed';
+    this.state = 'closed';
     this.#closedBy = reason;
     this.#closing.abort(reason);
     const process = await this.#current.catch(() => null);
@@ -252,14 +249,14 @@ export class Supervisor<P extends SupervisedProcess> {
   }
 
   #become(state: EngineState): void {
-    if (state === this.#state) return;
-    this.#state = state;
+    if (state === this.state) return;
+    this.state = state;
     this.#rules.onState?.();
   }
 
   #unavailable(): ChasquiError {
     if (this.#closedBy !== null) return this.#closedBy;
-    if (this.#state === 'failed') return new ChasquiError('engine_failed', this.#failure);
+    if (this.state === 'failed') return new ChasquiError('engine_failed', this.#failure);
     return this.#restarting('it is being started again');
   }
 

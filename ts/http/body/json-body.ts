@@ -10,7 +10,8 @@ export function parseJsonBody(bytes: Buffer, imageLists: readonly string[] = [])
   checkShape(bytes);
   let value: unknown;
   try {
-    value = JSON.parse(bytes.toString('utf8', hasByteOrderMark(bytes) ? 3 : 0));
+    const text = bytes.toString('utf8');
+    value = JSON.parse(text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new ChasquiError('invalid_json', `The request body is not valid JSON: ${reason}.`);
@@ -23,6 +24,7 @@ export function emptyBody(): ChasquiError {
   return new ChasquiError('invalid_json', 'The request body is empty; send a JSON object.');
 }
 
+const BYTE_ORDER_MARK = '\ufeff';
 const REPLACEMENT = '\ufffd';
 
 /** Decoding marks the first invalid byte with U+FFFD, which a text may also contain itself. */
@@ -42,10 +44,6 @@ function notUtf8(bytes: Buffer): ChasquiError {
     'invalid_json',
     `The request body is not valid UTF-8: the byte at offset ${offset} is 0x${byte}. Encode the body as UTF-8.`,
   );
-}
-
-function hasByteOrderMark(bytes: Buffer): boolean {
-  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
 }
 
 /**

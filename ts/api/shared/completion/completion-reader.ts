@@ -22,8 +22,12 @@ export interface CompletionDelta {
   tool_calls?: CallDelta[];
 }
 
+const NO_DELTAS: readonly ReplyDelta[] = [];
+
 /** Reads one completion: what it was parsed to where its job has a format, its text elsewhere. */
 export class CompletionReader {
+  /** Set by `read` alone. */
+  ended = false;
   readonly #parsed: boolean;
   /** Created for the first token with log-probabilities. */
   #logprobs: LogprobQueue | null = null;
@@ -32,10 +36,6 @@ export class CompletionReader {
 
   constructor(parsed = false) {
     this.#parsed = parsed;
-  }
-
-  get ended(): boolean {
-    return this.#finish !== null;
   }
 
   /** Throws when the completion has not ended. */
@@ -54,44 +54,30 @@ export class CompletionReader {
   }
 
   read(tokens: readonly Token[]): CompletionDelta[] {
-    return this.#parsed ? this.#readDeltas(tokens) : this.#readText(tokens);
+    const deltas: CompletionDelta[] = [];
+    for (const token of tokens) {
+      if (token.logprobs) {
+        this.#logprobs ??= new LogprobQueue();
+        this.#logprobs.add(token);
+      }
+      if (!this.#parsed && token.text !== '') {
+        const content = { content: token.text };
+        deltas.push(this.#logprobs === null ? content : withLogprobs(content, this.#logprobs.takeAll()));
+      }
+      for (const parsed of (this.#parsed && token.deltas) || NO_DELTAS) {
+        const delta = this.#toCompletionDelta(parsed);
+        if (delta !== null) deltas.push(delta);
+      }
+      if (token.finish === undefined) continue;
+      this.#finish = token.finish;
+      this.ended = true;
+    }
+    return deltas;
   }
 
   /** To be called after the last token: the entries of tokens that no text followed. */
   takeLogprobs(): LogprobEntry[] {
     return this.#parsed || this.#logprobs === null ? [] : this.#logprobs.takeAll();
-  }
-
-  #readText(tokens: readonly Token[]): CompletionDelta[] {
-    const deltas: CompletionDelta[] = [];
-    for (const token of tokens) {
-      if (token.logprobs) {
-        this.#logprobs ??= new LogprobQueue();
-        this.#logprobs.add(token);
-      }
-      if (token.text !== '') {
-        const content = { content: token.text };
-        deltas.push(this.#logprobs === null ? content : withLogprobs(content, this.#logprobs.takeAll()));
-      }
-      if (token.finish) this.#finish = token.finish;
-    }
-    return deltas;
-  }
-
-  #readDeltas(tokens: readonly Token[]): CompletionDelta[] {
-    const deltas: CompletionDelta[] = [];
-    for (const token of tokens) {
-      if (token.logprobs) {
-        this.#logprobs ??= new LogprobQueue();
-        this.#logprobs.add(token);
-      }
-      for (const parsed of token.deltas ?? []) {
-        const delta = this.#toCompletionDelta(parsed);
-        if (delta !== null) deltas.push(delta);
-      }
-      this.#finish = token.finish ?? this.#finish;
-    }
-    return deltas;
   }
 
   /** Null for a parser's delta that adds nothing. */

@@ -2,7 +2,8 @@
 
 import { checkTokens } from '../../../engine/check-tokens.js';
 import type { Engine, ModelInfo, TextInput, TokenStream } from '../../../engine/engine.js';
-import { type Grammar, grammarOfSchema, type Job } from '../../../engine/job.js';
+import type { Grammar, Job } from '../../../engine/job.js';
+import { grammarOfSchema } from '../../../engine/render-request.js';
 import { ChasquiError, type ErrorCode } from '../../../errors.js';
 import type { Profile } from '../../../profiles/profile.js';
 import { MAX_CHOICES } from '../chat/chat-schema.js';

@@ -18,10 +18,8 @@ export interface WithFunctions extends TranslatedChat {
 /** Throws `invalid_grammar` for the format of a tool that is no grammar. */
 export function functionsFor(sent: SentChatCompletion): WithFunctions {
   const { messages, tools, tool_choice: choice, ...rest } = sent;
+  if (!namesCustomTools(sent)) return { body: sent as ChatCompletionRequest, ...NO_CUSTOM_TOOLS };
   const origins = new FieldOrigins();
-  if (!namesCustomTools(sent)) {
-    return { body: sent as ChatCompletionRequest, origins, customTools: NONE, inputGrammars: null, passedOver: [] };
-  }
   const custom = new CustomTools(origins);
   const body: ChatCompletionRequest = {
     ...rest,
@@ -33,7 +31,12 @@ export function functionsFor(sent: SentChatCompletion): WithFunctions {
   return { body, origins, customTools, inputGrammars, passedOver };
 }
 
-const NONE: ReadonlySet<string> = new Set();
+const NO_CUSTOM_TOOLS: Omit<WithFunctions, 'body'> = {
+  origins: new FieldOrigins(),
+  customTools: new Set(),
+  inputGrammars: null,
+  passedOver: [],
+};
 
 function namesCustomTools({ messages, tools, tool_choice: choice }: SentChatCompletion): boolean {
   if (typeof choice === 'object' || tools?.some(({ type }) => type === 'custom')) return true;

@@ -1,7 +1,7 @@
 /** Stored responses of a server that has a folder for its data: a database there, for this account's eyes only. */
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
-import { toWellFormedJson } from '../../../../engine/well-formed-json.js';
+import { toWellFormedJson } from '../../../../engine/render-request.js';
 import { ChasquiError } from '../../../../errors.js';
 import { openSqlite, type Sqlite } from '../../../../sqlite.js';
 import {

@@ -69,6 +69,7 @@ GrammarMatcher::State GrammarMatcher::after_token(State state, TokenId token, st
         if (ways_[i] == kEmptyStack) continue;
         uint32_t at = rules_->nodes[stack.node].first_edge;
         for (; at != GrammarRules::kNoEdge; at = rules_->edges[at].next) {
+            count_work(1);
             const GrammarRules::Edge& edge     = rules_->edges[at];
             const bool                is_named = edge.symbol.value() == static_cast<uint32_t>(token);
             const Kind                kind     = edge.symbol.kind();
@@ -108,12 +109,13 @@ void GrammarMatcher::expand(uint32_t stack) {
         if (std::exchange(stacks_[number].visited, n_steps_) == n_steps_) continue;
         const Stack current = stacks_[number];
         bool        is_way  = number == kEmptyStack;
-        size_t      n_edges = 1;
+        count_work(4);
         if (number != kEmptyStack) {
             if (rules_->nodes[current.node].is_final) todo_.push_back(current.below);
             uint32_t at = rules_->nodes[current.node].first_edge;
-            for (; at != GrammarRules::kNoEdge; at = rules_->edges[at].next, ++n_edges) {
+            for (; at != GrammarRules::kNoEdge; at = rules_->edges[at].next) {
                 const GrammarRules::Edge& edge = rules_->edges[at];
+                count_work(4);
                 if (edge.symbol.kind() == Kind::rule) {
                     todo_.push_back(push(rules_->starts[edge.symbol.value()], push(edge.target, current.below)));
                 } else {
@@ -121,7 +123,6 @@ void GrammarMatcher::expand(uint32_t stack) {
                 }
             }
         }
-        count_work(4 * n_edges);
         if (is_way) found_.push_back(number);
         if (found_.size() > kMaxWays) fail_ambiguous();
     }
@@ -137,14 +138,13 @@ GrammarMatcher::State GrammarMatcher::take_step(State state, unsigned char byte)
     begin_step();
     for (size_t i = states_[state].begin; i < states_[state].end; ++i) {
         if (ways_[i] == kEmptyStack) continue;
-        const Stack stack   = stacks_[ways_[i]];
-        size_t      n_edges = 1;
-        uint32_t    at      = rules_->nodes[stack.node].first_edge;
-        for (; at != GrammarRules::kNoEdge; at = rules_->edges[at].next, ++n_edges) {
+        const Stack stack = stacks_[ways_[i]];
+        uint32_t    at    = rules_->nodes[stack.node].first_edge;
+        for (; at != GrammarRules::kNoEdge; at = rules_->edges[at].next) {
             const GrammarRules::Edge& edge = rules_->edges[at];
+            count_work(1);
             if (edge.symbol.matches_byte(byte)) expand(push(edge.target, stack.below));
         }
-        count_work(n_edges);
     }
     return to_state();
 }

@@ -104,6 +104,7 @@ uint32_t GrammarBuilder::add_rule() {
 
 void GrammarBuilder::define(uint32_t rule, std::vector<GrammarSequence> alternatives) {
     std::sort(alternatives.begin(), alternatives.end());
+    alternatives.erase(std::unique(alternatives.begin(), alternatives.end()), alternatives.end());
     std::vector<uint32_t> path{add_node()};  // of the previous alternative: the node before each of its symbols
     rules_->starts[rule]            = path[0];
     const GrammarSequence* previous = nullptr;

@@ -210,6 +210,7 @@ export const ERRORS = {
   download_failed: serverError('The files of a download could not be written.'),
   download_not_found: notFound('No download has this id.'),
   download_in_use: badRequest('Another chasqui process uses the download list.', 409),
+  model_exists: badRequest('Another model with this file name has been imported.', 409),
   local_model_not_found: notFound('No local model has this name.'),
   not_deletable: badRequest(
     'The model cannot be deleted: it is built in, was passed at startup, or belongs to another program.',

@@ -20,11 +20,10 @@ const REFUSED: [args: string[], says: RegExp][] = [
     ['serve', '--model', 'a', '--model-url', 'b'],
     /'-m, --model <path>' cannot be used with option '--model-url <url>'/,
   ],
-  [['serve', '--model-url', 'ftp://a.example/b.gguf'], /from ftp:.*start with https.*end in \.gguf/],
   [['serve', '--model', 'a', '--hf', 'b/c'], /'-m, --model <path>' cannot be used with option '--hf <user\/repo/],
   [['serve', '-hf', 'nothing'], /`nothing` is not a model name\. Use user\/repo/],
   [['serve', '--modl', 'x'], /unknown option '--modl'/],
-  [['serve', 'model.gguf'], /too many arguments/],
+  [['serve', 'one.gguf', 'two.gguf'], /too many arguments/],
   [['serve', '--mode', 'cloud'], /--mode.*runtime, desktop or serverless/],
   [['serve', '--mode', 'serverless'], /needs --org <org_id> and --app <app_id>/],
   [['serve', '--mode', 'serverless', '--org', 'a/b', '--app', 'c'], /`a\/b` cannot be part of a URL path/],
@@ -64,13 +63,20 @@ const REFUSED: [args: string[], says: RegExp][] = [
   [['serve', '--prepare-timeout', '0'], /--prepare-timeout.*seconds from 1 to 1000000/],
   [['keys', 'make'], /unknown command 'make'/],
   [['server'], /unknown command 'server'/],
+];
+
+const FAILED: typeof REFUSED = [
+  [['serve', '--model-url', 'ftp://a.example/b.gguf'], /from ftp:.*start with https.*end in \.gguf/],
   [['serve', '--host', '192.0.2.1', '--port', '0'], /192\.0\.2\.1 is not an address of this machine.*--host/],
 ];
 
-for (const [args, says] of REFUSED) {
+for (const [args, says, exit] of [
+  ...REFUSED.map((row) => [...row, 2] as const),
+  ...FAILED.map((row) => [...row, 1] as const),
+]) {
   test(`refuses: ${args.join(' ')}`, async () => {
     const { code, stdout, stderr } = await runCli(args);
-    assert.is(code, 1);
+    assert.is(code, exit);
     assert.is(stdout, '');
     assert.match(stderr, says);
     assert.not.match(stderr, /^\s+at /m);

@@ -16,7 +16,7 @@ const REFUSED: [variables: Record<string, string>, says: RegExp][] = [
 for (const [variables, says] of REFUSED) {
   test(`refuses ${JSON.stringify(variables)}`, async () => {
     const { code, stdout, stderr } = await runCli(['serve'], variables);
-    assert.is(code, 1);
+    assert.is(code, 2);
     assert.is(stdout, '');
     assert.match(stderr, says);
     assert.match(stderr, /^chasqui: [^\n]*\n$/);

@@ -44,6 +44,7 @@ test.before(async (context) => {
     HOME: context.folder,
     OLLAMA_MODELS: path.join(context.folder, 'ollama'),
     HF_TOKEN: '',
+    COLUMNS: '80',
   };
   context.run = async (...args) => {
     const { code, stdout, stderr } = await runCli(args, context.variables);
@@ -119,7 +120,7 @@ test('get, ls, rm', async ({ run, hub, folder }) => {
   assert.equal(removed, { model: `${REPO}:Q4_K_M`, freed_bytes: DEMO.length });
   assert.not.ok(fs.existsSync(path.join(folder, 'cache', 'models--chasqui--demo-GGUF')));
   const gone = await run('rm', `${REPO}:Q4_K_M`);
-  assert.equal([gone.code, gone.stdout], [1, '']);
+  assert.equal([gone.code, gone.stdout], [5, '']);
   assert.match(gone.stderr, /^chasqui: Model chasqui\/demo-GGUF:Q4_K_M not found on this computer\.\n$/);
 });
 
@@ -132,6 +133,14 @@ test('import, by a copy and by a link; what rm frees is said', async ({ run, fol
   const copied = JSON.parse((await run('import', file, '--json')).stdout);
   assert.equal([copied.id, copied.sizeBytes, copied.source], ['mine', DEMO.length, 'folder']);
   assert.is((await run('rm', 'mine')).stdout, 'mine is deleted, which frees 1.8 MB.\n');
+  // If a link stayed in place of the copy, deleting the original would delete the model.
+  await run('import', file, '--symlink');
+  const taken = await run('import', file);
+  assert.equal([taken.code, taken.stdout], [1, '']);
+  assert.match(taken.stderr, /mine\.gguf exists: delete that model, or rename the file\. --force replaces it\.\n$/);
+  const { path: forced } = JSON.parse((await run('import', file, '--force', '--json')).stdout);
+  assert.not.ok(fs.lstatSync(forced).isSymbolicLink());
+  await run('rm', 'mine');
   fs.writeFileSync(path.join(folder, 'note.gguf'), 'no model');
   const refused = await run('import', path.join(folder, 'note.gguf'));
   assert.equal([refused.code, refused.stdout], [1, '']);
@@ -139,15 +148,15 @@ test('import, by a copy and by a link; what rm frees is said', async ({ run, fol
 });
 
 test('what fails says why in one line and what to do', async ({ run }) => {
-  for (const [args, says] of [
-    [['get', 'nothing/here'], /^chasqui: The hub has no model nothing\/here, or it is private\. .*HF_TOKEN\)\.\n$/],
-    [['get', `${REPO}:Q2_K`], /^chasqui: The repository has no `Q2_K`\. Available: Q8_0, Q4_K_M\.\n$/],
-    [['get', 'demo'], /^chasqui: `demo` is not a model name\. Use user\/repo/],
-    [['search', '--min-size', 'large'], /a number such as 8B/],
-    [['import', '/nowhere.gguf'], /^chasqui: File not found: \/nowhere\.gguf\.\n$/],
+  for (const [exit, args, says] of [
+    [5, ['get', 'nothing/here'], /^chasqui: The hub has no model nothing\/here, or it is private\. .*HF_TOKEN\)\.\n$/],
+    [5, ['get', `${REPO}:Q2_K`], /^chasqui: The repository has no `Q2_K`\. Available: Q8_0, Q4_K_M\.\n$/],
+    [2, ['get', 'demo'], /^chasqui: `demo` is not a model name\. Use user\/repo/],
+    [2, ['search', '--min-size', 'large'], /a number such as 8B/],
+    [1, ['import', '/nowhere.gguf'], /^chasqui: File not found: \/nowhere\.gguf\.\n$/],
   ] as const) {
     const { code, stdout, stderr } = await run(...args);
-    assert.equal([code, stdout], [1, '']);
+    assert.equal([code, stdout], [exit, '']);
     assert.match(stderr, says);
     assert.not.match(stderr, /^\s+at /m);
   }
@@ -158,8 +167,8 @@ test('Ctrl-C pauses a download, and the same command resumes it', async ({ hub, 
   const child = startChild('ts/cli.ts', ['get', `${REPO}:Q8_0`], variables);
   await until(() => /downloading 1\.0 MB/.test(child.output.stderr), 'a megabyte has come', 60_000);
   child.process.kill('SIGINT');
-  assert.is((await child.exited).code, 1);
-  assert.match(child.output.stderr, /run the same command again to resume/);
+  assert.is((await child.exited).code, 130);
+  assert.match(child.output.stderr, /^chasqui: The download was stopped\. Run the same command again to resume\.$/m);
   hub.dropConnections();
   hub.misbehaviour = {};
   const sent = hub.sentBytes();

@@ -87,7 +87,7 @@ test('what cannot be is refused by the name of its flag', async ({ folder }) => 
     [['--concurrency', '0'], '--concurrency'],
   ] as [string[], string][]) {
     const { code, stdout, stderr } = await runCli(['keys', 'create', ...args, '--data-dir', folder]);
-    assert.equal([code, stdout], [1, ''], words);
+    assert.equal([code, stdout], [2, ''], words);
     assert.match(stderr, words);
   }
 });
@@ -116,7 +116,7 @@ test('in a cloud a key reaches as far as that of who makes it, unless something 
   writeLogin(folder, { url, key });
   for (const args of [[], ['--app', 'chat'], ['--org', 'acme']]) await keys(folder, 'create', '--json', ...args);
   const beyond = await runCli(['keys', 'create', '--org', 'globex', '--data-dir', folder]);
-  assert.equal([beyond.code, beyond.stdout], [1, '']);
+  assert.equal([beyond.code, beyond.stdout], [3, '']);
   assert.match(beyond.stderr, 'is restricted to acme');
   const made = accounts.keys.list().filter((each) => each.id !== id);
   assert.equal(made.map(({ org, app }) => `${org}/${app}`).sort(), ['acme/chat', 'acme/null', 'acme/null']);
@@ -139,8 +139,8 @@ test('create, list and revoke, for people', async ({ folder }) => {
 
 test('a key that there is not', async ({ folder }) => {
   const { code, stdout, stderr } = await runCli(['keys', 'revoke', 'abc', '--data-dir', folder]);
-  assert.equal([code, stdout], [1, '']);
-  assert.match(stderr, /^chasqui: there is no key with the id abc; see: chasqui keys list\n$/);
+  assert.equal([code, stdout], [5, '']);
+  assert.match(stderr, /^chasqui: There is no key with the id abc; see: chasqui keys list\n$/);
 });
 
 test('a folder that cannot be used', async ({ folder }) => {

@@ -77,11 +77,11 @@ test('codex gets a provider of its own; the key comes from the environment', asy
 });
 
 test('opencode gets a whole configuration', async (context) => {
-  const { env } = await started(context, ['opencode', '--model', 'another']);
+  const { env } = await started(context, ['opencode', '--model', MODEL]);
   const config = JSON.parse(env.OPENCODE_CONFIG_CONTENT as string);
-  assert.is(config.model, 'chasqui/another');
+  assert.is(config.model, `chasqui/${MODEL}`);
   assert.is(config.provider.chasqui.options.baseURL, `${context.url}/v1`);
-  assert.equal(Object.keys(config.provider.chasqui.models), ['another']);
+  assert.equal(Object.keys(config.provider.chasqui.models), [MODEL]);
 });
 
 test('with --dry-run and --json nothing is started, and the key is not shown', async ({ launch, url }) => {
@@ -108,8 +108,14 @@ test('its exit code is the command’s; one that is not here, and a server that 
   const lacking = await context.launch(['claude'], { PATH: path.dirname(process.execPath) });
   assert.equal([lacking.code, /npm install -g/.test(lacking.stderr)], [1, true], lacking.stderr);
   const nowhere = await runCli(['launch', 'codex', '--url', 'http://127.0.0.1:9'], { CHASQUI_HOME: context.folder });
-  assert.is(nowhere.code, 1);
-  assert.match(nowhere.stderr, /no server could be reached at http:\/\/127\.0\.0\.1:9: start one with chasqui serve/);
+  assert.is(nowhere.code, 3);
+  assert.match(
+    nowhere.stderr,
+    /no server could be reached at http:\/\/127\.0\.0\.1:9: .*; start one with chasqui serve/,
+  );
+  const unknownModel = await context.launch(['codex', '--model', 'nosuch']);
+  assert.is(unknownModel.code, 5);
+  assert.match(unknownModel.stderr, /does not have nosuch; it has ada\/it's-8B-GGUF:Q4_K_M/);
   const unknown = await context.launch(['vi']);
   assert.match(unknown.stderr, /claude, codex, opencode/);
 });

@@ -97,7 +97,7 @@ test('a Unix socket is for this account alone, is taken over from a server that 
     const [status] = await get({ socketPath, path: '/v1/models', headers: { host: 'any.example' } });
     assert.is(status, 200);
     const second = await runCli(['serve', ...args]);
-    assert.is(second.code, 1);
+    assert.is(second.code, 2);
     assert.match(second.stderr, /--socket is .*, where another server listens; stop it or give another path/);
     await stop(child, args[0] === '--socket' ? 'SIGKILL' : 'SIGTERM');
   }
@@ -108,7 +108,7 @@ test('what is there and no socket is left alone', async () => {
   const file = path.join(folder, 'notes.txt');
   writeFileSync(file, 'mine');
   const { code, stderr } = await runCli(['serve', '--socket', file]);
-  assert.is(code, 1);
+  assert.is(code, 2);
   assert.match(stderr, /--socket is .*notes\.txt, which exists and is no socket/);
   assert.is(statSync(file).size, 4);
 });
@@ -146,7 +146,7 @@ const REFUSED: [args: string[], says: RegExp][] = [
 for (const [args, says] of REFUSED) {
   test(`refuses: ${args.join(' ').slice(0, 80)}`, async () => {
     const { code, stderr } = await runCli(['serve', ...args]);
-    assert.is(code, 1);
+    assert.is(code, 2);
     assert.match(stderr, says);
     assert.not.match(stderr, /^\s+at /m);
   });
@@ -157,7 +157,7 @@ test('a socket of another program that does not answer is not taken for a stale 
   const other = net.createServer();
   await new Promise<void>((resolve) => other.listen(socketPath, resolve));
   const { code, stderr } = await runCli(['serve', '--socket', socketPath]);
-  assert.is(code, 1);
+  assert.is(code, 2);
   assert.match(stderr, /another server listens/);
   await new Promise((resolve) => other.close(resolve));
 });

@@ -41,7 +41,8 @@ const MISTAKES: [args: string[], says: RegExp][] = [
     ['unsloth/Qwen3-8B-GGUF:Q4_K_M'],
     /\(To serve a model of the hub: chasqui serve -hf unsloth\/Qwen3-8B-GGUF:Q4_K_M\)/,
   ],
-  [['serve', 'model.gguf'], /too many arguments.*\n\(To serve a file: chasqui serve --model model\.gguf\)/],
+  [['serve', 'one.gguf', 'two.gguf'], /too many arguments.*\n\(To serve a file: chasqui serve --model one\.gguf\)/],
+  [['serve', 'ada/one', '-hf', 'ada/two'], /'ada\/one' and -hf name different models/],
   [['serve', '--modl', 'x'], /unknown option '--modl'\n\(Did you mean one of --model, --mode\?\)/],
   [['serve', '--ctx', '99'], /\(Did you mean one of --ctx-size, /],
   [['serve', '--image-cache-m=5'], /\(Did you mean --image-cache\?\)/],
@@ -56,7 +57,7 @@ const MISTAKES: [args: string[], says: RegExp][] = [
 for (const [args, says] of MISTAKES) {
   test(`says what was meant by: ${args.join(' ')}`, async () => {
     const { code, stdout, stderr } = await runCli(args);
-    assert.is(code, 1);
+    assert.is(code, 2);
     assert.is(stdout, '');
     assert.match(stderr, says);
   });

@@ -20,7 +20,7 @@ for (const authentication of ['bearer', 'key'] as const) {
       const listed = await runCli(['ps', '--url', url], { CHASQUI_API_KEY: 'id:secret' });
       assert.equal([listed.code, listed.stderr], [0, '']);
       const refused = await runCli(['ps', '--url', url], { CHASQUI_API_KEY: 'another' });
-      assert.is(refused.code, 1);
+      assert.is(refused.code, 3);
       assert.match(refused.stderr, /refused that/);
     } finally {
       await app.close();

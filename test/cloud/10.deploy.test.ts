@@ -62,6 +62,9 @@ test('apps and runners are listed for people and for programs', async () => {
   assert.is(status.runners.length, 1);
   const [runner] = JSON.parse((await cloud.cli('runners', 'list', '--json')).stdout);
   assert.equal([runner.app, runner.state], ['chat', 'idle']);
+  for (const kind of ['apps', 'runners']) {
+    assert.is((await cloud.cli(kind, 'list', '--json', '--org', 'another')).stdout, '[]\n');
+  }
   assert.ok(Number.isInteger(runner.pid));
   const lines = (await cloud.cli('apps', 'status', 'chat')).stdout.split('\n');
   assert.ok(
@@ -75,7 +78,11 @@ test('what is wrong has an exit code of its own', async () => {
   const refused = await cloud.cli('deploy', script);
   assert.is(refused.code, 2);
   assert.match(refused.stderr, '`slot` of the app chat is not an option; did you mean `slots`?');
-  assert.is((await cloud.cli('apps', 'status', 'nothing')).code, 5);
+  for (const command of ['status', 'events']) assert.is((await cloud.cli('apps', command, 'nothing')).code, 5, command);
+  // Without --to kubernetes it would deploy.
+  const dry = await cloud.cli('deploy', writeScript(CHAT), '--dry-run', '--namespace', 'a');
+  assert.equal([dry.code, dry.stdout], [2, '']);
+  assert.match(dry.stderr, /--namespace, --dry-run: only for a deployment to Kubernetes\..*--check/);
   const missing = writeScript(`export const chat = app({ model: 'file:./none.gguf' });`);
   for (const command of ['deploy', 'run']) {
     const { code, stderr } = await cloud.cli(command, missing);

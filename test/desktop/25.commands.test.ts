@@ -59,7 +59,7 @@ commands('the log is shown, line by line', async () => {
   assert.ok(lines.every((line) => typeof JSON.parse(line).message === 'string'));
   assert.is((await chasqui('logs', '--level', 'error')).stdout, '');
   const refused = await chasqui('logs', '--limit', 'many');
-  assert.equal([refused.code, refused.stderr], [1, 'chasqui: --limit must be a whole number from 1 to 2000\n']);
+  assert.equal([refused.code, refused.stderr], [2, 'chasqui: --limit must be a whole number from 1 to 2000\n']);
 });
 
 commands('a second start starts the server of the first', async () => {
@@ -85,7 +85,7 @@ commands('without an app they say how to start one', async () => {
   await app.stop();
   for (const name of ['status', 'logs']) {
     const { code, stderr } = await chasqui(name);
-    assert.is(code, 1);
+    assert.is(code, 3);
     assert.match(stderr, /the desktop app of .* is not running; start it: chasqui desktop/);
   }
 });

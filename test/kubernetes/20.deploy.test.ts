@@ -63,7 +63,7 @@ test('the objects are applied, and what came of them is said', async () => {
 test('a refusal of the cluster is an error that says why', async () => {
   cluster.failures = [{ status: 403, reason: 'Forbidden', message: 'nobody may not patch serviceaccounts' }];
   const { code, stderr } = await deploy('--image', 'chasqui:1');
-  assert.is(code, 1);
+  assert.is(code, 3);
   assert.match(stderr, /^chasqui: .*nobody may not patch serviceaccounts/s);
 });
 

@@ -266,7 +266,7 @@ test('an app that is not there has an exit code of its own', async () => {
 test('what the cluster refuses is said in its words', async () => {
   cluster.failures = [{ status: 403, reason: 'Forbidden', message: 'nobody may not patch deployments/scale' }];
   const { code, stderr } = await apps('scale', 'chat', '--min', '2', '--to', 'kubernetes');
-  assert.is(code, 1);
+  assert.is(code, 3);
   assert.match(stderr, /nobody may not patch deployments\/scale/);
 });
 

@@ -70,6 +70,25 @@ test('serve -hf again: what is here is served without the hub', async (context) 
   assert.is(model, `${REPO}:Q4_K_M`);
 });
 
+test('serve NAME: a model that chasqui ls lists, on all addresses, loaded on request', async ({ folder }) => {
+  const variables = {
+    HF_ENDPOINT: 'http://127.0.0.1:1',
+    HF_HUB_CACHE: path.join(folder, 'cache'),
+    CHASQUI_HOME: folder,
+  };
+  const name = `${REPO}:Q4_K_M`;
+  for (const args of [[name], ['--model', name]]) {
+    const more = ['--host', '0.0.0.0', '--port', '0', '--threads', '1', '--no-autoload'];
+    const child = startChild('ts/cli.ts', ['serve', ...args, ...more], variables);
+    const [, served] = await untilWritten(child, /Serving (\S+) at /);
+    assert.is(served, name);
+    await untilWritten(child, /Try it:\n\n {2}curl .*\n/);
+    assert.match(child.output.stderr, /everyone who reaches these addresses can use the server; see --api-key/);
+    child.process.kill('SIGTERM');
+    await child.exited;
+  }
+});
+
 test('serve --models-hub: what was downloaded is served under its name, each when a request names it', async ({
   folder,
 }) => {
@@ -107,7 +126,7 @@ test('serve --models-hub without models says so', async ({ folder }) => {
     HF_HUB_CACHE: empty,
     CHASQUI_HOME: empty,
   });
-  assert.is(code, 1);
+  assert.is(code, 2);
   assert.match(
     stderr,
     /--models-hub serves the models on this computer, but there are none. Download one with chasqui get/,

@@ -15,7 +15,7 @@ const REFUSED: [args: string[], says: RegExp][] = [
 for (const [args, says] of REFUSED) {
   test(`${args.join(' ')} is refused`, async () => {
     const { code, stdout, stderr } = await runCli([...onCpu, ...args]);
-    assert.is(code, 1);
+    assert.is(code, 2);
     assert.is(stdout, '');
     assert.match(stderr, says);
   });

@@ -25,7 +25,7 @@ export function describe(found: Diagnosis): string {
   const modules = found.modules.flatMap(describeModule);
   return [
     `chasqui ${found.chasqui}, Node ${found.node}, ${found.platform} (${found.osRelease})`,
-    `${found.cpu}, ${gib(found.memoryBytes)} of memory`,
+    `${found.cpu}, ${gib(found.availableBytes)} of ${gib(found.memoryBytes)} of memory available`,
     '',
     found.problem ?? `Native part: ${found.addon}`,
     '',
@@ -45,9 +45,15 @@ function describePackage({ name, version, directory, problem, install, needed }:
   return `  ${name}: ${problem}${needed ? '' : ' (and not needed)'}; ${install}`;
 }
 
-function describeModule({ name, verdict, reason, devices }: ModuleReport): string[] {
+/** llama.cpp reports all of the main memory as free, so it is omitted for CPU modules. */
+function describeModule({ name, backend, verdict, reason, devices }: ModuleReport): string[] {
   const head = `  ${name}: ${verdict}${reason === undefined ? '' : `, ${reason}`}`;
-  return [head, ...devices.map((device) => `    ${device.name}: ${device.description}, ${memory(device)}`)];
+  return [
+    head,
+    ...devices.map(
+      (device) => `    ${device.name}: ${device.description}${backend === 'cpu' ? '' : `, ${memory(device)}`}`,
+    ),
+  ];
 }
 
 function memory({ memoryFree, memoryTotal }: ModuleReport['devices'][number]): string {

@@ -1,8 +1,9 @@
 /** `chasqui get`: downloads a model from the hub, or lists its quantisations. */
 import type { Command } from 'commander';
+import { ChasquiError } from '../errors.js';
 import { machineWithoutGpus, quickFit } from '../hub/fit.js';
 import { formatBytes } from '../hub/format-bytes.js';
-import { parseModelName } from '../hub/model-name.js';
+import { chooseQuantisation, modelNameOf, parseModelName } from '../hub/model-name.js';
 import { recommend } from '../hub/quantisation-advice.js';
 import { fetchHubModel } from './hub/fetch-hub-model.js';
 import { HUB_HELP, type HubCommandOptions, hubCommand, withHub } from './hub/hub-command.js';
@@ -12,6 +13,7 @@ import { textTable } from './output/table.js';
 interface GetOptions extends HubCommandOptions {
   list?: boolean;
   anyArchitecture?: boolean;
+  force?: boolean;
 }
 
 const NAME_HELP = 'user/repo, user/repo:Q4_K_M, user/repo:file.gguf, or the address of its page';
@@ -21,16 +23,33 @@ export function getCommand(): Command {
     .argument('<model>', NAME_HELP)
     .option('--list', 'List the available quantisations without downloading')
     .option('--any-architecture', 'Download even if this llama.cpp does not support the architecture')
+    .option('--force', 'Download even if the model is too large for this computer')
     .addHelpText('after', HUB_HELP)
     .action((name: string, options: GetOptions) =>
       withHub(options, (hub) => (options.list ? list(hub, name, options) : get(hub, name, options))),
     );
 }
 
-async function get(hub: HubContext, name: string, { json, anyArchitecture }: GetOptions): Promise<string> {
+async function get(hub: HubContext, name: string, { json, anyArchitecture, force }: GetOptions): Promise<string> {
+  if (!force) await refuseTooLarge(hub, name);
   const job = await fetchHubModel(hub, name, process.stderr, { ...(anyArchitecture && { anyArchitecture }) });
   if (json) return JSON.stringify(job, null, 2);
   return `${job.model} is here, ${formatBytes(job.totalBytes)}:\n  ${job.path}\nTo serve it: chasqui serve -hf ${job.model}`;
+}
+
+/** Counts all main memory, because other programs can end, but no GPUs, which only their drivers know. */
+async function refuseTooLarge({ client }: HubContext, name: string): Promise<void> {
+  const { repo, tag } = parseModelName(name);
+  const model = await client.model(repo);
+  const chosen = chooseQuantisation(model.quantisations, tag);
+  const machine = machineWithoutGpus();
+  const { badge, needBytes } = quickFit({ ...model, ...chosen }, { ...machine, freeBytes: machine.totalBytes });
+  if (badge !== 'too-large') return;
+  throw new ChasquiError(
+    'invalid_options',
+    `${modelNameOf(repo, chosen)} needs ${formatBytes(needBytes)} of memory, and this computer has ` +
+      `${formatBytes(machine.totalBytes)}. --force downloads it anyway; chasqui get --list ${repo} lists all sizes.`,
+  );
 }
 
 async function list({ client }: HubContext, name: string, { json }: GetOptions): Promise<string> {
@@ -51,5 +70,5 @@ async function list({ client }: HubContext, name: string, { json }: GetOptions):
     `${recommended === null ? '' : `${recommended.toUpperCase()}: `}${words}`,
   ]);
   const gated = model.gated ? `\n\nAccess has to be asked for: ${client.pageOf(model.repo)}` : '';
-  return `${textTable(['QUANT', 'SIZE', 'FITS', ''], rows)}${gated}`;
+  return `${textTable([['QUANT', 'SIZE', 'FITS', ''], ...rows])}${gated}`;
 }

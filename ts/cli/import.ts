@@ -1,11 +1,14 @@
 /** `chasqui import`: adds a model file from any folder of this computer. */
 import { type Command, Option } from 'commander';
+import { ChasquiError } from '../errors.js';
 import type { ImportKind } from '../hub/library.js';
+import { EXIT } from './errors/exit-codes.js';
 import { type HubCommandOptions, libraryCommand, withHub } from './hub/hub-command.js';
 
 interface ImportOptions extends HubCommandOptions {
   link?: boolean;
   symlink?: boolean;
+  force?: boolean;
 }
 
 export function importCommand(): Command {
@@ -13,11 +16,18 @@ export function importCommand(): Command {
     .argument('<file>', 'the model; any part of several')
     .addOption(new Option('--link', 'a second name of the same file, on the same disk').conflicts('symlink'))
     .option('--symlink', 'a link to the file, which must stay where it is')
+    .option('--force', 'Replace an imported model with the same file name')
     .action((file: string, options: ImportOptions) =>
       withHub(options, async ({ library }) => {
         const how: ImportKind = options.link ? 'link' : options.symlink ? 'symlink' : 'copy';
-        const model = await library.import(file, how);
+        for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(EXIT.interrupted));
+        const model = await library.import(file, how, options.force).catch(suggestForce);
         return options.json ? JSON.stringify(model, null, 2) : `${model.id} is among the models:\n  ${model.path}`;
       }),
     );
+}
+
+function suggestForce(error: unknown): never {
+  if (!(error instanceof ChasquiError) || error.code !== 'model_exists') throw error;
+  throw error.withMessage(`${error.message} --force replaces it.`, error.param);
 }

@@ -1,10 +1,12 @@
 /** `chasqui keys`: manages the API keys of private deployments, in a cloud or on this machine. */
 import { Command } from 'commander';
 import { ChasquiError } from '../errors.js';
+import { withExitCode } from './errors/exit-codes.js';
 import { explainFailure } from './errors/explain-failure.js';
 import type { KeyJson, KeysPlace } from './keys-place.js';
 import { CREATE_OPTIONS, KEYS_OPTIONS, REACH_OPTIONS, toKeySettings } from './options/key-options.js';
 import { addTableOptions, givenOptions } from './options/table-options.js';
+import { textTable } from './output/table.js';
 import { dataDir } from './paths.js';
 
 type Parsed = Readonly<Record<string, unknown>>;
@@ -41,7 +43,7 @@ function subcommand(name: string, description: string): Command {
 
 /** Prints what `action` returns. */
 async function withKeys(parsed: Parsed, action: (keys: KeysPlace, json: boolean) => Promise<string>): Promise<void> {
-  try {
+  const run = async () => {
     const { openKeys } = await import('./keys-place.js');
     const given = givenOptions(KEYS_OPTIONS, parsed, { CHASQUI_HOME: process.env.CHASQUI_HOME });
     const keys = await openKeys(dataDir(given.dataDir), { local: given.local ?? false });
@@ -50,10 +52,8 @@ async function withKeys(parsed: Parsed, action: (keys: KeysPlace, json: boolean)
     } finally {
       keys.close();
     }
-  } catch (error) {
-    console.error(`chasqui: ${explainFailure(withFlags(error))}`);
-    process.exitCode = 1;
-  }
+  };
+  await withExitCode(run, (error) => explainFailure(withFlags(error)));
 }
 
 /** Replaces option names in an error with the flags of the command. */
@@ -97,7 +97,7 @@ async function list(keys: KeysPlace, { org, app }: { org?: string; app?: string 
     key.last_used_at === null ? '-' : toDate(key.last_used_at),
     endOf(key),
   ]);
-  return toTable([header, ...rows]);
+  return textTable([header, ...rows]);
 }
 
 function endOf({ revoked_at: revokedAt, expires_at: expiresAt }: KeyJson): string {
@@ -107,7 +107,7 @@ function endOf({ revoked_at: revokedAt, expires_at: expiresAt }: KeyJson): strin
 
 async function revoke(keys: KeysPlace, id: string, json: boolean): Promise<string> {
   const revoked = await keys.revoke(id.split(':', 1)[0] ?? '');
-  if (!revoked) throw new ChasquiError('invalid_options', `there is no key with the id ${id}; see: chasqui keys list`);
+  if (!revoked) throw new ChasquiError('key_not_found', `There is no key with the id ${id}; see: chasqui keys list`);
   return json ? JSON.stringify(revoked) : `The key ${revoked.id} is revoked.`;
 }
 
@@ -121,10 +121,4 @@ const SHOWN_NAME = 24;
 function shorten(name: string): string {
   const printable = name.replace(/\p{C}/gu, '?');
   return printable.length > SHOWN_NAME ? `${printable.slice(0, SHOWN_NAME - 1)}…` : printable;
-}
-
-function toTable(rows: readonly string[][]): string {
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
-  const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));
-  return lines.map((line) => line.trimEnd()).join('\n');
 }

@@ -2,14 +2,18 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { Argument, Command } from 'commander';
-import type { ModelList } from '../api/openai/models/schema.js';
+import type { ListedModel, ModelList } from '../api/openai/models/schema.js';
 import type { AppState } from '../desktop/api-types.js';
-import { runtime } from '../profiles/runtime.js';
 import { type AgentRecipe, type AgentServer, CODING_AGENTS, type CodingAgent } from './coding-agents.js';
 import { DesktopClient } from './desktop/desktop-client.js';
+import { CommandFailed, EXIT, withExitCode } from './errors/exit-codes.js';
 import { dataFolder } from './paths.js';
+import { askServer, DEFAULT_URL, serverAddress } from './server-address.js';
 
-const DEFAULT_URL = `http://127.0.0.1:${runtime.port}`;
+/** The prompts of coding agents begin with 10,000 tokens or more. */
+const USUAL_CONTEXT = 32_768;
+
+const MAX_NAMES = 5;
 
 const HELP = `
 What stands after -- is for the agent: chasqui launch codex -- --help. The
@@ -28,7 +32,7 @@ export function launchCommand(): Command {
     .description('Start a coding agent with the models of a running server.')
     .addArgument(new Argument('<agent>', 'which one').choices(CODING_AGENTS.map(({ name }) => name)))
     .argument('[args...]', 'Additional arguments of the agent')
-    .option('--url <address>', `Address of the server, without /v1 (default: the desktop app, or ${DEFAULT_URL})`)
+    .option('--url <address>', `Address of the server (default: the desktop app, or ${DEFAULT_URL})`)
     .option('--model <id>', 'Model to use (default: a loaded one, or the first)')
     .option('--dry-run', 'Print the command without starting the agent')
     .option('--json', 'Print the command as JSON')
@@ -39,22 +43,25 @@ export function launchCommand(): Command {
 
 async function launch(name: string, args: readonly string[], options: LaunchOptions): Promise<void> {
   const agent = CODING_AGENTS.find((each) => each.name === name) as CodingAgent;
-  try {
+  await withExitCode(async () => {
     const server = await findServer(options);
     const recipe = agent.recipe(server);
     const whole = { ...recipe, args: [...recipe.args, ...args] };
     if (options.json || options.dryRun) console.log(shown(agent, withoutKey(whole, server.key), options));
     else process.exitCode = await run(agent, whole);
-  } catch (error) {
-    console.error(`chasqui: ${(error as Error).message}`);
-    process.exitCode = 1;
-  }
+  });
 }
 
 async function findServer({ url, model }: LaunchOptions): Promise<AgentServer> {
-  const address = (url ?? (await addressOfApp()) ?? DEFAULT_URL).replace(/\/+$/, '');
+  const address = serverAddress(url ?? (await addressOfApp()) ?? DEFAULT_URL);
   const key = process.env.CHASQUI_API_KEY || null;
-  return { url: address, model: model ?? (await chooseModel(address, key)), key };
+  const { id, context_length: context } = await chooseModel(address, key, model);
+  if (context !== undefined && context < USUAL_CONTEXT) {
+    console.error(
+      `chasqui: the context of ${id} has ${context} tokens; coding agents need ${USUAL_CONTEXT} (serve --ctx-size ${USUAL_CONTEXT})`,
+    );
+  }
+  return { url: address, model: id, key };
 }
 
 /** Returns `null` if the app is not running. */
@@ -63,22 +70,36 @@ async function addressOfApp(): Promise<string | null> {
   if (app === null) return null;
   const { server } = await app.get<AppState>('/api/v1/state');
   if (server.address !== null) return server.address;
-  throw new Error(
+  throw new CommandFailed(
+    EXIT.unreachable,
     'the server of the desktop app is stopped: press Start Server, or give the address of another (--url)',
   );
 }
 
-async function chooseModel(url: string, key: string | null): Promise<string> {
-  const headers = key === null ? {} : { authorization: `Bearer ${key}` };
-  const reply = await fetch(`${url}/v1/models`, { headers }).catch(() => null);
-  if (reply === null) {
-    throw new Error(`no server could be reached at ${url}: start one with chasqui serve, or give its address (--url)`);
+/** @param wanted an id or alias; default: a loaded model, or else the first */
+async function chooseModel(url: string, key: string | null, wanted: string | undefined): Promise<ListedModel> {
+  const reply = await askServer(url, '/v1/models', key === null ? {} : { headers: { authorization: `Bearer ${key}` } });
+  if (!reply.ok) {
+    const message = `the server at ${url} does not list its models: it replied with ${reply.status}`;
+    throw new CommandFailed(EXIT.unreachable, message);
   }
-  if (!reply.ok) throw new Error(`the server at ${url} does not list its models: it replied with ${reply.status}`);
   const { data } = (await reply.json()) as ModelList;
-  const chosen = data.find(({ status }) => status.value === 'loaded') ?? data[0];
-  if (chosen === undefined) throw new Error(`the server at ${url} has no models`);
-  return chosen.id;
+  const isWanted = ({ id, aliases = [] }: ListedModel) => id === wanted || aliases.includes(wanted ?? '');
+  const chosen = wanted === undefined ? (data.find(isLoaded) ?? data[0]) : data.find(isWanted);
+  if (chosen !== undefined) return wanted === undefined ? chosen : { ...chosen, id: wanted };
+  const names = data
+    .map(({ id }) => id)
+    .slice(0, MAX_NAMES)
+    .join(', ');
+  const missing = wanted === undefined ? 'any model' : wanted;
+  throw new CommandFailed(
+    EXIT.notFound,
+    `the server at ${url} does not have ${missing}${names && `; it has ${names}`}`,
+  );
+}
+
+function isLoaded({ status }: ListedModel): boolean {
+  return status.value === 'loaded';
 }
 
 /** Resolves with the exit code of the agent. Ignores terminal signals, which the agent receives as well. */
@@ -87,7 +108,8 @@ async function run({ name, install }: CodingAgent, { command, args, variables }:
   const child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, ...variables } });
   return new Promise((resolve, reject) => {
     child.once('error', (error: NodeJS.ErrnoException) => {
-      reject(error.code === 'ENOENT' ? new Error(`${name} is not on this computer: ${install}`) : error);
+      const missing = new CommandFailed(EXIT.failed, `${name} is not on this computer: ${install}`);
+      reject(error.code === 'ENOENT' ? missing : error);
     });
     child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal ?? 'SIGTERM']));
   });

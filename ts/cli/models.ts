@@ -2,18 +2,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import type { ListedModel, ModelList } from '../api/openai/models/schema.js';
-import { runtime } from '../profiles/runtime.js';
 import { DesktopClient } from './desktop/desktop-client.js';
+import { CommandFailed, EXIT, withExitCode } from './errors/exit-codes.js';
 import { libraryCommand, withHub } from './hub/hub-command.js';
 import { type LocalListOptions, listLocalModels } from './hub/local-models.js';
 import { type Columns, toTable } from './output/table.js';
 import { dataFolder } from './paths.js';
+import { askServer, DEFAULT_URL, serverAddress } from './server-address.js';
 
 const MIB = 2 ** 20;
 const POLL_MS = 200;
 /** Before suggesting `--force` for a model that is still in use. */
 const POLLS_BEFORE_ADVICE = 15;
-const DEFAULT_URL = `http://127.0.0.1:${runtime.port}`;
 
 const KEY_HELP = `
 Set CHASQUI_API_KEY to the key of a server that requires one.`;
@@ -46,7 +46,7 @@ export function modelCommands(): Command[] {
       .addHelpText('after', PS_HELP)
       .action((options: ServerOptions) => run(() => listRunning(options))),
     libraryCommand('ls', 'List the models on this computer, or those of a server.')
-      .option('--url <address>', 'List the models of the server at this address, without /v1')
+      .option('--url <address>', 'List the models of the server at this address')
       .option('--updates', 'Check the hub for newer versions')
       .addHelpText('after', KEY_HELP)
       .action(({ url, ...options }: ListOptions) => {
@@ -67,23 +67,15 @@ export function modelCommands(): Command[] {
 function command(name: string, description: string): Command {
   return new Command(name)
     .description(description)
-    .option(
-      '--url <address>',
-      `Address of the server, without /v1 (default: the running desktop app, or ${DEFAULT_URL})`,
-    )
+    .option('--url <address>', `Address of the server (default: the running desktop app, or ${DEFAULT_URL})`)
     .option('--json', 'Print JSON')
     .helpOption('-h, --help', 'Show help')
     .addHelpText('after', KEY_HELP);
 }
 
 /** Prints what `action` returns. */
-async function run(action: () => Promise<string>): Promise<void> {
-  try {
-    console.log(await action());
-  } catch (error) {
-    console.error(`chasqui: ${(error as Error).message}`);
-    process.exitCode = 1;
-  }
+function run(action: () => Promise<string>): Promise<void> {
+  return withExitCode(async () => console.log(await action()));
 }
 
 async function list(options: ServerOptions): Promise<readonly ListedModel[]> {
@@ -118,26 +110,21 @@ async function change(
     if (value === wanted) return options.json ? toJson(model) : `${id} is ${wanted}.`;
     // The load failed, or timed out waiting for memory.
     if (value !== 'loaded' && value !== 'loading' && queued === 0)
-      throw new Error(`${id} could not be ${wanted}. ${reason ?? ''}`);
+      throw new CommandFailed(EXIT.failed, `${id} could not be ${wanted}. ${reason ?? ''}`);
     await sleep(POLL_MS);
   }
 }
 
 async function ask<Reply>(options: ServerOptions, where: string, body?: object): Promise<Reply> {
   const { url, keys } = await serverOf(options);
-  const reply = await fetch(url + where, {
+  const reply = await askServer(url, where, {
     headers: { 'content-type': 'application/json', ...keys },
     ...(body && { method: 'POST', body: JSON.stringify(body) }),
-  }).catch((error: Error) => {
-    const { cause } = error as { cause?: Error };
-    throw new Error(
-      `no server could be reached at ${url}: ${cause?.message || error.message}; start one with chasqui serve, or give its ` +
-        'address with --url',
-    );
   });
   const text = await reply.text();
-  if (!reply.ok) throw new Error(`the server at ${url} refused that: ${messageIn(text) ?? `status ${reply.status}`}`);
-  return JSON.parse(text) as Reply;
+  if (reply.ok) return JSON.parse(text) as Reply;
+  const reason = messageIn(text) ?? `status ${reply.status}`;
+  throw new CommandFailed(CODES[reply.status] ?? EXIT.failed, `the server at ${url} refused that: ${reason}`);
 }
 
 /**
@@ -149,10 +136,17 @@ async function serverOf({ url }: ServerOptions): Promise<{ url: string; keys: Re
   const app = url === undefined ? await DesktopClient.findNow(dataFolder()) : null;
   if (app !== null) return { url: `${app.url}/app`, keys: { authorization: `Bearer ${app.token}` } };
   return {
-    url: (url ?? DEFAULT_URL).replace(/\/+$/, ''),
+    url: serverAddress(url ?? DEFAULT_URL),
     keys: key ? { authorization: `Key ${key}`, 'x-api-key': key } : {},
   };
 }
+
+/** Exit codes for statuses of a reply. */
+const CODES: Readonly<Record<number, number>> = {
+  401: EXIT.unreachable,
+  403: EXIT.unreachable,
+  404: EXIT.notFound,
+};
 
 function messageIn(text: string): string | undefined {
   try {

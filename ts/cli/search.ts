@@ -23,7 +23,7 @@ interface SearchOptions extends HubCommandOptions {
 
 export function searchCommand(): Command {
   return hubCommand('search', 'Search the Hugging Face hub for models in GGUF files.')
-    .argument('[text]', 'Text in the model name')
+    .argument('[text...]', 'Words in the model name')
     .addOption(
       new Option('--sort <order>', 'Sort order, descending')
         .choices(['trending', 'downloads', 'likes', 'modified', 'created'])
@@ -44,8 +44,8 @@ export function searchCommand(): Command {
     .option('--limit <n>', 'Models per page, at most 100', toLimit, 20)
     .option('--cursor <cursor>', 'Cursor of the next page, printed below the previous one')
     .addHelpText('after', HUB_HELP)
-    .action((text: string | undefined, options: SearchOptions) =>
-      withHub(options, (hub) => search(hub, text, options)),
+    .action((words: readonly string[], options: SearchOptions) =>
+      withHub(options, (hub) => search(hub, words.join(' ') || undefined, options)),
     );
 }
 
@@ -66,7 +66,7 @@ async function search({ client }: HubContext, text: string | undefined, options:
     inThousands(likes),
     `${WORDS[fit?.badge ?? 'unknown']}${gated ? ', gated' : ''}`,
   ]);
-  const table = textTable(['MODEL', 'SIZE', 'DOWNLOADS', 'LIKES', 'ON THIS COMPUTER'], rows);
+  const table = textTable([['MODEL', 'SIZE', 'DOWNLOADS', 'LIKES', 'ON THIS COMPUTER'], ...rows]);
   return `${table}\n\nTo list the quantisations of a model: chasqui get --list <model>${page.next === null ? '' : nextPage(page.next)}`;
 }
 

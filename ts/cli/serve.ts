@@ -1,4 +1,5 @@
 /** `chasqui serve`: serves models with an OpenAI-compatible API. */
+import { existsSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
 import { LOAD_OPTIONS } from '../options/load-option-table.js';
 import { HOSTING_OPTIONS } from './options/hosting-option-table.js';
@@ -13,9 +14,12 @@ overrides CHASQUI_STRICT=1.`;
 export function serveCommand(): Command {
   const command = new Command('serve')
     .description('Serve a model at http://<host>:<port>/v1 until stopped by Ctrl-C or SIGTERM.')
+    .argument('[model]', 'A GGUF file, a name that chasqui ls lists, or a model of the hub')
     .addHelpOption(new Option('-h, --help', 'Show help').helpGroup('Help:'))
     .addHelpText('after', ENVIRONMENT_HELP)
-    .action(async (parsed) => (await import('./serve/run-serve.js')).runServe(parsed));
+    .action(async (name, parsed, self) =>
+      (await import('./serve/run-serve.js')).runServe(withModel(name, parsed, self)),
+    );
   return addTableOptions(addTableOptions(command, HOSTING_OPTIONS), LOAD_OPTIONS);
 }
 
@@ -24,8 +28,8 @@ export function parseServe(args: readonly string[]): Record<string, unknown> | u
   const quiet = { writeOut: () => {}, writeErr: () => {} };
   const command = serveCommand().configureOutput(quiet).exitOverride();
   let parsed: Record<string, unknown> | undefined;
-  command.action((options) => {
-    parsed = options;
+  command.action((name, options, self) => {
+    parsed = withModel(name, options, self);
   });
   try {
     command.parse(expandAliases(args.slice(3), { ...HOSTING_OPTIONS, ...LOAD_OPTIONS }), { from: 'user' });
@@ -34,4 +38,16 @@ export function parseServe(args: readonly string[]): Record<string, unknown> | u
     if (error instanceof CommanderError) return undefined;
     throw error;
   }
+}
+
+type Parsed = Readonly<Record<string, unknown>>;
+
+/** `chasqui serve user/repo` means `-hf user/repo`; other names are those of files or local models. */
+function withModel(name: string | undefined, parsed: Parsed, command: Command): Record<string, unknown> {
+  if (name === undefined) return { ...parsed };
+  if (parsed.hf !== undefined || parsed.modelUrl !== undefined) {
+    command.error(`error: '${name}' and ${parsed.hf === undefined ? '--model-url' : '-hf'} name different models`);
+  }
+  const isOfHub = /^[\w.-]+\/[\w.:-]+$/.test(name) && !/\.gguf$/i.test(name) && !existsSync(name);
+  return isOfHub ? { hf: name, ...parsed } : { ...parsed, model: [name, ...((parsed.model ?? []) as string[])] };
 }

@@ -13,8 +13,12 @@ export type ImportKind = (typeof IMPORT_KINDS)[number];
 
 const PART = /^(.*)-(\d{5})-of-(\d{5})\.gguf$/i;
 
-/** Returns the path of the imported first file. An already imported model is kept as it is. */
-export async function importModel(file: string, how: ImportKind, folder: string): Promise<string> {
+/**
+ * Returns the path of the imported first file.
+ * @param replaces whether to replace an imported model with the same file name
+ * @throws {ChasquiError} `model_file_missing`, `model_file_invalid`, `model_exists`, `no_space`, `download_failed`
+ */
+export async function importModel(file: string, how: ImportKind, folder: string, replaces = false): Promise<string> {
   if (!fs.statSync(file, { throwIfNoEntry: false })?.isFile()) {
     throw new ChasquiError('model_file_missing', `File not found: ${file}.`, 'path');
   }
@@ -24,6 +28,7 @@ export async function importModel(file: string, how: ImportKind, folder: string)
   const name = path.basename(parts[0] as string).replace(/(-00001-of-\d{5})?\.gguf$/i, '');
   const target = path.join(folder, name);
   const files = [...parts, ...(projector === null ? [] : [projector])];
+  if (!replaces) refuseExisting(files, target);
   if (how === 'copy') await checkSpace(files, target);
   fs.mkdirSync(target, { recursive: true });
   for (const each of files) await put(each, path.join(target, path.basename(each)), how);
@@ -41,6 +46,17 @@ function partsOf(file: string): string[] {
   throw new ChasquiError('model_file_missing', `A part of the model is missing: ${missing}.`, 'path');
 }
 
+function refuseExisting(files: readonly string[], target: string): void {
+  const names = files.map((file) => path.basename(file));
+  const taken = names.find((name) => fs.lstatSync(path.join(target, name), { throwIfNoEntry: false }) !== undefined);
+  if (taken === undefined) return;
+  throw new ChasquiError(
+    'model_exists',
+    `${path.join(target, taken)} exists: delete that model, or rename the file.`,
+    'path',
+  );
+}
+
 async function checkSpace(files: readonly string[], target: string): Promise<void> {
   const needed = files.reduce((sum, file) => sum + fs.statSync(file).size, 0);
   const free = await freeDiskBytes(target);
@@ -52,19 +68,21 @@ async function checkSpace(files: readonly string[], target: string): Promise<voi
 }
 
 async function put(from: string, to: string, how: ImportKind): Promise<void> {
-  if (fs.existsSync(to)) return;
   const unfinished = `${to}.${process.pid}.part`;
+  const removeUnfinished = () => fs.rmSync(unfinished, { force: true });
+  // A signal can end the process during the copy.
+  process.once('exit', removeUnfinished);
   try {
-    if (how === 'symlink') await fs.promises.symlink(from, to);
-    else if (how === 'link') await fs.promises.link(from, to);
-    else {
-      await fs.promises.copyFile(from, unfinished, fs.constants.COPYFILE_FICLONE);
-      await fs.promises.rename(unfinished, to);
-    }
+    if (how === 'symlink') await fs.promises.symlink(from, unfinished);
+    else if (how === 'link') await fs.promises.link(from, unfinished);
+    else await fs.promises.copyFile(from, unfinished, fs.constants.COPYFILE_FICLONE);
+    await fs.promises.rename(unfinished, to);
   } catch (error) {
-    await fs.promises.rm(unfinished, { force: true });
     const { code, message } = error as NodeJS.ErrnoException;
     const why = code === 'EXDEV' ? 'the file is on another disk; copy it or use a symbolic link' : message;
     throw new ChasquiError('download_failed', `Could not import ${from}: ${why}.`, null, { cause: error });
+  } finally {
+    process.off('exit', removeUnfinished);
+    removeUnfinished();
   }
 }

@@ -1,5 +1,6 @@
 /** What `chasqui doctor` reports: everything that determines the modules used on this machine. */
 import { cpus, release, totalmem } from 'node:os';
+import { availableMemory } from '../process/process-usage.js';
 import { VERSION } from '../version.js';
 import { chooseBackends } from './backends.js';
 import type { ModuleReport } from './choose-modules.js';
@@ -20,6 +21,8 @@ export interface Diagnosis {
   osRelease: string;
   cpu: string;
   memoryBytes: number;
+  /** Free memory, within the limit of a container. */
+  availableBytes: number;
   /** Folder of the addon. */
   addon?: string;
   /** Why it could not be loaded: five lines. */
@@ -42,6 +45,7 @@ export async function diagnose(): Promise<Diagnosis> {
     osRelease: release(),
     cpu: cpus()[0]?.model ?? 'unknown',
     memoryBytes: totalmem(),
+    availableBytes: availableMemory(),
   };
   try {
     const loaded = loadAddon();

@@ -4,11 +4,12 @@ import type { ModelInfo } from '../../engine/engine.js';
 import { formatBytes } from '../../hub/format-bytes.js';
 import { VERSION } from '../../version.js';
 import { inBillions } from '../output/quantities.js';
-import { shorten, WIDTH } from '../output/table.js';
+import { shorten } from '../output/table.js';
 import type { Lengths, Row } from './measure-row.js';
 import type { Rate } from './repeat.js';
 
 /** Fixed column widths, so that each row can be printed immediately. */
+const WIDTH = 80;
 const WIDTHS = [7, 6, 16, 11, 16];
 /** Width of the columns after the first two. */
 const REASON_WIDTH = WIDTH - 17;

@@ -2,6 +2,7 @@
 import fs from 'node:fs';
 import type { ModelInfo } from '../../engine/engine.js';
 import { ChasquiError } from '../../errors.js';
+import { exitCodeOf } from '../errors/exit-codes.js';
 import { explainStart } from '../errors/explain-start.js';
 import { hubContext } from '../hub/hub-context.js';
 import { givenOptions, toList } from '../options/table-options.js';
@@ -37,7 +38,7 @@ export async function runBench(parsed: Readonly<Record<string, unknown>>): Promi
       return;
     }
     console.error(`chasqui: ${await explainStart(error, { path })}`);
-    process.exitCode = 1;
+    process.exitCode = exitCodeOf(error);
   }
 }
 

@@ -7,11 +7,12 @@ import { ChasquiError } from '../../errors.js';
 import type { OptionRows } from '../../options/option-row.js';
 import { addTableOptions, givenOptions } from '../options/table-options.js';
 import { printable } from '../output/log-output.js';
+import { textTable } from '../output/table.js';
 import { appRoute, CloudClient } from './client.js';
 import { CLUSTER_OPTIONS, TARGET_OPTIONS, WEIGHTS_OPTION } from './kubernetes-option-table.js';
 import { type Place, placeOf } from './kubernetes-place.js';
 import { COMMON_OPTIONS, FOLLOW_OPTION, ROLLBACK_OPTIONS, SCALE_OPTIONS } from './option-table.js';
-import { ended, printJson, toDate, toTable, withHelp } from './outcome.js';
+import { ended, printJson, toDate, withHelp } from './outcome.js';
 import { untilActive } from './until-active.js';
 
 type Parsed = Readonly<Record<string, unknown>>;
@@ -44,7 +45,11 @@ export function appsCommand(): Command {
   const lists = addTableOptions(common('list', 'List the apps.'), TARGET_OPTIONS);
   command.addCommand(
     lists.action((parsed: Parsed) =>
-      inPlace(parsed, list, async (place) => (await clusterModule()).listInCluster(place)),
+      inPlace(
+        parsed,
+        (target) => list(target, parsed),
+        async (place) => (await clusterModule()).listInCluster(place),
+      ),
     ),
   );
   const named = (name: string, says: string, actions: Actions) => {
@@ -111,14 +116,15 @@ export function withTarget(parsed: Parsed, action: (target: Target) => Promise<v
   });
 }
 
-async function list({ cloud, json }: Target): Promise<void> {
-  const { apps } = await cloud.get<{ apps: AppState[] }>('/apps');
+async function list({ cloud, json }: Target, parsed: Parsed): Promise<void> {
+  const { apps: all } = await cloud.get<{ apps: AppState[] }>('/apps');
+  const apps = all.filter(({ org }) => parsed.org === undefined || org === parsed.org);
   if (json) return printJson(apps);
   if (apps.length === 0) return console.log('No apps. Deploy one: `chasqui deploy`');
   const rows = apps.map(({ org, app, state, revision, ready, url }) => {
     return [`${org}/${app}`, state, String(revision ?? '-'), String(ready), url];
   });
-  console.log(toTable([['APP', 'STATE', 'REVISION', 'RUNNERS', 'ADDRESS'], ...rows]));
+  console.log(textTable([['APP', 'STATE', 'REVISION', 'RUNNERS', 'ADDRESS'], ...rows]));
 }
 
 async function status({ cloud, org, json }: Target, name: string): Promise<void> {
@@ -138,7 +144,7 @@ async function status({ cloud, org, json }: Target, name: string): Promise<void>
     ],
     ['requests', `${demand.running} running, ${demand.queued} waiting`],
   ];
-  console.log(toTable(facts));
+  console.log(textTable(facts));
   if (revisions.length > 0) console.log(`\n${revisionTable(app)}`);
   if (runners.length > 0) console.log(`\n${runnerTable(runners)}`);
 }
@@ -148,7 +154,7 @@ function revisionTable({ revisions }: AppState): string {
     const said = state === 'failed' ? reason : message;
     return [String(number), state, toDate(at), author, said ?? '-'];
   });
-  return toTable([['REVISION', 'STATE', 'DEPLOYED', 'BY', 'SAID'], ...rows]);
+  return textTable([['REVISION', 'STATE', 'DEPLOYED', 'BY', 'SAID'], ...rows]);
 }
 
 export function runnerTable(runners: readonly RunnerView[]): string {
@@ -156,7 +162,7 @@ export function runnerTable(runners: readonly RunnerView[]): string {
     const shown = progress ?? `${running ?? '?'} of ${slots}`;
     return [id, `${org}/${app}`, String(revision), state, String(pid ?? '-'), shown];
   });
-  return toTable([['RUNNER', 'APP', 'REVISION', 'STATE', 'PID', 'REQUESTS'], ...rows]);
+  return textTable([['RUNNER', 'APP', 'REVISION', 'STATE', 'PID', 'REQUESTS'], ...rows]);
 }
 
 async function scale({ cloud, org, json }: Target, name: string, parsed: Parsed): Promise<void> {
@@ -204,6 +210,8 @@ async function events({ cloud, org, json }: Target, name: string, parsed: Parsed
   for (;;) {
     const route = `${appRoute(org, name)}/events?after=${after}&limit=1000`;
     const { events: rows } = await cloud.get<{ events: EventRow[] }>(route);
+    // An app without events has never existed: this fails with the reason.
+    if (rows.length === 0 && after === 0) await cloud.app(org, name);
     for (const row of rows) {
       if (json) printJson(row);
       else console.log(eventLine(row));

@@ -4,8 +4,8 @@ import path from 'node:path';
 import type { AppState, RunnerView } from '../../cloud/apps/views.js';
 import { readAddress } from '../../cloud/places.js';
 import { ChasquiError, ERRORS, type ErrorCode } from '../../errors.js';
+import { CommandFailed, EXIT } from '../errors/exit-codes.js';
 import { dataDir } from '../paths.js';
-import { CommandFailed, EXIT } from './outcome.js';
 
 export interface KnownCloud {
   url: string;
@@ -30,7 +30,7 @@ export class CloudClient {
     const found = await CloudClient.findIfAny(given);
     if (found !== null) return found;
     const advice = 'start one with `chasqui cloud start`, or name one with `chasqui login <url>`';
-    throw new CommandFailed(EXIT.noCloud, `no cloud is running here: ${advice}`);
+    throw new CommandFailed(EXIT.unreachable, `no cloud is running here: ${advice}`);
   }
 
   /** Returns null if no cloud is running here and there was no login. */
@@ -98,7 +98,7 @@ export class CloudClient {
     } catch (error) {
       const { cause, message } = error as Error;
       const reason = cause instanceof Error ? cause.message : message;
-      throw new CommandFailed(EXIT.noCloud, `the cloud at ${this.url} cannot be reached: ${reason}`);
+      throw new CommandFailed(EXIT.unreachable, `the cloud at ${this.url} cannot be reached: ${reason}`);
     }
     const reply: unknown = await response.json().catch(() => null);
     if (response.ok) return reply as T;

@@ -10,6 +10,8 @@ import { readScript, type ScriptedApp } from '../../cloud/script/read-script.js'
 import { modelIdOf } from '../../engine/load-options.js';
 import { partsOf } from '../../engine/model-files.js';
 import { ChasquiError } from '../../errors.js';
+import type { OptionsOf } from '../../options/option-row.js';
+import { CommandFailed, EXIT } from '../errors/exit-codes.js';
 import { givenOptions } from '../options/table-options.js';
 import { appRoute, CloudClient } from './client.js';
 import { filesHere, markFile, marksOf } from './file-marks.js';
@@ -33,6 +35,7 @@ export async function deployApp(entry: string, parsed: Readonly<Record<string, u
     const options = withAuth(app.options, given.auth);
     return deployToKubernetes({ ...app, name, options }, { ...given, ...kubernetes });
   }
+  refuseClusterOptions(kubernetes);
   const cloud = await CloudClient.find(given.dataDir);
   const org = given.org ?? cloud.org;
   const { options, files } = await filesOf(app, withAuth(app.options, given.auth), cloud, check);
@@ -49,6 +52,15 @@ export async function deployApp(entry: string, parsed: Readonly<Record<string, u
   if (deployed.unchanged && !json) console.log('Nothing has changed.');
   const state = detach || deployed.unchanged ? deployed.state : await untilActive(cloud, deployed, json);
   report({ ...deployed, state: state.toLowerCase() }, json);
+}
+
+/** Without `--to kubernetes`, these would have no effect, and `--dry-run` would deploy. */
+function refuseClusterOptions({ target: _target, ...others }: OptionsOf<typeof KUBERNETES_OPTIONS>): void {
+  const names = Object.keys(others) as (keyof typeof KUBERNETES_OPTIONS)[];
+  if (names.length === 0) return;
+  const flags = names.map((name) => KUBERNETES_OPTIONS[name].flag).join(', ');
+  const advice = 'Add `--to kubernetes`, or use `--check` to see what a deployment to the cloud would change.';
+  throw new CommandFailed(EXIT.usage, `${flags}: only for a deployment to Kubernetes. ${advice}`);
 }
 
 /** The option takes precedence over the script. */

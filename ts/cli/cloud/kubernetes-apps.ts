@@ -31,7 +31,7 @@ import { changeLines, keysOf, untilReady } from './kubernetes.js';
 import { WEIGHTS_OPTION } from './kubernetes-option-table.js';
 import type { Place } from './kubernetes-place.js';
 import { COMMON_OPTIONS, FOLLOW_OPTION, ROLLBACK_OPTIONS, SCALE_OPTIONS } from './option-table.js';
-import { printJson, toTable } from './outcome.js';
+import { printJson } from './outcome.js';
 
 type Parsed = Readonly<Record<string, unknown>>;
 
@@ -46,7 +46,7 @@ export async function listInCluster({ cluster, json }: Place): Promise<void> {
   const rows = apps.map(({ org, app, state, revision, ready, wanted }) => {
     return [`${org}/${app}`, state, shorten(revision), `${ready} of ${wanted}`];
   });
-  console.log(textTable(['APP', 'STATE', 'REVISION', 'PODS'], rows));
+  console.log(textTable([['APP', 'STATE', 'REVISION', 'PODS'], ...rows]));
 }
 
 export async function statusInCluster(place: Place, app: string): Promise<void> {
@@ -59,7 +59,7 @@ export async function statusInCluster(place: Place, app: string): Promise<void> 
     ['state', [state, reason].filter(Boolean).join(': ')],
     ['pods', `${ready} of ${wanted} ready`],
   ];
-  console.log(toTable(facts));
+  console.log(textTable(facts));
   if (revisions.length > 0) console.log(`\n${revisionTable(revisions)}`);
   if (pods.length > 0) console.log(`\n${podTable(pods)}`);
 }
@@ -69,13 +69,13 @@ function revisionTable(revisions: readonly PodRevision[]): string {
     const deployed = at?.replace('T', ' ').replace('Z', '') ?? '-';
     return [String(number), shorten(revision), deployed, String(pods), message ?? '-'];
   });
-  return toTable([['REVISION', 'DIGEST', 'DEPLOYED', 'PODS', 'SAID'], ...rows]);
+  return textTable([['REVISION', 'DIGEST', 'DEPLOYED', 'PODS', 'SAID'], ...rows]);
 }
 
 /** Prints each reason on its own line below the pod, because names and reasons are long. */
 function podTable(pods: readonly PodStatus[]): string {
   const rows = pods.map(({ name, state, revision, restarts }) => [name, state, shorten(revision), String(restarts)]);
-  const [head = '', ...lines] = textTable(['POD', 'STATE', 'DIGEST', 'RESTARTS'], rows).split('\n');
+  const [head = '', ...lines] = textTable([['POD', 'STATE', 'DIGEST', 'RESTARTS'], ...rows]).split('\n');
   return [head, ...lines.flatMap((line, at) => [line, ...(pods[at]?.reason ? [`  ${pods[at].reason}`] : [])])].join(
     '\n',
   );

@@ -14,9 +14,10 @@ import { ChasquiError } from '../../errors.js';
 import type { StoredKey } from '../../keys/key-file.js';
 import { KeyStore } from '../../keys/key-store.js';
 import type { OptionsOf } from '../../options/option-row.js';
+import { CommandFailed, EXIT } from '../errors/exit-codes.js';
 import { dataDir } from '../paths.js';
 import { KUBERNETES_OPTIONS, WEIGHTS_OPTION } from './kubernetes-option-table.js';
-import { CommandFailed, EXIT, printJson } from './outcome.js';
+import { printJson } from './outcome.js';
 import { showSteps } from './until-active.js';
 
 export interface KubernetesSettings extends OptionsOf<typeof KUBERNETES_OPTIONS> {

@@ -9,7 +9,11 @@ type Parsed = Readonly<Record<string, unknown>>;
 export function runnersCommand(): Command {
   return withHelp(new Command('runners'))
     .description('List the runners of all apps, and stop one.')
-    .addCommand(common('list', 'List the runners.').action((parsed: Parsed) => withTarget(parsed, list)))
+    .addCommand(
+      common('list', 'List the runners.').action((parsed: Parsed) =>
+        withTarget(parsed, (target) => list(target, parsed)),
+      ),
+    )
     .addCommand(
       common('stop', 'Stop a runner after its running requests.')
         .argument('<id>', 'Runner id, as listed')
@@ -17,8 +21,9 @@ export function runnersCommand(): Command {
     );
 }
 
-async function list({ cloud, json }: Target): Promise<void> {
-  const { runners } = await cloud.get<{ runners: RunnerView[] }>('/runners');
+async function list({ cloud, json }: Target, parsed: Parsed): Promise<void> {
+  const { runners: all } = await cloud.get<{ runners: RunnerView[] }>('/runners');
+  const runners = all.filter(({ org }) => parsed.org === undefined || org === parsed.org);
   if (json) printJson(runners);
   else console.log(runners.length === 0 ? 'No runners.' : runnerTable(runners));
 }

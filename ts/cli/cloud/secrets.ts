@@ -1,8 +1,9 @@
 /** `chasqui secrets`: write-only values for the environment of runners. */
 import { Command } from 'commander';
 import { ChasquiError } from '../../errors.js';
+import { textTable } from '../output/table.js';
 import { common, type Target, withTarget } from './apps.js';
-import { printJson, toDate, toTable, withHelp } from './outcome.js';
+import { printJson, toDate, withHelp } from './outcome.js';
 import { readInput } from './read-input.js';
 
 type Parsed = Readonly<Record<string, unknown>>;
@@ -39,7 +40,7 @@ async function list({ cloud, org, json }: Target): Promise<void> {
   const { secrets } = await cloud.get<Reply>(`/secrets/${encodeURIComponent(org)}`);
   if (json) return printJson(secrets);
   if (secrets.length === 0) return console.log('No secrets.');
-  console.log(toTable([['NAME', 'SET'], ...secrets.map(({ name, updated_at: at }) => [name, toDate(at)])]));
+  console.log(textTable([['NAME', 'SET'], ...secrets.map(({ name, updated_at: at }) => [name, toDate(at)])]));
 }
 
 async function remove({ cloud, org, json }: Target, name: string): Promise<void> {

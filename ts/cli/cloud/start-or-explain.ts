@@ -1,7 +1,7 @@
 /** Starts a cloud. Like `chasqui serve`, listen errors include the address. */
 import { type Cloud, type CloudSettings, startCloud } from '../../cloud/start.js';
+import { CommandFailed, EXIT } from '../errors/exit-codes.js';
 import { explainStart } from '../errors/explain-start.js';
-import { CommandFailed, EXIT } from './outcome.js';
 
 const LISTENING = ['listen', 'bind', 'getaddrinfo'];
 

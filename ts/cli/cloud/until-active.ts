@@ -1,7 +1,7 @@
 /** Follows a revision until it is active or has failed. */
 import type { Deployed } from '../../cloud/apps/control.js';
+import { CommandFailed, EXIT } from '../errors/exit-codes.js';
 import type { CloudClient } from './client.js';
-import { CommandFailed, EXIT } from './outcome.js';
 
 const POLL_MS = 250;
 

@@ -12,6 +12,7 @@ import { openWindow } from '../../desktop/window.js';
 import { hubSettings } from '../../hub/hub-settings.js';
 import { libraryPlaces } from '../../hub/library-places.js';
 import { stopOnSignals } from '../../server/stop-on-signals.js';
+import { exitCodeOf } from '../errors/exit-codes.js';
 import { explainFailure } from '../errors/explain-failure.js';
 import { DESKTOP_OPTIONS, type DesktopOptions } from '../options/desktop-option-table.js';
 import { OPTION_NAMES } from '../options/option-names.js';
@@ -46,7 +47,7 @@ export async function runDesktop(parsed: Readonly<Record<string, unknown>>): Pro
     console.error(
       `chasqui: ${explainFailure(error, { host: HOST, port: options.appPort ?? APP_PORT, portFlag: '--app-port' })}`,
     );
-    process.exit(1);
+    process.exit(exitCodeOf(error));
   }
 }
 

@@ -2,6 +2,8 @@
 import path from 'node:path';
 import { Command } from 'commander';
 import type { AppState, LogLine } from '../../desktop/api-types.js';
+import { CommandFailed, EXIT, withExitCode } from '../errors/exit-codes.js';
+import { printable } from '../output/log-output.js';
 import { type Columns, toTable } from '../output/table.js';
 import { dataDir } from '../paths.js';
 import { DesktopClient } from './desktop-client.js';
@@ -24,13 +26,13 @@ interface LogsOptions extends CommonOptions {
 export function desktopStatusCommands(): Command[] {
   return [
     command('status', 'Show the status of the desktop app.').action((options: CommonOptions) =>
-      run(() => status(options)),
+      withExitCode(() => status(options)),
     ),
     command('logs', "Show the desktop app's log.")
       .option('-n, --limit <n>', `lines, at most ${MAX_LINES}`, '100')
       .option('-f, --follow', 'Keep printing new lines until Ctrl-C')
       .option('--level <level>', 'Minimum level: debug, info, warn or error')
-      .action((options: LogsOptions) => run(() => logs(options))),
+      .action((options: LogsOptions) => withExitCode(() => logs(options))),
   ];
 }
 
@@ -42,19 +44,12 @@ function command(name: string, description: string): Command {
     .helpOption('-h, --help', 'Show help');
 }
 
-async function run(action: () => Promise<void>): Promise<void> {
-  try {
-    await action();
-  } catch (error) {
-    console.error(`chasqui: ${(error as Error).message}`);
-    process.exitCode = 1;
-  }
-}
-
 async function client({ dataDir: given }: CommonOptions): Promise<DesktopClient> {
   const folder = path.resolve(dataDir(given ?? (process.env.CHASQUI_HOME || undefined)));
   const found = await DesktopClient.findNow(folder);
-  if (found === null) throw new Error(`the desktop app of ${folder} is not running; start it: chasqui desktop`);
+  if (found === null) {
+    throw new CommandFailed(EXIT.unreachable, `the desktop app of ${folder} is not running; start it: chasqui desktop`);
+  }
   return found;
 }
 
@@ -107,7 +102,7 @@ function inGiB(bytes: number | null): string | undefined {
 async function logs(options: LogsOptions): Promise<void> {
   const limit = Number(options.limit);
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LINES) {
-    throw new Error(`--limit must be a whole number from 1 to ${MAX_LINES}`);
+    throw new CommandFailed(EXIT.usage, `--limit must be a whole number from 1 to ${MAX_LINES}`);
   }
   const app = await client(options);
   const isWanted = levelFilter(options.level);
@@ -130,7 +125,7 @@ const LEVELS: readonly LogLine['level'][] = ['debug', 'info', 'warn', 'error'];
 function levelFilter(level: string | undefined): (line: LogLine) => boolean {
   if (level === undefined) return () => true;
   const from = LEVELS.indexOf(level as LogLine['level']);
-  if (from < 0) throw new Error(`--level must be ${LEVELS.join(', ')}`);
+  if (from < 0) throw new CommandFailed(EXIT.usage, `--level must be ${LEVELS.join(', ')}`);
   return (line) => LEVELS.indexOf(line.level) >= from;
 }
 
@@ -141,10 +136,4 @@ function print(line: LogLine, { json }: LogsOptions): void {
   }
   const time = new Date(line.at).toISOString().slice(0, 19).replace('T', ' ');
   console.log(`${time} ${line.level.padEnd(5)} ${printable(line.message)}`);
-}
-
-/** Replaces control characters: the path of a request must not control the terminal. */
-function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '?');
 }

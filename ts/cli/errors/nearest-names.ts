@@ -10,10 +10,8 @@ const MAX_LENGTH = 100;
 export function nearestNames(word: string, names: readonly string[]): string[] {
   const wanted = bare(word);
   if (wanted.length > MAX_LENGTH) return [];
-  const distances = names.map((name) => ({ name, edits: distance(wanted, bare(name)) }));
-  // Two exchanged letters are two edits.
-  const limit = wanted.length < 4 ? 1 : Math.max(2, Math.floor(wanted.length / 3));
-  const fewest = Math.min(limit, ...distances.map(({ edits }) => edits));
+  const distances = names.map((name) => ({ name, edits: editsBetween(wanted, bare(name)) }));
+  const fewest = Math.min(Math.max(1, Math.floor(wanted.length / 3)), ...distances.map(({ edits }) => edits));
   const close = distances.filter(({ edits }) => edits <= fewest).map(({ name }) => name);
   const parts = wanted.length < MIN_BEGINNING ? [] : names.filter((name) => isPartOf(wanted, bare(name)));
   return [...new Set([...close, ...parts])].slice(0, MAX_NAMES);
@@ -26,4 +24,10 @@ function bare(name: string): string {
 
 function isPartOf(wanted: string, name: string): boolean {
   return name.startsWith(wanted) || name.split('-').includes(wanted);
+}
+
+/** Two exchanged letters count as one edit. */
+function editsBetween(one: string, other: string): number {
+  const edits = distance(one, other);
+  return edits === 2 && [...one].sort().join('') === [...other].sort().join('') ? 1 : edits;
 }

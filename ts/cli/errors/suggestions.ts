@@ -1,5 +1,6 @@
 /** Suggests the intended command or option for an unknown command, option or argument. */
 import type { Command, CommanderError, Option } from 'commander';
+import { EXIT } from './exit-codes.js';
 import { nearestNames } from './nearest-names.js';
 
 /** Command names of Ollama, LM Studio and others. */
@@ -19,12 +20,13 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   stop: 'unload',
 };
 
-/** Adds a suggestion to the unknown-name errors of this command and its subcommands. */
+/** Adds a suggestion to the usage errors of this command and its subcommands, and sets their exit code. */
 export function addSuggestions(command: Command): Command {
   command.showSuggestionAfterError(false).exitOverride((error) => {
     const hint = hintFor(command, error);
     if (hint !== undefined) process.stderr.write(`(${hint})\n`);
-    // After the return, commander exits the process as usual.
+    // Commander's own exit code is 1. Help and version have 0.
+    process.exit(error.exitCode === 0 ? 0 : EXIT.usage);
   });
   for (const each of command.commands) addSuggestions(each);
   return command;

@@ -4,11 +4,13 @@ import type { DownloadJob, StartOptions } from '../../hub/downloads.js';
 import { formatBytes } from '../../hub/format-bytes.js';
 import type { LocalModel } from '../../hub/library.js';
 import { parseModelName } from '../../hub/model-name.js';
+import { CommandFailed, EXIT } from '../errors/exit-codes.js';
 import { inTime } from '../output/quantities.js';
-import { shorten, WIDTH } from '../output/table.js';
+import { shorten, widthOf } from '../output/table.js';
 import type { HubContext } from './hub-context.js';
 
 const BAR_LENGTH = 14;
+const MAX_WIDTH = 80;
 /** Without a terminal, one progress line per 10 %. */
 const QUIET_STEP = 0.1;
 
@@ -29,7 +31,7 @@ export async function fetchHubModel(
   downloads.on((job) => shown.show(job));
   const stop = new AbortController();
   const onSignal = () => {
-    stop.abort(new Error('stopped; run the same command again to resume'));
+    stop.abort(new CommandFailed(EXIT.interrupted, 'The download was stopped. Run the same command again to resume.'));
     void downloads.close();
   };
   const signals = ['SIGINT', 'SIGTERM'] as const;
@@ -77,7 +79,7 @@ export class DownloadProgress {
 
   show(job: DownloadJob): void {
     this.#tellTrouble(job);
-    if (this.#terminal.isTTY) this.#draw(progressLine(job));
+    if (this.#terminal.isTTY) this.#draw(progressLine(job, widthOf(this.#terminal)));
     else this.#write(job);
   }
 
@@ -110,7 +112,7 @@ export class DownloadProgress {
 }
 
 /** Such as `user/repo:Q4_K_M [###-----------]  25 %  1.2 of 4.9 GB  34 MB/s  1 min 48 s`, in 79 columns at most. */
-export function progressLine(job: DownloadJob): string {
+export function progressLine(job: DownloadJob, width = MAX_WIDTH): string {
   const { model, state, bytesPerSecond, secondsLeft, downloadedBytes, totalBytes } = job;
   const done = totalBytes === 0 ? 1 : downloadedBytes / totalBytes;
   const filled = Math.floor(done * BAR_LENGTH);
@@ -119,7 +121,7 @@ export function progressLine(job: DownloadJob): string {
   const told = state === 'downloading' ? speed + left : `  ${state}`;
   const rest = ` ${String(Math.floor(done * 100)).padStart(3)} %  ${amount(job)}${told}`;
   const bar = ` [${'#'.repeat(filled)}${'-'.repeat(BAR_LENGTH - filled)}]`;
-  const room = WIDTH - 1 - rest.length;
+  const room = Math.min(width, MAX_WIDTH) - 1 - rest.length;
   // If the line is too narrow, drop the bar before shortening the name.
   return room - bar.length >= 12 ? shorten(model, room - bar.length) + bar + rest : shorten(model, room) + rest;
 }

@@ -1,6 +1,6 @@
 /** Common options of the commands for hub models and local models. */
 import { Command } from 'commander';
-import { explainFailure } from '../errors/explain-failure.js';
+import { withExitCode } from '../errors/exit-codes.js';
 import { DATA_DIR } from '../options/hosting-option-table.js';
 import { addTableOptions } from '../options/table-options.js';
 import type { HubContext } from './hub-context.js';
@@ -33,7 +33,7 @@ export async function withHub(
   options: HubCommandOptions,
   action: (context: HubContext) => Promise<string>,
 ): Promise<void> {
-  try {
+  await withExitCode(async () => {
     const { hubContext } = await import('./hub-context.js');
     const context = hubContext(options.dataDir);
     try {
@@ -41,8 +41,5 @@ export async function withHub(
     } finally {
       await context.client.close();
     }
-  } catch (error) {
-    console.error(`chasqui: ${explainFailure(error)}`);
-    process.exitCode = 1;
-  }
+  });
 }

@@ -34,7 +34,7 @@ export async function listLocalModels(hub: HubContext, options: LocalListOptions
     ...(options.updates ? [updateOf(found[at] ?? null)] : []),
   ]);
   const header = ['MODEL', 'SIZE', 'PARAMETERS', 'CAN', 'FROM', ...(options.updates ? ['UPDATE'] : [])];
-  return textTable(header, rows);
+  return textTable([header, ...rows]);
 }
 
 const SOURCES: Readonly<Record<LocalModel['source'], string>> = {

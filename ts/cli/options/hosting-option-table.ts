@@ -18,7 +18,7 @@ export const HOSTING_OPTIONS = {
     short: '-m',
     excludes: ['modelUrl', 'hf'],
     group: 'Model',
-    help: 'GGUF file to serve; repeatable',
+    help: 'GGUF file to serve, or a name that chasqui ls lists; repeatable',
     otherwise: 'the built-in demo model',
   },
   modelUrl: {

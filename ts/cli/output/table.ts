@@ -1,13 +1,21 @@
 /** Tables for terminals. */
+import { printable } from './log-output.js';
 
-export const WIDTH = 80;
+/** Columns of a terminal; unlimited if the output is not a terminal, unless the variable COLUMNS is set. */
+export function widthOf(stream: NodeJS.WriteStream): number {
+  const columns = Number(process.env.COLUMNS ?? stream.columns);
+  return columns > 0 ? columns : Number.POSITIVE_INFINITY;
+}
 
-/** Shortens the first column if a line would exceed the terminal width. */
-export function textTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [header, ...rows];
-  const widths = header.map((_, column) => Math.max(...all.map((row) => [...(row[column] ?? '')].length)));
+/**
+ * Aligns columns. Shortens the first one if a line would exceed the width of standard output, to 20 characters at least.
+ * Replaces control characters, because names and messages come from others.
+ */
+export function textTable(rows: readonly (readonly string[])[]): string {
+  const all = rows.map((row) => row.map(printable));
+  const widths = (all[0] ?? []).map((_, column) => Math.max(...all.map((row) => [...(row[column] ?? '')].length)));
   const others = widths.slice(1).reduce((sum, width) => sum + width + 2, 0);
-  const first = Math.min(widths[0] ?? 0, Math.max(20, WIDTH - others));
+  const first = Math.min(widths[0] ?? 0, Math.max(20, widthOf(process.stdout) - others));
   return all
     .map(([name = '', ...cells]) => {
       const rest = cells.map((cell, column) => cell.padEnd(widths[column + 1] ?? 0));
@@ -21,7 +29,7 @@ export type Columns<Row> = Readonly<Record<string, (row: Row) => string | number
 
 export function toTable<Row>(columns: Columns<Row>, shown: readonly Row[]): string {
   const rows = shown.map((row) => Object.values(columns).map((cell) => `${cell(row) ?? '-'}`));
-  return textTable(Object.keys(columns), rows);
+  return textTable([Object.keys(columns), ...rows]);
 }
 
 /** Cuts the middle, because names differ at their beginning and end. */

@@ -1,26 +1,26 @@
 /** Runs `chasqui serve` until a signal stops it. */
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { servedModels } from '../../cloud/runners/served-models.js';
-import type { ModelInfo } from '../../engine/engine.js';
 import type { LoadOptions } from '../../engine/load-options.js';
 import { ChasquiError } from '../../errors.js';
 import type { LocalModel } from '../../hub/library.js';
-import type { ModelEntry } from '../../models/pool.js';
 import { LOAD_OPTIONS } from '../../options/load-option-table.js';
 import type { Profile } from '../../profiles/profile.js';
 import type { ModelPreset } from '../../server/model-specs.js';
 import type { ModelsSettings } from '../../server/open-pool.js';
-import { type Server, type StartSettings, start } from '../../server/start.js';
+import { type StartSettings, start } from '../../server/start.js';
 import { stopOnSignals } from '../../server/stop-on-signals.js';
+import { exitCodeOf } from '../errors/exit-codes.js';
 import type { Tried } from '../errors/explain-start.js';
 import { HOSTING_OPTIONS, type HostingOptions } from '../options/hosting-option-table.js';
-import { OPTION_NAMES, withFlags } from '../options/option-names.js';
+import { OPTION_NAMES } from '../options/option-names.js';
 import { givenOptions } from '../options/table-options.js';
-import { baseUrl, type CurlSettings, curlLine } from '../output/curl-line.js';
 import { showProgress } from '../output/progress.js';
 import { DEMO_MODEL, dataDir } from '../paths.js';
+import { announce } from './announce.js';
 import { readAppModels } from './app-models.js';
-import { hostingSettings, modelsSettings, profileOf, socketOf } from './hosting.js';
+import { hostingSettings, modelsSettings, profileOf } from './hosting.js';
 
 export async function runServe(parsed: Readonly<Record<string, unknown>>): Promise<void> {
   const progress = showProgress(process.stderr, 'Loading the model');
@@ -53,7 +53,7 @@ export async function runServe(parsed: Readonly<Record<string, unknown>>): Promi
     progress.clear();
     const { explainStart } = await import('../errors/explain-start.js');
     console.error(`chasqui: ${await explainStart(error, { ...profile, ...hosting, ...tried })}`);
-    process.exit(1);
+    process.exit(exitCodeOf(error));
   }
 }
 
@@ -89,7 +89,26 @@ async function findModels(options: HostingOptions): Promise<FoundModels> {
     return hasOthers ? { paths: found.paths, ...(await others()) } : found;
   }
   if (modelUrl !== undefined) return { paths: [await fetchFromUrl(modelUrl, given)], ...(await others()) };
-  return { paths: model ?? (hasOthers ? [] : [DEMO_MODEL]), ...(await others()) };
+  if (model === undefined) return { paths: hasOthers ? [] : [DEMO_MODEL], ...(await others()) };
+  const found: FoundModels[] = [];
+  for (const each of model) found.push(await findNamed(each, given));
+  if (found.length === 1 && !hasOthers) return found[0] as FoundModels;
+  return { paths: found.flatMap(({ paths }) => paths), ...(await others()) };
+}
+
+/** A path, or a name that `chasqui ls` lists. A name that is neither is treated as a path, so that the error names it. */
+async function findNamed(name: string, given: string | undefined): Promise<FoundModels> {
+  if (existsSync(name) || /\.gguf$/i.test(name)) return { paths: [name] };
+  const { hubContext } = await import('../hub/hub-context.js');
+  const { library, client } = hubContext(given);
+  await client.close();
+  const local = await library.find(name);
+  return local === undefined ? { paths: [name] } : modelOf(local);
+}
+
+/** Explicit, because the folder can contain the projectors of other models. */
+function modelOf({ id, path: file, projector }: LocalModel): FoundModels {
+  return { paths: [file], alias: [id], mmproj: projector };
 }
 
 /** Omits the models of other programs, which can disappear while they are served. */
@@ -111,15 +130,14 @@ async function findHubModel(name: string, given: string | undefined): Promise<Fo
   const { fetchHubModel, findLocally } = await import('../hub/fetch-hub-model.js');
   const hub = hubContext(given);
   try {
-    let local = await findLocally(hub, name);
+    let local = (await hub.library.find(name)) ?? (await findLocally(hub, name));
     if (local === undefined) {
       const { path: file } = await fetchHubModel(hub, name, process.stderr);
       local = await hub.library.find(file ?? '');
     }
     if (local === undefined)
       throw new ChasquiError('model_file_invalid', `${name} was downloaded, but cannot be read.`);
-    // Explicit, because the folder can contain the projectors of other models.
-    return { paths: [local.path], alias: [local.id], mmproj: local.projector };
+    return modelOf(local);
   } finally {
     await hub.client.close();
   }
@@ -163,52 +181,4 @@ function toSettings(options: HostingOptions, model: LoadOptions): Omit<StartSett
     model: { cacheFolder, ...model },
     app: { ...hosting.app, optionNames: OPTION_NAMES },
   };
-}
-
-function announce(server: Server, models: readonly ModelEntry[], profile: Profile, options: HostingOptions): void {
-  const { host, port, basePath } = server;
-  const scheme = schemeOf(profile, options);
-  const socket = socketOf(options);
-  const transport = options.tlsCert === undefined ? 'http' : 'https';
-  const base = `${socket === undefined ? baseUrl(host, port, transport) : `${transport}://localhost`}${basePath}`;
-  const first = models.find(({ engine }) => engine !== null) ?? models[0];
-  const info = first?.engine?.model;
-  console.log(`Serving ${namesOf(models)} at ${base}/v1${socket === undefined ? '' : ` on the socket ${socket}`}`);
-  if (info !== undefined && info.placement.devices.length > 0) {
-    const { devices, gpuLayers, layers } = info.placement;
-    console.log(`Layers on ${devices.join(', ')}: ${gpuLayers} of ${layers}`);
-  }
-  const context = info === undefined ? undefined : contextOf(info);
-  if (context !== undefined) console.log(`Context: ${context}`);
-  if (info?.unfitted !== undefined) console.error(`chasqui: ${withFlags(info.unfitted)}`);
-  for (const { id } of models.filter(({ engine }) => engine?.model.genericTools && engine.model.generates)) {
-    console.log(`The chat template of ${id} does not support tools: using a generic format.`);
-  }
-  const asks = info === undefined || info.generates ? 'chat' : info.pooling === 'rank' ? 'rerank' : 'embeddings';
-  console.log(`Try it:\n\n  ${curlLine(base, first?.id ?? '', process.platform, { scheme, asks, socket })}\n`);
-  if (scheme === 'Key') console.log('Replace <API_KEY> with an API key. Create one: `chasqui keys create`');
-  if (scheme === 'Bearer') console.log('Replace <API_KEY> with one of the keys.');
-}
-
-/** Returns `undefined` if each completion has the full trained context. */
-function contextOf({ contextLength, trainedContextLength, parallel, kvCells }: ModelInfo): string | undefined {
-  const length = `${contextLength} of ${trainedContextLength} tokens`;
-  if (kvCells < contextLength * parallel) {
-    return `${length}, and ${kvCells} for ${parallel} completions at a time together; see --kv-budget`;
-  }
-  if (contextLength >= trainedContextLength) return undefined;
-  return `${length}, for each of ${parallel} completions at a time; see --ctx-size`;
-}
-
-function schemeOf({ authentication }: Profile, { auth }: HostingOptions): CurlSettings['scheme'] {
-  if (authentication === 'key') return auth === 'public' ? null : 'Key';
-  return authentication === 'bearer' ? 'Bearer' : null;
-}
-
-const MAX_NAMES = 5;
-
-function namesOf(models: readonly ModelEntry[]): string {
-  const names = models.slice(0, MAX_NAMES).map(({ id }) => id);
-  const others = models.length - names.length;
-  return `${names.join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
 }

@@ -67,6 +67,7 @@ const NEVER: readonly ErrorCode[] = [
   'download_failed',
   'download_not_found',
   'download_in_use',
+  'model_exists',
   'local_model_not_found',
   'not_deletable',
   'fit_unknown',

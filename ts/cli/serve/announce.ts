@@ -1,0 +1,85 @@
+/** What `chasqui serve` prints when it is ready. */
+import os from 'node:os';
+import type { ModelInfo } from '../../engine/engine.js';
+import type { ModelEntry } from '../../models/pool.js';
+import type { Profile } from '../../profiles/profile.js';
+import type { Server } from '../../server/start.js';
+import type { HostingOptions } from '../options/hosting-option-table.js';
+import { withFlags } from '../options/option-names.js';
+import { baseUrl, type CurlSettings, curlLine } from '../output/curl-line.js';
+import { socketOf } from './hosting.js';
+
+export function announce(
+  server: Server,
+  models: readonly ModelEntry[],
+  profile: Profile,
+  options: HostingOptions,
+): void {
+  const { host, port, basePath } = server;
+  const scheme = schemeOf(profile, options);
+  const socket = socketOf(options);
+  const transport = options.tlsCert === undefined ? 'http' : 'https';
+  const base = `${socket === undefined ? baseUrl(host, port, transport) : `${transport}://localhost`}${basePath}`;
+  const first = models.find(({ engine }) => engine !== null) ?? models[0];
+  const info = first?.engine?.model;
+  console.log(`Serving ${namesOf(models)} at ${base}/v1${socket === undefined ? '' : ` on the socket ${socket}`}`);
+  if (info !== undefined && info.placement.devices.length > 0) {
+    const { devices, gpuLayers, layers } = info.placement;
+    console.log(`Layers on ${devices.join(', ')}: ${gpuLayers} of ${layers}`);
+  }
+  warnAboutAddress(server, scheme, socket);
+  const context = info === undefined ? undefined : contextOf(info);
+  if (context !== undefined) console.log(`Context: ${context}`);
+  if (info?.unfitted !== undefined) console.error(`chasqui: ${withFlags(info.unfitted)}`);
+  for (const { id } of models.filter(({ engine }) => engine?.model.genericTools && engine.model.generates)) {
+    console.log(`The chat template of ${id} does not support tools: using a generic format.`);
+  }
+  const asks = info === undefined || info.generates ? 'chat' : info.pooling === 'rank' ? 'rerank' : 'embeddings';
+  if (options.autoload === false && first?.engine === null) {
+    console.log(`Load a model first:\n\n  chasqui load ${first.id} --url ${base}\n`);
+  }
+  console.log(`Try it:\n\n  ${curlLine(base, first?.id ?? '', process.platform, { scheme, asks, socket })}\n`);
+  if (scheme === 'Key') console.log('Replace <API_KEY> with an API key. Create one: `chasqui keys create`');
+  if (scheme === 'Bearer') console.log('Replace <API_KEY> with one of the keys.');
+}
+
+const WILDCARDS = ['0.0.0.0', '::'];
+/** The ports above 1023 that browsers and `fetch` refuse, by the Fetch standard. */
+const BLOCKED_PORTS = new Set([
+  ...[1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566],
+  ...[6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080],
+]);
+
+function warnAboutAddress({ host, port }: Server, scheme: CurlSettings['scheme'], socket: string | undefined): void {
+  if (socket !== undefined) return;
+  if (BLOCKED_PORTS.has(port)) console.error(`chasqui: browsers and fetch refuse port ${port}; choose another`);
+  if (!WILDCARDS.includes(host)) return;
+  const addresses = Object.values(os.networkInterfaces())
+    .flatMap((each) => each ?? [])
+    .filter(({ internal, family, scopeid }) => !internal && (family === 'IPv4' ? true : host === '::' && !scopeid));
+  for (const { address } of addresses) console.log(`Reachable at ${baseUrl(address, port)}/v1`);
+  if (scheme === null) console.error('chasqui: everyone who reaches these addresses can use the server; see --api-key');
+}
+
+/** Returns `undefined` if each completion has the full trained context. */
+function contextOf({ contextLength, trainedContextLength, parallel, kvCells }: ModelInfo): string | undefined {
+  const length = `${contextLength} of ${trainedContextLength} tokens`;
+  if (kvCells < contextLength * parallel) {
+    return `${length}, and ${kvCells} for ${parallel} completions at a time together; see --kv-budget`;
+  }
+  if (contextLength >= trainedContextLength) return undefined;
+  return `${length}, for each of ${parallel} completions at a time; see --ctx-size`;
+}
+
+function schemeOf({ authentication }: Profile, { auth }: HostingOptions): CurlSettings['scheme'] {
+  if (authentication === 'key') return auth === 'public' ? null : 'Key';
+  return authentication === 'bearer' ? 'Bearer' : null;
+}
+
+const MAX_NAMES = 5;
+
+function namesOf(models: readonly ModelEntry[]): string {
+  const names = models.slice(0, MAX_NAMES).map(({ id }) => id);
+  const others = models.length - names.length;
+  return `${names.join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
+}

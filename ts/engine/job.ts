@@ -82,17 +82,13 @@ export function completeJob(options: GenerateOptions, defaults: Readonly<Samplin
     reasoningBudget: options.reasoningBudget ?? null,
     reasoningMessage: options.reasoningMessage ?? null,
     adapters: options.adapters ?? null,
-    sampling: completeSampling(options, defaults),
+    sampling: Object.fromEntries(
+      SETTINGS.map((name) => [name, options[name] ?? defaults[name]]),
+    ) as unknown as SamplingSettings,
   };
 }
 
 const SETTINGS = Object.keys(NEUTRAL_SAMPLING) as (keyof SamplingSettings)[];
-
-function completeSampling(given: Partial<SamplingSettings>, defaults: Readonly<SamplingSettings>): SamplingSettings {
-  return Object.fromEntries(
-    SETTINGS.map((name) => [name, given[name] ?? defaults[name]]),
-  ) as unknown as SamplingSettings;
-}
 
 /** The limits that `loadModel` sets for jobs without their own. */
 export interface ReasoningLimits {

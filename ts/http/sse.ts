@@ -82,7 +82,6 @@ export class EventStream {
   readonly #framing: Framing;
   readonly #keepAlive: NodeJS.Timeout;
   #silentParts = 0;
-  #begun: boolean;
   /** Whether the head has been written, together with the first chunk. */
   #headIsOut = false;
   #draining: Promise<void> | null = null;
@@ -90,8 +89,6 @@ export class EventStream {
   constructor(reply: FastifyReply, options: EventStreamOptions) {
     this.#reply = reply;
     this.#response = reply.raw;
-    // Comments about the loading model may have begun the reply.
-    this.#begun = reply.raw.headersSent;
     this.#options = options;
     this.#framing = options.framing ?? serverSentEvents;
     this.#keepAlive = setInterval(() => {
@@ -102,19 +99,14 @@ export class EventStream {
     }, options.keepAliveMs / SILENCE_PARTS);
   }
 
+  /** Comments about the loading model may have begun it before. */
   get begun(): boolean {
-    return this.#begun;
+    return this.#response.headersSent;
   }
 
   /** Whether written data still waits for the client. */
   get isBehind(): boolean {
     return this.#target().writableNeedDrain;
-  }
-
-  begin(): void {
-    if (this.#begun) return;
-    this.#begun = true;
-    beginEvents(this.#reply, this.#framing);
   }
 
   /** Returns false if the client reads too slowly: wait for `drained()` then. Data for a client that has left is dropped. */
@@ -137,7 +129,7 @@ export class EventStream {
 
   end(): void {
     clearInterval(this.#keepAlive);
-    if (!this.#begun) return;
+    if (!this.#response.headersSent) return;
     reportUsageAtEnd(this.#reply);
     this.#response.end();
   }
@@ -163,7 +155,7 @@ export class EventStream {
   }
 
   #send(text: string): boolean {
-    this.begin();
+    if (!this.#response.headersSent) beginEvents(this.#reply, this.#framing);
     const target = this.#headIsOut && this.#response.chunkedEncoding ? this.#target() : this.#response;
     this.#headIsOut = true;
     if (!(target instanceof Socket) || !target.writable) return this.#response.write(text);

@@ -32,6 +32,8 @@ export class RequestRecord {
   /** The beginning of the prompt, if prompts are logged. */
   prompt: string | null = null;
   promptTokens = 0;
+  /** How many of the prompts' tokens were found in the prefix cache. */
+  cachedTokens = 0;
   generatedTokens = 0;
   /** One for each completion that has ended. */
   readonly finishReasons: string[] = [];
@@ -90,11 +92,6 @@ export class RequestRecord {
     }
   }
 
-  /** How many of the prompts' tokens were found in the prefix cache. */
-  get cachedTokens(): number {
-    return this.#cachedTokens.reduce((sum, tokens) => sum + tokens, 0);
-  }
-
   /** Prefill progress of all prompts together; `null` before tokenization, and if the engine does not report it. */
   get prefill(): Prefill | null {
     const parts = this.#prompts.flatMap(({ prefill }) => prefill ?? []);
@@ -143,7 +140,9 @@ export class RequestRecord {
       series.promptTokens.add(finish.promptTokens);
       this.promptTokens += finish.promptTokens;
     }
-    this.#cachedTokens[promptIndex] = Math.min(found ?? Number.POSITIVE_INFINITY, finish.cachedTokens);
+    const cached = Math.min(found ?? Number.POSITIVE_INFINITY, finish.cachedTokens);
+    this.cachedTokens += cached - (found ?? 0);
+    this.#cachedTokens[promptIndex] = cached;
     const sinceArrival = performance.now() - this.#startedAt;
     if (this.timings === null) {
       this.timings = finish.timings;

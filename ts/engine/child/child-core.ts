@@ -103,7 +103,8 @@ export class ChildCore implements EngineCore, CallTarget {
 
   submit(job: CoreJob, constraint: NativeConstraint | null): void {
     if (this.#ended !== undefined) throw this.#ended;
-    this.#tell('submit', { ...job, media: idOf(job.media) }, idOf(constraint));
+    const [media, limit] = [job.media, constraint] as unknown as [Handle | null, Handle | null];
+    this.#tell('submit', { ...job, media: media?.id ?? null }, limit?.id ?? null);
     this.#pipe.ref();
   }
 
@@ -148,8 +149,4 @@ export class ChildCore implements EngineCore, CallTarget {
     this.#handles.register(handle, [kind, id]);
     return handle;
   }
-}
-
-function idOf(handle: NativeMedia | NativeConstraint | null): number | null {
-  return handle === null ? null : (handle as unknown as Handle).id;
 }

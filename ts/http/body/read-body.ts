@@ -219,14 +219,19 @@ export class BodyBudget {
     const grown = body.bytes + bytes;
     const counted = Math.max(0, grown - this.#free);
     const countedWithImages = grown > MAX_TEXT_BYTES ? counted : 0;
-    while (!this.#hasRoom(counted - body.counted, countedWithImages - body.countedWithImages)) {
+    const more = counted - body.counted;
+    const moreWithImages = countedWithImages - body.countedWithImages;
+    while (
+      (more > 0 && this.#held + more > this.#total) ||
+      (moreWithImages > 0 && this.#heldWithImages + moreWithImages > this.#forImages)
+    ) {
       const largest = this.#largest();
       if (largest === null || largest === body || largest.counted <= counted) return false;
       this.release(largest);
       largest.makeWay();
     }
-    this.#held += counted - body.counted;
-    this.#heldWithImages += countedWithImages - body.countedWithImages;
+    this.#held += more;
+    this.#heldWithImages += moreWithImages;
     Object.assign(body, { bytes: grown, counted, countedWithImages });
     return true;
   }
@@ -242,11 +247,6 @@ export class BodyBudget {
     this.#held -= body.counted;
     this.#heldWithImages -= body.countedWithImages;
     Object.assign(body, { bytes: 0, counted: 0, countedWithImages: 0 });
-  }
-
-  #hasRoom(more: number, moreWithImages: number): boolean {
-    const isFull = more > 0 && this.#held + more > this.#total;
-    return !isFull && !(moreWithImages > 0 && this.#heldWithImages + moreWithImages > this.#forImages);
   }
 
   #largest(): HeldBody | null {

@@ -39,7 +39,7 @@ export function toJob(
   const options: GenerateOptions = {
     prompt: rendered.prompt,
     images: rendered.images,
-    stop: [...toStopStrings(body.stop), ...rendered.additionalStops],
+    stop: [body.stop ?? [], rendered.additionalStops].flat().filter((text) => text !== ''),
     maxTokens: toMaxTokens(body),
     grammar: body.grammar === undefined ? rendered.grammar : grammarOf(body.grammar),
     preservedTokens: rendered.preservedTokens,
@@ -115,10 +115,6 @@ export function toReasoningBudget(
   const budgets = [body.reasoning_budget_tokens, body.thinking_budget_tokens];
   const budget = budgets.find((each) => each !== undefined && each !== UNSET);
   return budget === undefined ? null : Math.min(budget, MAX_TOKENS);
-}
-
-function toStopStrings(stop: ChatCompletionRequest['stop']): readonly string[] {
-  return [stop ?? []].flat().filter((text) => text !== '');
 }
 
 /** Both halves of a 64-bit seed count, and a 32-bit one stays as it is. */

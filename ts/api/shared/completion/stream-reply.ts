@@ -4,7 +4,7 @@ import type { Engine, Siblings, SubmitOptions, Token, TokenStream } from '../../
 import type { Job } from '../../../engine/job.js';
 import type { ErrorBody } from '../../../http/error-body.js';
 import { toChasquiError, toErrorBody } from '../../../http/error-handler.js';
-import { EventStream, type Framing, type SseEvent } from '../../../http/sse.js';
+import { beginEvents, EventStream, type Framing, type SseEvent } from '../../../http/sse.js';
 import type { AppContext } from '../../context.js';
 
 /** Makes the events of a completion. */
@@ -89,7 +89,7 @@ export async function streamStoredEvents(
   const events = new EventStream(reply, { ...options, signal });
   try {
     for await (const batch of batches) if (!events.write(batch)) await events.drained();
-    events.begin();
+    if (!events.begun) beginEvents(reply);
   } catch (thrown) {
     if (!events.begun) throw thrown;
     events.write(fail(toErrorBody(toChasquiError(thrown, request, options))));

@@ -112,6 +112,7 @@ string(SUBSTRING "${llama_commit}" 0 8 LLAMA_BUILD_COMMIT)
 set(LLAMA_BUILD_NUMBER 0)
 
 add_subdirectory("${CHASQUI_LLAMA_DIR}" llama.cpp EXCLUDE_FROM_ALL)
+include(native/extensions.cmake)
 set_target_properties(ggml ggml-base llama llama-common mtmd PROPERTIES SYSTEM ON)
 
 # A first build compiles what the addon calls, and that in few large pieces.

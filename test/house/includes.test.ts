@@ -1,5 +1,5 @@
 // The include rule: native/core sees the standard library only, native/llama adds llama.cpp, native/napi adds Node.
-// native/kernels is part of ggml's CPU modules and sees ggml only.
+// native/kernels, native/extensions and native/tokenizers are part of llama.cpp's libraries and see these only.
 import path from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -30,6 +30,8 @@ const mayInclude: Record<string, string[]> = {
   napi: ['napi', 'core', 'llama', 'join'],
   join: ['core', 'llama', 'napi', 'join'],
   kernels: ['kernels'],
+  extensions: ['extensions'],
+  tokenizers: ['tokenizers'],
 };
 const isNode = (name: string) => /^(napi|node_api|js_native_api|uv|v8|node)/.test(name);
 // A standard header has neither a folder nor an extension.
@@ -56,10 +58,11 @@ test('native/core includes the standard library and itself, nothing else', () =>
   assert.equal(broken, []);
 });
 
-test('llama.cpp is included by native/llama and native/kernels only', () => {
+test('llama.cpp is included by native/llama, and by what is part of its libraries, only', () => {
   const broken = offences(sources, (line, file) => {
     const include = included(line);
-    if (!include || /^native\/(llama|kernels)\//.test(file) || resolve(include.name, file)) return false;
+    if (!include || /^native\/(llama|kernels|extensions|tokenizers)\//.test(file) || resolve(include.name, file))
+      return false;
     return !isStandard(include.name) && !isNode(include.name);
   });
   assert.equal(broken, []);

@@ -75,6 +75,34 @@ const Test keeps_tokens("tokens: every vocabulary and every pre-tokenizer gives 
     }
 });
 
+// Ids of Hugging Face's `tokenizers` 0.23; test/real compares 20,000 texts.
+const Test as_reference("tokens: WordPiece, Unigram and GPT-4o's BPE give the ids of the reference implementation", [] {
+    struct Case {
+        const char*              vocabulary;
+        const char*              pre;
+        std::string              text;
+        std::vector<llama_token> ids;
+    };
+    const Case cases[] = {
+        {"bert-bge", nullptr, "\uc548\ub155 \uc138\uacc4", {1463, 30006, 30021, 29992, 30010, 30025, 100}},
+        {"bert-bge", nullptr, "\u092f\u094b\u0917\u094d\u092f", {1332, 29879, 29853, 29868}},
+        {"bert-bge", nullptr, "\u00dcn\u00efcode \u0130", {27260, 1045}},
+        {"bert-bge", nullptr, "\u09cb", {1381, 29914}},
+        {"bert-bge", nullptr, "don't\vstop", {2123, 1005, 24529, 14399}},
+        {"bert-bge", nullptr, "[unk] \u2581x", {1031, 4895, 2243, 1033, 100}},
+        {"bert-bge", nullptr, repeated("a", 7), {13360, 11057, 11057}},
+        {"bert-bge", nullptr, repeated("a", 101), {100}},
+        {"nomic-bert-moe", nullptr, "e\u0302\u0301", {26414}},
+        {"nomic-bert-moe", nullptr, "\u304b\u3099", {6, 1894, 246514}},
+        {"nomic-bert-moe", nullptr, "\ufb01 \u00bd", {809, 78660}},
+        {"nomic-bert-moe", nullptr, "a\r\nb", {10, 876}},
+        {"llama-bpe", "gpt-4o", "\u0939\u0948\u0902 HelloWorld", {95048, 100400, 22691, 10343}},
+    };
+    for (const Case& c : cases) {
+        expect(tokenize(load(c.vocabulary, c.pre), c.text, false) == c.ids, std::string(c.vocabulary) + ": " + c.text);
+    }
+});
+
 const Test long_runs("tokens: a long run of anything overflows no stack, in any pre-tokenizer", [] {
     for (const auto& row : kTokenDigests) {
         const Vocabulary model = load(row.vocabulary, row.pre);

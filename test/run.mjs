@@ -76,6 +76,7 @@ const tiers = [
   { name: 'clients', seconds: 70, cores: 0.7, limit: 20 * minute },
   { name: 'agents', seconds: 27, cores: 0.4, limit: 20 * minute, when: noAgents, onRequest: true, only: agents },
   { name: 'cloud', seconds: 380, cores: 0.8, limit: 30 * minute, when: noBrowser },
+  { name: 'real', seconds: 180, cores: 1, limit: 30 * minute, when: noReal },
   { name: 'property', seconds: 15, cores: 0.9, limit: 20 * minute },
   { name: 'hostile', seconds: 130, cores: 0.7, limit: 20 * minute },
   { name: 'faults', seconds: 350, cores: 0.3, limit: 20 * minute, when: noProcesses },
@@ -94,6 +95,14 @@ function noPackages() {
   if (process.platform !== 'linux' || process.arch !== 'x64') return 'its tests know linux-x64 only';
   const { status } = spawnSync('npm', ['view', 'node-gyp-build', 'version', '--prefer-offline']);
   return status === 0 ? undefined : 'no package registry can be reached';
+}
+
+/** Reference libraries and real vocabularies: hundreds of megabytes. */
+function noReal() {
+  const isWanted = process.env.CHASQUI_CI === 'full' || process.argv.includes('real');
+  if (!isWanted) return 'it runs with CHASQUI_CI=full, or if it is named';
+  const { status } = spawnSync('python3', ['-m', 'pip', 'index', 'versions', 'tokenizers']);
+  return status === 0 ? undefined : 'no Python with pip, or PyPI cannot be reached';
 }
 
 function noKubectl() {

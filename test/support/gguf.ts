@@ -108,8 +108,35 @@ export function arrayLength(entry: Entry): number {
   return Number(entry.bytes.readBigUInt64LE(8 + Buffer.byteLength(entry.key) + 8));
 }
 
+/** Value of a text, a number or an array of these. */
+export function readValue({ key, bytes }: Entry): unknown {
+  const at = 8 + Buffer.byteLength(key);
+  const type = bytes.readUInt32LE(at);
+  if (type !== array) return readScalar(bytes, type, at + 4);
+  const elementType = bytes.readUInt32LE(at + 4);
+  let end = at + 16;
+  return Array.from({ length: Number(bytes.readBigUInt64LE(at + 8)) }, () => {
+    const element = readScalar(bytes, elementType, end);
+    end = endOfValue(bytes, elementType, end);
+    return element;
+  });
+}
+
+function readScalar(data: Buffer, type: number, at: number): string | number {
+  if (type === text) return data.toString('utf8', at + 8, at + 8 + Number(data.readBigUInt64LE(at)));
+  if (type === uint32) return data.readUInt32LE(at);
+  if (type === int32) return data.readInt32LE(at);
+  if (type === float32) return data.readFloatLE(at);
+  if (sizes[type] === 1) return data.readInt8(at);
+  throw new Error(`unknown type ${type} at ${at}`);
+}
+
 export function textEntry(key: string, value: string): Entry {
   return entry(key, text, withLength(value));
+}
+
+export function textsEntry(key: string, values: readonly string[]): Entry {
+  return entry(key, array, arrayOf(text, values.length, Buffer.concat(values.map(withLength))));
 }
 
 export function uint32Entry(key: string, value: number): Entry {

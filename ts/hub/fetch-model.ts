@@ -1,4 +1,4 @@
-/** Downloads a GGUF file from a URL, once. */
+/** Downloads a GGUF file from a URL, once, and again if its file is truncated. */
 import { createHash, randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -10,6 +10,7 @@ import type { ImageHosts } from '../images/public-address.js';
 import { NoAddress } from '../images/resolve-host.js';
 import { VERSION } from '../version.js';
 import { flushFolder } from './download-file.js';
+import { isTruncatedGguf } from './gguf-header.js';
 import { BLOCK_BYTES } from './part-file.js';
 
 const GGUF = Buffer.from('GGUF');
@@ -39,11 +40,12 @@ export interface FetchModelOptions {
  */
 export async function fetchModel(url: string, folder: string, options: FetchModelOptions = {}): Promise<string> {
   const file = fetchedFileOf(url, folder, options.hosts);
-  if (fs.existsSync(file)) return file;
+  if (fs.existsSync(file) && !(await isTruncatedGguf(file))) return file;
   const part = `${file}.${randomUUID()}.part`;
   try {
     fs.mkdirSync(path.dirname(file), { recursive: true });
     await save(url, part, options);
+    if (await isTruncatedGguf(part)) throw failed(url, 'the file lacks a part of its weights');
     fs.renameSync(part, file);
     await flushFolder(path.dirname(file));
     return file;

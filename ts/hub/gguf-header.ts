@@ -19,6 +19,8 @@ export interface GgufHeader {
   parameters: number;
   /** Offset of the weights. */
   dataOffset: number;
+  /** The file has at least so many bytes. Tensors of unknown types do not count. */
+  minBytes: number;
 }
 
 const PIECE_BYTES = 2 ** 20;
@@ -34,6 +36,12 @@ const ARCHITECTURE = 'general.architecture';
 
 const BOOLEAN = 7;
 
+/** Bytes of 256 elements by ggml's number of the tensor type; 0: unknown. */
+const TENSOR_BYTES = [
+  1024, 512, 144, 160, 0, 0, 176, 192, 272, 288, 84, 110, 144, 176, 210, 292, 66, 74, 98, 50, 144, 110, 82, 136, 256,
+  512, 1024, 2048, 2048, 56, 512, 0, 0, 0, 54, 66, 0, 0, 0, 136,
+];
+
 /** @throws {ChasquiError} `model_file_invalid` */
 export async function readGgufHeader(read: ReadBytes): Promise<GgufHeader> {
   const reader = new HeaderReader(read);
@@ -41,10 +49,16 @@ export async function readGgufHeader(read: ReadBytes): Promise<GgufHeader> {
   const found = { metadata: new Map(), lengths: new Map(), lists: new Map() } as Found;
   for (let left = entries; left > 0; left -= 1) await readEntry(reader, found);
   let parameters = 0;
-  for (let left = tensors; left > 0; left -= 1) parameters += await readTensor(reader);
+  let dataBytes = 0;
+  for (let left = tensors; left > 0; left -= 1) {
+    const { elements, end } = await readTensor(reader);
+    parameters += elements;
+    dataBytes = Math.max(dataBytes, end);
+  }
   const alignment = found.metadata.get('general.alignment') ?? DEFAULT_ALIGNMENT;
   if (typeof alignment !== 'number' || alignment < 1 || alignment > 2 ** 20) throw invalid('its alignment is invalid');
-  return { ...found, parameters, dataOffset: Math.ceil(reader.at / alignment) * alignment };
+  const dataOffset = Math.ceil(reader.at / alignment) * alignment;
+  return { ...found, parameters, dataOffset, minBytes: dataBytes === 0 ? reader.at : dataOffset + dataBytes };
 }
 
 /** Returns the architecture and reads no further: writers put it first. */
@@ -79,6 +93,16 @@ export async function readGgufFile(file: string): Promise<GgufHeader> {
     });
   } finally {
     await opened.close();
+  }
+}
+
+/** Whether the file ends before its header or its weights do. False if it cannot be read, or is no GGUF file. */
+export async function isTruncatedGguf(file: string): Promise<boolean> {
+  try {
+    const { minBytes } = await readGgufFile(file);
+    return (await fs.promises.stat(file)).size < minBytes;
+  } catch (error) {
+    return error instanceof Truncated;
   }
 }
 
@@ -121,15 +145,17 @@ async function readList(reader: HeaderReader, depth: number): Promise<{ length: 
   return { length, items };
 }
 
-async function readTensor(reader: HeaderReader): Promise<number> {
+/** `end`: where its data ends, from the beginning of all weights. */
+async function readTensor(reader: HeaderReader): Promise<{ elements: number; end: number }> {
   await reader.text();
   const dimensions = await reader.uint32();
   if (dimensions > MAX_DIMENSIONS) throw invalid('a tensor has too many dimensions');
   let elements = 1;
   for (let left = dimensions; left > 0; left -= 1) elements *= await reader.uint64();
-  await reader.skip(4 + 8);
+  const type = await reader.uint32();
+  const offset = await reader.uint64();
   if (!Number.isSafeInteger(elements)) throw invalid('a tensor is too large');
-  return elements;
+  return { elements, end: offset + Math.ceil((elements * (TENSOR_BYTES[type] ?? 0)) / 256) };
 }
 
 /** Fetches bytes that are not buffered yet, so most calls return at once. */
@@ -221,12 +247,22 @@ class HeaderReader {
 
   async #fetch(length: number): Promise<void> {
     const piece = await this.#read(this.at, Math.max(length, PIECE_BYTES));
-    if (piece.length < length) throw invalid('it is truncated');
+    if (piece.length < length) throw new Truncated();
     this.#piece = Buffer.from(piece.buffer, piece.byteOffset, piece.length);
     this.#pieceAt = this.at;
   }
 }
 
 function invalid(why: string): ChasquiError {
-  return new ChasquiError('model_file_invalid', `The file is not a valid GGUF model: ${why}.`);
+  return new ChasquiError('model_file_invalid', invalidBecause(why));
+}
+
+function invalidBecause(why: string): string {
+  return `The file is not a valid GGUF model: ${why}.`;
+}
+
+class Truncated extends ChasquiError {
+  constructor() {
+    super('model_file_invalid', invalidBecause('it is truncated'));
+  }
 }

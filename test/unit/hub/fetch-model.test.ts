@@ -10,6 +10,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ChasquiError } from '../../../ts/errors.js';
 import { fetchModel } from '../../../ts/hub/fetch-model.js';
+import { demoModelPath } from '../../support/demo-model.js';
 
 const MODEL = Buffer.concat([Buffer.from('GGUF'), Buffer.alloc(300_000, 7)]);
 /** What Linux keeps in a huge page. */
@@ -55,6 +56,10 @@ function answer(url: string, response: http.ServerResponse): void {
   else if (url.startsWith('/unsaid/')) {
     for (let sent = 0; sent < MODEL.length; sent += 1000) response.write(MODEL.subarray(sent, sent + 1000));
     response.end();
+  } else if (/^\/(demo|half)\//.test(url)) {
+    const demo = fs.readFileSync(demoModelPath);
+    const sent = demo.subarray(0, url.startsWith('/half/') ? demo.length / 2 : demo.length);
+    response.writeHead(200, { 'content-length': sent.length }).end(sent);
   } else if (url.startsWith('/large/')) response.end(LARGE_MODEL);
   else if (url.startsWith('/none/')) response.writeHead(404).end('GGUF');
   else response.writeHead(200, { 'content-length': MODEL.length }).end(MODEL);
@@ -85,6 +90,21 @@ test('a file is fetched once, and says how far it has come', async ({ folder, ba
   assert.is(seen.at(-1), 1);
   assert.is(await fetchModel(`${base}/a/model.gguf`, folder), file);
   assert.equal(asked, ['/a/model.gguf']);
+});
+
+test('a truncated file is refused, and fetched again where it was kept', async ({ folder, base, asked }) => {
+  const whole = fs.readFileSync(demoModelPath);
+  const url = `${base}/demo/model.gguf`;
+  const file = await fetchModel(url, folder);
+  for (const length of [whole.length - 1, whole.length / 2, 5000, 30]) {
+    fs.truncateSync(file, Math.floor(length));
+    assert.is(await fetchModel(url, folder), file);
+    assert.ok(fs.readFileSync(file).equals(whole), String(length));
+  }
+  assert.is(asked.length, 5);
+  const error = await failure(fetchModel(`${base}/half/model.gguf`, folder));
+  assert.match(error.message, /lacks a part of its weights/);
+  assert.equal(filesIn(folder), ['model.gguf']);
 });
 
 test('where the server does not say how long it is, what has come is said', async ({ folder, base }) => {

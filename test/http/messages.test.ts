@@ -2,8 +2,11 @@ import type { LightMyRequestResponse } from 'fastify';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ChasquiError } from '../../ts/errors.js';
+import { runtime } from '../../ts/profiles/runtime.js';
+import { serverless } from '../../ts/profiles/serverless.js';
 import { closeApps, listeningApp, testApp } from '../support/build-app.js';
 import { FAKE_TAGS, type FakeScript, finishOf } from '../support/fake-engine.js';
+import { DEPLOYMENT } from '../support/modes.js';
 import { inPieces, postTo, readNamedEvents } from '../support/post-to.js';
 import { until } from '../support/until.js';
 
@@ -349,6 +352,24 @@ test('the prompt’s tokens are counted without an answer', async () => {
   assert.is(engine.jobs.length, 0);
   const missing = { status: 400, type: 'invalid_request_error', param: 'messages', code: 'missing_required_parameter' };
   expectFailure(await count({ model: 'fake' }), missing);
+});
+
+test("errors about the path have Anthropic's envelope", async () => {
+  for (const [profile, base, options] of [
+    [runtime, '', {}],
+    [serverless, '/acme/chat', { deployment: DEPLOYMENT, access: 'public' }],
+  ] as const) {
+    const { app } = testApp({}, options, profile);
+    for (const [method, url, type] of [
+      ['GET', '/v1/messages', 'invalid_request_error'],
+      ['POST', '/v1/messages/batches', 'not_found_error'],
+    ] as const) {
+      const reply = await app.inject({ method, url: base + url });
+      const { type: kind, error } = reply.json();
+      assert.equal([kind, error.type, reply.headers['request-id']], ['error', type, reply.headers['x-request-id']]);
+    }
+    assert.is((await app.inject(`${base}/v1/nothing`)).json().type, undefined);
+  }
 });
 
 test.run();

@@ -1,6 +1,7 @@
 // Ollama's endpoints with a scripted engine: jobs that reach it, and replies.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { ChasquiError } from '../../ts/errors.js';
 import { desktop } from '../../ts/profiles/desktop.js';
 import { serverless } from '../../ts/profiles/serverless.js';
 import { closeApps, listeningApp, type TestApp, testApp } from '../support/build-app.js';
@@ -257,6 +258,8 @@ test('without messages the model is loaded, and keep_alive is obeyed', async () 
   ).json();
   assert.equal([response, reason], ['', 'unload']);
   assert.is(linesOf((await app.send('/api/generate', { model: 'fake' })).body)[0].done_reason, 'load');
+  const refused = (await app.send('/api/generate', { model: 'fake', keep_alive: 1e30 })).json();
+  assert.match(refused.error, /`keep_alive` must be at most 1000000, but got 1e\+30/);
   assert.is(app.engine.jobs.length, 0);
 });
 
@@ -325,7 +328,7 @@ test('show says what a model can do', async () => {
 });
 
 test('texts are embedded, and shortened where they are too long', async () => {
-  const { send } = testApp();
+  const { send, engine } = testApp();
   const reply = (await send('/api/embed', { model: 'fake', input: ['ab', 'c'], options: {} })).json();
   assert.equal(
     [reply.embeddings, reply.prompt_eval_count],
@@ -346,6 +349,15 @@ test('texts are embedded, and shortened where they are too long', async () => {
   const refused = await send('/api/embed', { model: 'fake', input: long, truncate: false });
   assert.equal([refused.statusCode, /`input`/.test(refused.json().error)], [400, true]);
   assert.equal((await send('/api/embeddings', { model: 'fake', prompt: 'ab' })).json(), { embedding: [2, 97] });
+  for (const body of [{ model: 'fake', input: '', prompt: '' }, { model: 'fake' }]) {
+    assert.equal((await send('/api/embed', body)).json().embeddings, []);
+    assert.equal((await send('/api/embeddings', body)).json(), { embedding: [] });
+  }
+  engine.embed = async () => {
+    throw new ChasquiError('invalid_value', 'The text `input[0]` is odd.', 'input[0]');
+  };
+  assert.is((await send('/api/embeddings', { model: 'fake', prompt: 'a' })).json().error, 'The text `prompt` is odd.');
+  assert.is((await send('/api/embed', { model: 'fake', input: ['a'] })).json().error, 'The text `input[0]` is odd.');
 });
 
 test('the version is one that clients accept', async () => {

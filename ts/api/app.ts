@@ -1,11 +1,11 @@
 /** The application: one pool of models, one profile, and the endpoints of every dialect. */
 import type { FastifyInstance } from 'fastify';
 import { createHttpApp } from '../http/app.js';
-import { errorHandler } from '../http/error-handler.js';
 import type { ModelPool } from '../models/pool.js';
 import type { Profile } from '../profiles/profile.js';
 import { messagesRoutes } from './anthropic/messages/handler.js';
 import { type AppContext, type AppOptions, createContext } from './context.js';
+import { errorsByPath } from './errors-by-path.js';
 import { nativeCompletionRoutes } from './llama-server/completion/handler.js';
 import { nativeStateRoutes } from './llama-server/state/handler.js';
 import { nativeTextRoutes } from './llama-server/texts/handler.js';
@@ -15,7 +15,6 @@ import { ollamaCompletionRoutes } from './ollama/chat/handler.js';
 import { ollamaEmbeddingRoutes } from './ollama/embed/handler.js';
 import { ollamaLibraryRoutes } from './ollama/library/handler.js';
 import { ollamaModelRoutes } from './ollama/models/handler.js';
-import { errorsByPath } from './ollama/ollama-settings.js';
 import { chatCompletionsRoute } from './openai/chat/handler.js';
 import { completionsRoute } from './openai/completions/handler.js';
 import { embeddingsRoute } from './openai/embeddings/handler.js';
@@ -79,7 +78,7 @@ export function buildApp(pool: ModelPool, profile: Profile, options: AppOptions 
     routes: withContext(plugins),
     probes: withContext([livenessRoute, probeRoutes, metricsRoute]),
     openUrls: OPEN_URLS,
-    onError: profile.hasLocalEndpoints ? errorsByPath(context) : errorHandler(context.options),
+    onError: errorsByPath(context),
   });
   return app;
 }

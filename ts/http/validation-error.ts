@@ -111,6 +111,7 @@ interface RangeSchema {
 
 function toRange({ minimum, maximum, not }: RangeSchema): string {
   if (not !== undefined) return `${minimum} or at least ${not.const + 1}`;
+  if (minimum === undefined) return `at most ${maximum}`;
   if (maximum === undefined) return `at least ${minimum}`;
   return `between ${minimum} and ${maximum}`;
 }

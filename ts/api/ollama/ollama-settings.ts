@@ -16,20 +16,6 @@ export function ollamaErrors({ options }: Pick<AppContext, 'options'>) {
   return { errorHandler: errorHandler(options, toOllamaError) };
 }
 
-/** LM Studio's begin with a version. */
-const OLLAMA_PATH = /^\/+api\/(?!v\d)/;
-
-/**
- * `errorHandler` of the app: as Ollama's clients read it where they looked for a path, or a method, that is not there, or a
- * path that cannot be read.
- */
-export function errorsByPath({ options }: Pick<AppContext, 'options'>) {
-  const plain = errorHandler(options);
-  const ollamas = errorHandler(options, toOllamaError);
-  return (thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply =>
-    (OLLAMA_PATH.test(request.url) ? ollamas : plain)(thrown, request, reply);
-}
-
 /** Settings of a route with a model and `options` in its body. */
 export function ollamaRoute(
   context: AppContext,

@@ -144,16 +144,22 @@ const embedding = {
 export const ollamaEmbedSchema = objectOf(
   {
     model,
-    input: field('One text or several.', orString(limited(arrayOf(string), { maxItems: MAX_EMBEDDING_INPUTS }))),
   },
   {
+    input: field(
+      'One text or several; none: the model is only loaded.',
+      orString(limited(arrayOf(string), { maxItems: MAX_EMBEDDING_INPUTS })),
+    ),
     truncate: field('Whether a text that is too long is shortened; if not, it is refused.', boolean, { default: true }),
     dimensions: field("The length of the model's embeddings; any other is refused.", integer, { minimum: 1 }),
     ...embedding,
   },
 );
 
-export const ollamaEmbeddingsSchema = objectOf({ model, prompt: field('The text.', string) }, embedding);
+export const ollamaEmbeddingsSchema = objectOf(
+  { model },
+  { prompt: field('The text; none: the model is only loaded.', string), ...embedding },
+);
 
 export const ollamaShowSchema = objectOf(
   {},

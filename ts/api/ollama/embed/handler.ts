@@ -31,7 +31,7 @@ export function ollamaEmbeddingRoutes(app: FastifyInstance, context: AppContext)
     context,
     async ({ body, record }, reply, { engine, signal }) => {
       const loadedAt = Date.now();
-      const { vectors, promptTokens } = await embedTexts(engine, body, signal);
+      const { vectors, promptTokens } = await embedTexts(engine, body, 'input', signal);
       record.readTexts(engine.model.id, promptTokens);
       const rest = {
         model: toOllamaName(engine.model.id),
@@ -50,9 +50,14 @@ export function ollamaEmbeddingRoutes(app: FastifyInstance, context: AppContext)
   const embedOne = withModel<OllamaEmbeddingsRequest>(
     context,
     async ({ body, record }, _reply, { engine, signal }) => {
-      const { vectors, promptTokens } = await embedTexts(engine, { ...body, input: body.prompt }, signal);
+      const { vectors, promptTokens } = await embedTexts(
+        engine,
+        { ...body, input: body.prompt ?? '' },
+        'prompt',
+        signal,
+      );
       record.readTexts(engine.model.id, promptTokens);
-      return { embedding: vectors[0] };
+      return { embedding: vectors[0] ?? [] };
     },
     null,
     naming,
@@ -63,18 +68,20 @@ export function ollamaEmbeddingRoutes(app: FastifyInstance, context: AppContext)
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
+/** Without any text it only loads the model, as in Ollama. `field`: where the text came from, for errors. */
 async function embedTexts(
   engine: Engine,
   { input, truncate = true, dimensions }: OllamaEmbedRequest,
+  field: string,
   signal: AbortSignal,
 ): Promise<{ vectors: number[][]; promptTokens: number }> {
-  const texts = [input].flat();
+  const texts = input === undefined || input === '' ? [] : [input].flat();
   if (texts.length === 0) return { vectors: [], promptTokens: 0 };
   const inputs = truncate ? await shortenTexts(engine, texts, { signal }) : texts;
   // Errors about a text that came alone name the field, not its place in a list.
   const alone = typeof input === 'string' ? inputs[0] : undefined;
   const asked = { model: engine.model.id, input: alone ?? inputs, ...(dimensions !== undefined && { dimensions }) };
-  const { data, usage } = await toEmbeddings(engine, asked, signal);
+  const { data, usage } = await toEmbeddings(engine, asked, signal, field);
   return { vectors: Array.from(data, ({ embedding }) => embedding as number[]), promptTokens: usage.prompt_tokens };
 }
 

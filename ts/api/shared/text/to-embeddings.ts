@@ -11,13 +11,15 @@ export interface LazyEmbeddingsReply extends Omit<EmbeddingsReply, 'data'> {
   data: Iterable<EmbeddingData>;
 }
 
+/** `field`: the name of the input in the request. */
 export async function toEmbeddings(
   engine: Engine,
   body: EmbeddingsRequest,
   signal: AbortSignal,
+  field = 'input',
 ): Promise<LazyEmbeddingsReply> {
   refuseOtherLengths(body.dimensions, engine.model.vectorLength);
-  const { inputs, nameOf } = toInputs(body.input, 'input', MAX_EMBEDDING_INPUTS);
+  const { inputs, nameOf } = toInputs(body.input, field, MAX_EMBEDDING_INPUTS);
   const { vectors, promptTokens } = await renaming(engine.embed(inputs, { signal }), nameOf);
   const encode = body.encoding_format === 'base64' ? toBase64 : toNumbers;
   return {
@@ -38,13 +40,13 @@ function refuseOtherLengths(wanted: number | undefined, length: number): void {
   );
 }
 
-/** The engine calls the first input `input[0]`; a request with a single input calls it `input`. */
+/** The engine names an input `input[0]`. The request may have another name for it. */
 async function renaming<T>(work: Promise<T>, nameOf: (index: number) => string): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    if (!(error instanceof ChasquiError) || nameOf(0) !== 'input' || !error.param?.startsWith('input[0]')) throw error;
-    const rename = (text: string): string => text.replaceAll('input[0]', 'input');
+    if (!(error instanceof ChasquiError) || !error.param?.startsWith('input[')) throw error;
+    const rename = (text: string): string => text.replace(/\binput\[(\d+)\]/g, (_, index) => nameOf(Number(index)));
     throw error.withMessage(rename(error.message), rename(error.param));
   }
 }

@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { Token } from '../../ts/engine/engine.js';
 import { VERSION } from '../../ts/version.js';
 import { testApp } from '../support/build-app.js';
 import { expectError } from '../support/expect-error.js';
@@ -70,6 +71,24 @@ test('log-probabilities are there when asked for', async () => {
   const reply = await chat({ logprobs: true, top_logprobs: 2 });
   assert.is(engine.jobs[0]?.topLogprobs, 2);
   assert.equal(reply.json().choices[0].logprobs, { content: LOGPROB_ENTRIES, refusal: null });
+});
+
+test('log-probabilities list the tokens of the returned text, not those of the stop string', async () => {
+  const tokens = ['a', 'b', 'S', 'S', 'T', 'OPx'].map((own, id) => ({ own, id }));
+  const released = ['a', 'b', '', '', '', 'S'];
+  const batch = tokens.map(({ own, id }, at): Token => {
+    const logprobs = { id, bytes: Buffer.from(own), logprob: -1, top: [] };
+    const finish = at === 5 ? { finish: finishOf(3, 6, { stopString: 'STOP' }) } : {};
+    return { id, text: released[at] as string, logprobs, ...finish };
+  });
+  const batches = () => [batch.slice(0, 3), batch.slice(3)];
+  const { chat, send } = testApp({ batches });
+  const named = ({ content }: { content: { token: string }[] }) => content.map(({ token }) => token);
+  const [choice] = (await chat({ logprobs: true, stop: 'STOP' })).json().choices;
+  assert.equal([choice.message.content, named(choice.logprobs)], ['abS', ['a', 'b', 'S']]);
+  const body = { model: 'fake', prompt: 'Hi', stop: 'STOP', logprobs: 1 };
+  const [text] = (await send('/v1/completions', body)).json().choices;
+  assert.equal([text.text, text.logprobs.tokens ?? named(text.logprobs)], ['abS', ['a', 'b', 'S']]);
 });
 
 test('the conversation reaches the template as it was sent', async () => {

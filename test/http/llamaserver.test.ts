@@ -117,7 +117,7 @@ test('probabilities come with ids, in streams token by token', async () => {
     batches: () => [
       [
         { id: 4, text: 'x', logprobs },
-        { id: 2, text: '', logprobs },
+        { id: 2, text: '', logprobs: { ...logprobs, id: 2 } },
       ],
     ],
   });
@@ -131,10 +131,17 @@ test('probabilities come with ids, in streams token by token', async () => {
       { id: 5, ...shown, logprob: -9999 },
     ],
   };
-  assert.equal((await complete(app, { n_probs: 2 })).json().completion_probabilities, [expected]);
+  // The end of generation is listed, too.
+  const last = { ...expected, id: 2 };
+  const listed = async (body: Record<string, unknown>) => (await complete(app, body)).json().completion_probabilities;
+  assert.equal(await listed({ n_probs: 2 }), [expected, last]);
   assert.is(app.engine.jobs[0]?.topLogprobs, 2);
-  const [first] = readSse((await complete(app, { n_probs: 2, stream: true })).body).events;
-  assert.equal((first as unknown as { completion_probabilities: unknown }).completion_probabilities, [expected]);
+  const { events } = readSse((await complete(app, { n_probs: 2, stream: true })).body);
+  const streamed = events.flatMap(
+    (event) => (event as { completion_probabilities?: unknown[] }).completion_probabilities ?? [],
+  );
+  assert.equal(streamed, [expected, last]);
+  assert.is((await complete(app, { n_probs: 256 })).statusCode, 200);
   assert.not.ok('completion_probabilities' in (await complete(testApp(), { n_probs: 0 })).json());
   assert.is(app.engine.jobs[0]?.logprobsAfter, false);
 
@@ -144,7 +151,10 @@ test('probabilities come with ids, in streams token by token', async () => {
     { id: 4, ...shown, prob },
     { id: 5, ...shown, prob: 0 },
   ];
-  assert.equal(drawn.completion_probabilities, [{ id: 4, ...shown, prob, top_probs }]);
+  assert.equal(drawn.completion_probabilities, [
+    { id: 4, ...shown, prob, top_probs },
+    { id: 2, ...shown, prob, top_probs },
+  ]);
   assert.is(drawn.generation_settings.post_sampling_probs, true);
   assert.is(app.engine.jobs.at(-1)?.logprobsAfter, true);
 });
@@ -194,7 +204,7 @@ test('a prompt that is none is refused, and what is wrong is named', async () =>
     [{ prompt: { prompt_string: 'a', multimodal_data: ['AAAA'] } }, 'prompt.multimodal_data'],
     [{ prompt: 'x'.repeat(5000) }, 'prompt'],
     [{ json_schema: { type: 'object' }, grammar: 'root ::= "a"' }, 'grammar'],
-    [{ n_probs: 21 }, 'n_probs'],
+    [{ n_probs: 257 }, 'n_probs'],
     [{ n_predict: -2 }, 'n_predict'],
     [{ logit_bias: [['a', true]] }, 'logit_bias[0]'],
     [{ logit_bias: [[1.5, 1]] }, 'logit_bias[0]'],

@@ -71,6 +71,11 @@ test('leaves out what there is no room or no time for, and says so', async () =>
   assert.match(slow.stdout, /^256 +0 +left out: it would take about .*--max-time/m);
 });
 
+test('many streams cause no warning', async () => {
+  const { code, stderr } = await runCli(['bench', '--streams', '12', '-d', '0', '-p', '4', '-n', '2', '-r', '1']);
+  assert.equal([code, /Warning/.test(stderr)], [0, false], stderr);
+});
+
 test('Ctrl-C ends it, with what was measured until then', async () => {
   const child = startChild('ts/cli.ts', ['bench', '--streams', '1,2', '-d', '0', '-p', '16', '-n', '4', '-r', '1']);
   await untilWritten(child, /^1 +0 +\d/m);

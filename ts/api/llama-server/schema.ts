@@ -19,7 +19,6 @@ import {
   completionFields,
   MAX_CHOICES,
   MAX_LOGIT_BIASES,
-  MAX_TOP_LOGPROBS,
   model,
   returnProgress,
   stream,
@@ -29,6 +28,9 @@ import {
 } from '../shared/chat/chat-schema.js';
 import { promptProgress, timings, timingsSoFar } from '../shared/completion/chat-reply-schema.js';
 import { MAX_DOCUMENTS } from '../shared/text/ranking-schema.js';
+
+/** Bounds the size of a reply: each takes some 60 bytes per token. */
+const MAX_N_PROBS = 256;
 
 export const MAX_RESPONSE_FIELDS = 64;
 export const MAX_EXTRA_TEXTS = 256;
@@ -73,7 +75,7 @@ const completing = {
   n: field('How many completions to give.', integer, { minimum: 1, maximum: MAX_CHOICES }),
   n_probs: field('How many alternatives to report with each token; 0 is none.', integer, {
     minimum: 0,
-    maximum: MAX_TOP_LOGPROBS,
+    maximum: MAX_N_PROBS,
   }),
   post_sampling_probs: field(
     'Whether these are the probabilities of the draw, after all samplers, and not the logarithms of the model’s own.',

@@ -1,4 +1,5 @@
 /** Runs `chasqui bench`: measures a model and prints the results. */
+import { setMaxListeners } from 'node:events';
 import fs from 'node:fs';
 import type { ModelInfo } from '../../engine/engine.js';
 import { ChasquiError } from '../../errors.js';
@@ -19,6 +20,8 @@ const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143 };
 export async function runBench(parsed: Readonly<Record<string, unknown>>): Promise<void> {
   const status = showStatus(process.stderr);
   const stop = new AbortController();
+  // Each stream adds a listener.
+  setMaxListeners(0, stop.signal);
   let path: string | undefined;
   for (const signal of Object.keys(SIGNAL_CODES) as (keyof typeof SIGNAL_CODES)[]) {
     process.once(signal, () => {

@@ -3,7 +3,7 @@
 import type { Finish, Token, TokenLogprob, TokenStream } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
 import type { ErrorBody } from '../../../http/error-body.js';
-import { toLogprobEntry } from '../../shared/completion/logprobs.js';
+import { ReturnedTokens } from '../../shared/completion/logprobs.js';
 import type { PromptProgress } from '../../shared/completion/reply-fields.js';
 import { RunningTimings, toTimings } from '../../shared/completion/reply-fields.js';
 import { type ChoiceBatch, forEachChoice } from '../../shared/completion/stream-reply.js';
@@ -37,6 +37,7 @@ interface Pending {
 }
 
 interface Choice {
+  returned: ReturnedTokens;
   pending: Pending;
   count: number;
   hasNewLine: boolean;
@@ -59,6 +60,7 @@ export class NativeCompletions {
       pending: newPending(),
       count: 0,
       hasNewLine: false,
+      returned: new ReturnedTokens(),
       running: new RunningTimings(settings.streams[index]),
       finish: null,
     }));
@@ -135,13 +137,13 @@ export class NativeCompletions {
     choice.hasNewLine ||= token.text.includes('\n');
     pending.text += token.text;
     pending.tokens.push(token.id);
-    // The token that ends a text is no part of it, and has no entry.
-    if (token.logprobs && toLogprobEntry(token)) {
-      const { top } = token.logprobs;
+    if (token.logprobs === undefined) return;
+    for (const { logprobs } of choice.returned.add(token)) {
+      if (logprobs === undefined) continue;
       pending.probabilities.push(
         this.#settings.generationSettings.post_sampling_probs
-          ? { ...toProbability(token.logprobs), top_probs: top.map(toProbability) }
-          : { ...toLogprob(token.logprobs), top_logprobs: top.map(toLogprob) },
+          ? { ...toProbability(logprobs), top_probs: logprobs.top.map(toProbability) }
+          : { ...toLogprob(logprobs), top_logprobs: logprobs.top.map(toLogprob) },
       );
     }
   }

@@ -1,12 +1,13 @@
 /** Log-probabilities as columns, the form that completions had before chats. */
 import { StringDecoder } from 'node:string_decoder';
 import type { Token } from '../../../engine/engine.js';
-import { toLogprobEntry } from '../../shared/completion/logprobs.js';
+import { ReturnedTokens, toLogprobEntry } from '../../shared/completion/logprobs.js';
 import type { LegacyLogprobs } from './schema.js';
 
 /** Gathers the tokens of one choice, in order. */
 export class LogprobColumns {
   readonly #withTop: boolean;
+  readonly #returned = new ReturnedTokens();
   /** A character may be spread over several tokens, which then all have the character's offset. */
   readonly #decoder = new StringDecoder('utf8');
   #offset: number;
@@ -19,6 +20,10 @@ export class LogprobColumns {
   }
 
   add(token: Token): void {
+    if (token.logprobs) for (const returned of this.#returned.add(token)) this.#addReturned(returned);
+  }
+
+  #addReturned(token: Token): void {
     const entry = toLogprobEntry(token);
     if (!entry) return;
     this.#columns ??= { tokens: [], token_logprobs: [], top_logprobs: this.#withTop ? [] : null, text_offset: [] };

@@ -2,7 +2,7 @@
 import type { Finish, FinishReason, ReplyDelta, Token } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
 import type { LogprobEntry } from './chat-reply-schema.js';
-import { LogprobQueue } from './logprobs.js';
+import { LogprobQueue, ReturnedTokens, toLogprobEntry } from './logprobs.js';
 
 /** A piece of a tool call. The first one of a call has its id and name; the later ones continue its arguments. */
 export interface CallDelta {
@@ -29,8 +29,11 @@ export class CompletionReader {
   /** Set by `read` alone. */
   ended = false;
   readonly #parsed: boolean;
-  /** Created for the first token with log-probabilities. */
+  /** Created for the first token with log-probabilities, for parsed content and for text. */
   #logprobs: LogprobQueue | null = null;
+  #returned: ReturnedTokens | null = null;
+  /** Entries of text that is not sent yet. */
+  readonly #entries: LogprobEntry[] = [];
   #callsTools = false;
   #finish: Finish | null = null;
 
@@ -56,13 +59,10 @@ export class CompletionReader {
   read(tokens: readonly Token[]): CompletionDelta[] {
     const deltas: CompletionDelta[] = [];
     for (const token of tokens) {
-      if (token.logprobs) {
-        this.#logprobs ??= new LogprobQueue();
-        this.#logprobs.add(token);
-      }
+      if (token.logprobs) this.#addLogprobs(token);
       if (!this.#parsed && token.text !== '') {
         const content = { content: token.text };
-        deltas.push(this.#logprobs === null ? content : withLogprobs(content, this.#logprobs.takeAll()));
+        deltas.push(this.#returned === null ? content : withLogprobs(content, this.#entries.splice(0)));
       }
       for (const parsed of (this.#parsed && token.deltas) || NO_DELTAS) {
         const delta = this.#toCompletionDelta(parsed);
@@ -75,9 +75,22 @@ export class CompletionReader {
     return deltas;
   }
 
-  /** To be called after the last token: the entries of tokens that no text followed. */
+  /** To be called after the last token: the entries of tokens that no text followed, except those of a stop string. */
   takeLogprobs(): LogprobEntry[] {
-    return this.#parsed || this.#logprobs === null ? [] : this.#logprobs.takeAll();
+    return this.#entries.splice(0);
+  }
+
+  #addLogprobs(token: Token): void {
+    if (this.#parsed) {
+      this.#logprobs ??= new LogprobQueue();
+      this.#logprobs.add(token);
+      return;
+    }
+    this.#returned ??= new ReturnedTokens();
+    for (const returned of this.#returned.add(token)) {
+      const entry = toLogprobEntry(returned);
+      if (entry !== null) this.#entries.push(entry);
+    }
   }
 
   /** Null for a parser's delta that adds nothing. */

@@ -15,28 +15,44 @@ export function toLogprobEntry(token: Token): LogprobEntry | null {
   return { ...toAlternative(token.logprobs), top_logprobs: token.logprobs.top.map(toAlternative) };
 }
 
+/**
+ * Finds the tokens of the returned text. Text that may become a stop string comes with a later token, or not at all.
+ */
+export class ReturnedTokens {
+  #waiting: { start: number; token: Token }[] = [];
+  /** Bytes of all tokens, and of the text so far. */
+  #tokenBytes = 0;
+  #textBytes = 0;
+
+  /** Returns the tokens that are now known to belong to the text, and at the end also those that no text followed. */
+  add(token: Token): Token[] {
+    this.#waiting.push({ start: this.#tokenBytes, token });
+    this.#tokenBytes += token.logprobs?.bytes.length ?? 0;
+    // U+FFFD in the text has more bytes than what it replaces.
+    this.#textBytes = Math.min(this.#textBytes + Buffer.byteLength(token.text), this.#tokenBytes);
+    const hasEnded = token.finish !== undefined && token.finish.stopString === null;
+    const first = this.#waiting.findIndex(({ start }) => start >= this.#textBytes);
+    const count = hasEnded || first < 0 ? this.#waiting.length : first;
+    return this.#waiting.splice(0, count).map((each) => each.token);
+  }
+}
+
 /** Holds the entries of tokens until their text is sent. */
 export class LogprobQueue {
   #waiting: { start: number; end: number; entry: LogprobEntry }[] = [];
-  /** The text of all tokens that have entries, from the end of the last content on. */
-  #text = '';
-  /** The length of the text before that. */
+  /** The bytes of all tokens that have entries, from the end of the last content on, one per character. */
+  #bytes = '';
+  /** How many bytes came before that. */
   #passed = 0;
 
   add(token: Token): void {
     if (!token.logprobs) return;
     const entry = toLogprobEntry(token);
     if (!entry) return;
-    const start = this.#passed + this.#text.length;
-    this.#text += token.text;
-    this.#waiting.push({ start, end: start + token.text.length, entry });
-  }
-
-  takeAll(): LogprobEntry[] {
-    const entries = this.#waiting.map(({ entry }) => entry);
-    this.#waiting = [];
-    this.#text = '';
-    return entries;
+    const start = this.#passed + this.#bytes.length;
+    // Not the token's text: while that could become a stop string, it comes with a later token.
+    this.#bytes += Buffer.from(token.logprobs.bytes).toString('latin1');
+    this.#waiting.push({ start, end: this.#passed + this.#bytes.length, entry });
   }
 
   /**
@@ -44,11 +60,12 @@ export class LogprobQueue {
    */
   takeFor(content: string): LogprobEntry[] {
     if (this.#waiting.length === 0) return [];
-    const start = this.#passed + Math.max(this.#text.indexOf(content), 0);
-    const end = start + content.length;
+    const bytes = Buffer.from(content).toString('latin1');
+    const start = this.#passed + Math.max(this.#bytes.indexOf(bytes), 0);
+    const end = start + bytes.length;
     const taken = this.#waiting.filter((each) => each.start < end);
     this.#waiting = this.#waiting.slice(taken.length);
-    this.#text = this.#text.slice(end - this.#passed);
+    this.#bytes = this.#bytes.slice(end - this.#passed);
     this.#passed = end;
     return taken.filter((each) => each.end > start || each.start >= start).map(({ entry }) => entry);
   }

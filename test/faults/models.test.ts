@@ -1,5 +1,5 @@
 // Several models of one server, each in a process of its own, within a budget that holds one of them.
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
@@ -157,6 +157,21 @@ test('a model whose engine ends again and again is given up, and nobody notices 
   assert.is(engineOf(served, 'one'), other);
   served.child.process.kill('SIGKILL');
   await served.child.exited;
+});
+
+test('a chat template that takes all memory fails its own model alone', async ({ folder }) => {
+  const template = path.join(folder, 'endless.jinja');
+  const preset = path.join(folder, 'models.ini');
+  writeFileSync(template, '{% for i in range(100000000) %}{% endfor %}{{ messages }}');
+  writeFileSync(preset, `[two]\nmodel = ${path.join(folder, 'two.gguf')}\nchat-template-file = ${template}\n`);
+  const files = ['--model', path.join(folder, 'one.gguf'), '--models-preset', preset];
+  const served = await Served.start([...files, '--models-memory', '1000', '--prepare-memory', '64']);
+  const failing = served.ask('two');
+  assert.equal(await served.ask('one'), { status: 200, model: 'one' });
+  assert.equal(await failing, { status: 503, code: 'engine_failed' });
+  assert.match(served.child.output.stderr, /two was not loaded: .*chat template took more than 576 MiB of memory/);
+  assert.equal(await served.ask('one'), { status: 200, model: 'one' });
+  await served.stop();
 });
 
 test('without autoload one that is not loaded is refused', async ({ folder }) => {

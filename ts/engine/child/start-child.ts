@@ -9,10 +9,11 @@ import { countOutOfMemoryKills } from '../../process/out-of-memory.js';
 import type { Caller } from '../calls.js';
 import type { EngineCore } from '../core.js';
 import type { ModelInfo } from '../engine-types.js';
-import type { LoadOptions } from '../load-options.js';
+import { completeLoadOptions, type LoadOptions } from '../load-options.js';
 import type { JobStream } from '../token-stream.js';
 import { ChildCore } from './child-core.js';
 import { type ChildScript, forkChild, PIPE_FD } from './child-scripts.js';
+import { LoadLimitExceeded, watchLoad } from './load-limits.js';
 import { type ControlMessage, EXIT_CODES, type StateMessage } from './messages.js';
 import { fromWire } from './wire-error.js';
 
@@ -62,6 +63,8 @@ export interface ChildHooks {
   coreDumps?: boolean | undefined;
   /** How long loading may give no sign of progress. */
   loadTimeoutMs: number;
+  /** See `watchLoad`; default: no limit. */
+  loadMemoryMiB?: number;
 }
 
 export type StartChild = (path: string, options: LoadOptions, hooks: ChildHooks) => Promise<StartedChild>;
@@ -96,7 +99,8 @@ export const startChild: StartChild = async (path, options, hooks) => {
 
 /** Rejects likewise. */
 export const startPreparation: StartPreparation = async (path, options, hooks) => {
-  const { child } = await start('preparation-main', path, options, { ...hooks, streams: new Map() });
+  const loadMemoryMiB = completeLoadOptions(options).prepareMemoryMiB;
+  const { child } = await start('preparation-main', path, options, { ...hooks, streams: new Map(), loadMemoryMiB });
   return { pid: child.pid, core: child.core, ended: child.ended, beat: child.beat, abort: child.abort };
 };
 
@@ -104,7 +108,10 @@ async function start(script: ChildScript, path: string, options: LoadOptions, ho
   const { signal } = hooks;
   signal?.throwIfAborted();
   const child = fork(script, hooks);
-  const onAbort = () => void child.close();
+  const onAbort = () => {
+    if (signal?.reason instanceof LoadLimitExceeded) child.abort('its preparation process exceeded a limit');
+    else void child.close();
+  };
   signal?.addEventListener('abort', onAbort);
   try {
     return { child, info: await child.open(path, options) };
@@ -161,11 +168,19 @@ class ModelProcess {
   open(path: string, options: LoadOptions): Promise<ModelInfo | null> {
     const { child } = this.#forked;
     const keepAlive = setInterval(() => {}, 2 ** 30);
+    let stopWatching = () => {};
     return new Promise<ModelInfo | null>((resolve, reject) => {
       const watch = new HangWatch(child.pid, (limitMs) => {
         this.abort(`it gave no sign of life for ${limitMs / 1000} s while it loaded the model`);
       });
       watch.expectSign(START_LIMIT_MS);
+      const { loadMemoryMiB } = this.#hooks;
+      if (loadMemoryMiB !== undefined) {
+        stopWatching = watchLoad(child.pid, loadMemoryMiB, (error) => {
+          child.kill('SIGKILL');
+          reject(error);
+        });
+      }
       child.on('message', (message: StateMessage) => {
         if (message.state === 'beat') {
           this.beat.stats = message.stats;
@@ -188,7 +203,10 @@ class ModelProcess {
         const how = said ? `${message} (${said})` : message;
         reject(new ChasquiError('model_load_failed', `The process that loaded the model ended: ${how}.`));
       });
-    }).finally(() => clearInterval(keepAlive));
+    }).finally(() => {
+      clearInterval(keepAlive);
+      stopWatching();
+    });
   }
 
   close(): Promise<void> {

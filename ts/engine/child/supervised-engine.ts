@@ -21,6 +21,7 @@ import { type GenerateRequest, generate } from '../generate.js';
 import type { Job } from '../job.js';
 import type { LoadHooks, LoadOptions } from '../load-options.js';
 import { JobStream } from '../token-stream.js';
+import { LoadLimitExceeded } from './load-limits.js';
 import type { RestartEvent } from './restart-event.js';
 import { RestartPolicy } from './restart-policy.js';
 import { startModel, type Worker } from './split-model.js';
@@ -78,8 +79,11 @@ export class SupervisedEngine extends Engine {
   ): Promise<SupervisedEngine> {
     const { onProgress, signal, coreDumps, onRestart, onState } = hooks;
     const preparing = openPreparation(path, options, { signal, coreDumps, onRestart, onState }, starts.preparation);
+    const overload = new AbortController();
     // The worker reports errors in the model.
-    preparing.catch(() => {});
+    preparing.catch((error) => {
+      if (error instanceof LoadLimitExceeded) overload.abort(error);
+    });
     const policy = new RestartPolicy();
     let engine: SupervisedEngine | undefined;
     let backend = options.backend;
@@ -100,7 +104,8 @@ export class SupervisedEngine extends Engine {
           name: 'The engine',
           stepTimeoutMs: hooks.stepTimeoutMs ?? STEP_TIMEOUT_MS,
           start: (startSignal) => {
-            const startHooks = { coreDumps, signal: startSignal, ...(engine === undefined && { onProgress }) };
+            const stop = AbortSignal.any([overload.signal, ...(startSignal ? [startSignal] : [])]);
+            const startHooks = { coreDumps, signal: stop, ...(engine === undefined && { onProgress }) };
             const current = backend === undefined ? options : { ...options, backend };
             return startModel(starts.engine, path, current, startHooks, preparing);
           },

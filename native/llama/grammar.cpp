@@ -256,7 +256,7 @@ std::vector<std::shared_ptr<TokenConstraint>> GrammarCompiler::compile(const Gra
     try {
         const auto           rules = parse(vocab_, settings.gbnf);
         const GrammarMatcher matcher(rules);
-        const size_t         n_bytes = rules->size_bytes() / n + matcher.size_bytes();
+        const size_t         n_bytes = rules->size_bytes() / std::max<size_t>(n, 1) + matcher.size_bytes();
         Grammar              grammar(vocabulary_, matcher, settings, n_bytes);
         grammar.prefill(prefill_tokens(vocab_, settings.prefill));
         std::vector<std::shared_ptr<TokenConstraint>> copies;

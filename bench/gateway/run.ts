@@ -168,7 +168,10 @@ try {
   if (caddy) subjects.push(caddy);
 
   const results = subjects.map(() => ({
-    ...{ token: [] as number[], kernel: [] as number[], request: [] as number[], first: [] as number[] },
+    token: [] as number[],
+    kernel: [] as number[],
+    request: [] as number[],
+    first: [] as number[],
   }));
   for (let round = -1; round < rounds; round++) {
     for (const [at, subject] of subjects.entries()) {

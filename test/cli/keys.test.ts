@@ -36,8 +36,15 @@ test('create, list and revoke, for programs', async ({ folder }) => {
   const { created_at, ...rest } = entry;
   assert.type(created_at, 'number');
   assert.equal(rest, {
-    ...{ id: created.id, name: 'laptop', org: 'acme', app: null, scopes: ['call'], expires_at: null },
-    ...{ revoked_at: null, last_used_at: null, limits: NO_LIMITS },
+    id: created.id,
+    name: 'laptop',
+    org: 'acme',
+    app: null,
+    scopes: ['call'],
+    expires_at: null,
+    revoked_at: null,
+    last_used_at: null,
+    limits: NO_LIMITS,
   });
 
   assert.type(JSON.parse(await keys(folder, 'revoke', '--json', created.id)).revoked_at, 'number');

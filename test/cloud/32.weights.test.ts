@@ -144,8 +144,10 @@ test('the secret HF_TOKEN of an app opens models that are not for everybody, and
   const repo = 'ada/gated-GGUF';
   const bytes = fs.readFileSync(demoModelPath);
   hub.put(repo, {
-    ...{ files: { [FILE]: bytes }, gguf: { architecture: 'llama' } },
-    ...{ private: true, tokens: ['hf_mine'] },
+    files: { [FILE]: bytes },
+    gguf: { architecture: 'llama' },
+    private: true,
+    tokens: ['hf_mine'],
   });
   const options = { model: `hf:${repo}:Q4_K_M`, alias: 'demo', scale: { keepAlive: '100ms' } };
   const without = await cloud.deploy('without', options);

@@ -336,13 +336,22 @@ test('names are shown and never run', async ({ dashboard }) => {
   dashboard.apps.print(evil);
   const { id } = dashboard.accounts.keys.create({ name: evil, org: 'acme' });
   dashboard.accounts.usage.add({
-    ...{ keyId: id, org: evil, app: evil, at: Date.now(), promptTokens: 1, completionTokens: 1, cachedTokens: 0 },
-    ...{ status: 200, ms: 1 },
+    keyId: id,
+    org: evil,
+    app: evil,
+    at: Date.now(),
+    promptTokens: 1,
+    completionTokens: 1,
+    cachedTokens: 0,
+    status: 200,
+    ms: 1,
   });
   dashboard.accounts.usage.flush();
   dashboard.accounts.audit.add({
     actor: { kind: 'user', name: evil, org: null, app: null, address: evil },
-    ...{ action: evil, subject: evil, detail: { [evil]: evil } },
+    action: evil,
+    subject: evil,
+    detail: { [evil]: evil },
   });
   const visitor = await Visitor.signedIn(dashboard);
   visitor.headers = { 'user-agent': evil };
@@ -363,7 +372,9 @@ test('bodies that are large, of another type or broken are refused', async ({ da
   const large = await visitor.post('/dashboard/keys', { name: 'x'.repeat(20_000) });
   assert.is(large.status, 413);
   const reply = await fetch(`${dashboard.url}/dashboard/sign-in`, {
-    ...{ method: 'POST', headers: { 'content-type': 'text/xml', origin: dashboard.url }, body: '<a/>' },
+    method: 'POST',
+    headers: { 'content-type': 'text/xml', origin: dashboard.url },
+    body: '<a/>',
   });
   assert.is(reply.status, 415);
 });

@@ -165,8 +165,15 @@ test('usage is plotted, tabled and downloaded', async (context) => {
     [30, 34],
   ] as const) {
     accounts.usage.add({
-      ...{ keyId: id, org: 'acme', app: 'chat', at: Date.now() - hours * 3_600_000, promptTokens, cachedTokens: 30 },
-      ...{ completionTokens: 1000, status: 200, ms: 5 },
+      keyId: id,
+      org: 'acme',
+      app: 'chat',
+      at: Date.now() - hours * 3_600_000,
+      promptTokens,
+      cachedTokens: 30,
+      completionTokens: 1000,
+      status: 200,
+      ms: 5,
     });
   }
   accounts.usage.flush();
@@ -264,8 +271,15 @@ function fill({ accounts, apps }: TestDashboard): void {
     [null, 'busy'],
   ] as const) {
     accounts.usage.add({
-      ...{ keyId, org: 'acme', app, at: Date.now(), promptTokens: 123_456_789, cachedTokens: 1, completionTokens: 1 },
-      ...{ status: 200, ms: 1 },
+      keyId,
+      org: 'acme',
+      app,
+      at: Date.now(),
+      promptTokens: 123_456_789,
+      cachedTokens: 1,
+      completionTokens: 1,
+      status: 200,
+      ms: 1,
     });
   }
   accounts.usage.flush();

@@ -64,7 +64,8 @@ test('one that closes loses nothing', async ({ home }) => {
         completionTokens: 1,
         cachedTokens: 5,
       },
-      ...{ status: 200, ms: 1 },
+      status: 200,
+      ms: 1,
     });
   }
   accounts.close();

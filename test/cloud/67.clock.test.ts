@@ -20,7 +20,8 @@ test('runners stay, streams go on, limits count, and keys expire by the clock on
   await cloud.deployed('chat', { auth: 'private', scale: { keepAlive: '30m' } });
   const HALF_AN_HOUR = 1800;
   const { key } = await cloud.client.post<{ key: string }>('/keys', {
-    ...{ org: 'me', expires_at: Math.floor(Date.now() / 1000) + HALF_AN_HOUR },
+    org: 'me',
+    expires_at: Math.floor(Date.now() / 1000) + HALF_AN_HOUR,
   });
   const asks = async (text: string) => {
     const reply = await cloud.post('chat', { max_tokens: 2 }, { authorization: `Key ${text}` });

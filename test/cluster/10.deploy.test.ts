@@ -199,8 +199,12 @@ test('a part of the API that is out of order keeps nobody from deploying', async
   await cluster.ask('POST', '/apis/apiregistration.k8s.io/v1/apiservices', {
     metadata: { name: 'v1beta1.metrics.k8s.io' },
     spec: {
-      ...{ group: 'metrics.k8s.io', version: 'v1beta1', groupPriorityMinimum: 100, versionPriority: 100 },
-      ...{ service: { name: 'metrics', namespace: 'kube-system' }, insecureSkipTLSVerify: true },
+      group: 'metrics.k8s.io',
+      version: 'v1beta1',
+      groupPriorityMinimum: 100,
+      versionPriority: 100,
+      service: { name: 'metrics', namespace: 'kube-system' },
+      insecureSkipTLSVerify: true,
     },
   });
   await deployed(PRIVATE);

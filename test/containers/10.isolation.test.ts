@@ -17,7 +17,8 @@ const ISOLATED = ['--isolation', 'podman', '--runner-image', IMAGE];
 const model = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-plain-')), 'plain.gguf');
 const KEPT = {
   ...{ model: `file:${model}`, alias: 'chasqui-demo' },
-  ...{ scale: { min: 1 }, machine: { memory: '1Gi', cpu: 1 } },
+  scale: { min: 1 },
+  machine: { memory: '1Gi', cpu: 1 },
 };
 const LONG = [{ role: 'user', content: 'Count from 1 to 60.' }];
 let cloud: TestCloud;

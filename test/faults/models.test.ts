@@ -221,7 +221,11 @@ test('a model that a stream holds for ever is unloaded by force, and the stream 
   const [engine] = enginesOf(served.child.process.pid as number);
   process.kill(engine as number, 'SIGSTOP');
   const stream = served.post('/v1/completions', {
-    ...{ model: 'one', prompt: 'Once', max_tokens: 500, ignore_eos: true, stream: true },
+    model: 'one',
+    prompt: 'Once',
+    max_tokens: 500,
+    ignore_eos: true,
+    stream: true,
   });
   const waiting = startChild('ts/cli.ts', ['unload', 'one', '--url', served.url]);
   await until(() => /1 request uses one, .* --force/.test(waiting.output.stderr), 'what can be done', 60_000);

@@ -20,7 +20,9 @@ test.after(async () => void (await cloud.stop()));
 
 const chat = () =>
   connection.ask('POST', `/${ORG}/chat/v1/chat/completions`, {
-    ...{ model: 'chasqui-demo', messages: [{ role: 'user', content: 'Hello!' }], max_tokens: 2 },
+    model: 'chasqui-demo',
+    messages: [{ role: 'user', content: 'Hello!' }],
+    max_tokens: 2,
   });
 
 async function upload() {

@@ -87,11 +87,15 @@ test('pods that end again and again end the wait, and what they said last is sho
   const said = 'chasqui: The hub has no model ada/nothing.';
   const terminated = { exitCode: 1, reason: 'Error', message: `fetching weights 0 %\n${said}` };
   const fetcher = {
-    ...{ name: 'fetch', ready: false, restartCount: 3 },
-    ...{ state: { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 40s' } }, lastState: { terminated } },
+    name: 'fetch',
+    ready: false,
+    restartCount: 3,
+    state: { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 40s' } },
+    lastState: { terminated },
   };
   cluster.objects.set('Pod/acme-chat-1', {
-    ...{ apiVersion: 'v1', kind: 'Pod' },
+    apiVersion: 'v1',
+    kind: 'Pod',
     metadata: { name: 'acme-chat-1', labels: { 'chasqui.dev/app': 'acme-chat' } },
     status: { phase: 'Pending', initContainerStatuses: [fetcher] },
   });

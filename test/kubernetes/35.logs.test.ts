@@ -20,7 +20,8 @@ test.after.each(async () => {
 
 function addPod(name: string): void {
   cluster.objects.set(`Pod/${name}`, {
-    ...{ apiVersion: 'v1', kind: 'Pod' },
+    apiVersion: 'v1',
+    kind: 'Pod',
     metadata: { name, namespace: 'models', labels: { 'chasqui.dev/app': 'acme-chat' } } as { name: string },
     spec: { initContainers: [{ name: 'fetch' }], containers: [{ name: 'runner' }] },
   });

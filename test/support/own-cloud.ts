@@ -28,14 +28,21 @@ export async function startOwnCloud(settings: Partial<CloudSettings> = {}): Prom
   const home = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-cloud-'));
   const errors: unknown[] = [];
   const cloud = await startCloud({
-    ...{ home, host: '127.0.0.1', port: 0, command: runnerCommand(), demoModel: DEMO_MODEL, endsWithParent: true },
+    home,
+    host: '127.0.0.1',
+    port: 0,
+    command: runnerCommand(),
+    demoModel: DEMO_MODEL,
+    endsWithParent: true,
     hub: { endpoint: 'http://127.0.0.1:9', token: null, cacheFolder: path.join(home, 'hub') },
     onError: (error) => errors.push(error),
     ...settings,
   });
   const pages = { url: cloud.url, accounts: cloud.accounts } as unknown as TestDashboard;
   return {
-    ...{ cloud, home, errors },
+    cloud,
+    home,
+    errors,
     visitor: await Visitor.signedIn(pages),
     deployed: async (app, options, ready = 1) => {
       const all = { model: 'demo', context: 512, auth: 'public', ...options };

@@ -14,8 +14,15 @@ const { usage } = openAccounts({
 let requests = 0;
 setInterval(() => {
   usage.add({
-    ...{ keyId: 'k', org: 'acme', app: 'chat', at: Date.now(), promptTokens: 10, completionTokens: 1, cachedTokens: 5 },
-    ...{ status: 200, ms: 1 },
+    keyId: 'k',
+    org: 'acme',
+    app: 'chat',
+    at: Date.now(),
+    promptTokens: 10,
+    completionTokens: 1,
+    cachedTokens: 5,
+    status: 200,
+    ms: 1,
   });
   requests++;
   writeSync(1, `${Date.now()} ${requests}\n`);

@@ -58,7 +58,9 @@ export class Visitor {
     const reply = await fetch(this.dashboard.url + path, { ...init, headers, redirect: 'manual' });
     for (const line of reply.headers.getSetCookie()) this.#keep(line);
     return {
-      ...{ status: reply.status, headers: reply.headers, text: await reply.text() },
+      status: reply.status,
+      headers: reply.headers,
+      text: await reply.text(),
       location: reply.headers.get('location'),
     };
   }

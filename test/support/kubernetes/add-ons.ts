@@ -20,7 +20,9 @@ export async function installAddOns(cluster: RealCluster): Promise<void> {
         annotations: { 'api-approved.kubernetes.io': 'unapproved, for tests' },
       },
       spec: {
-        ...{ group, scope: 'Namespaced', names: { plural, kind, singular: kind.toLowerCase() } },
+        group,
+        scope: 'Namespaced',
+        names: { plural, kind, singular: kind.toLowerCase() },
         versions: [{ name: version, served: true, storage: true, schema }],
       },
     });

@@ -107,7 +107,9 @@ export class PlayedPod {
       ...template.spec,
       // By podman's default a first container that has ended would be started again, too.
       restartPolicy: 'Never',
-      ...{ initContainers: initContainers.map(played), containers: containers.map(played), volumes },
+      initContainers: initContainers.map(played),
+      containers: containers.map(played),
+      volumes,
     };
     return { apiVersion: 'v1', kind: 'Pod', metadata: { ...template.metadata, name: this.name }, spec };
   }

@@ -174,7 +174,9 @@ export class RealCluster {
     const server = `https://127.0.0.1:${this.#port}`;
     const names = Object.keys(TOKENS) as (keyof typeof TOKENS)[];
     const config = {
-      ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'admin' },
+      apiVersion: 'v1',
+      kind: 'Config',
+      'current-context': 'admin',
       clusters: [{ name: 'real', cluster: { server, 'certificate-authority': this.#certificate } }],
       users: names.map((name) => ({ name, user: { token: TOKENS[name] } })),
       contexts: names.map((name) => ({ name, context: { cluster: 'real', user: name, namespace: 'models' } })),

@@ -12,13 +12,30 @@ const test = suite('cloud: metrics');
 
 const runners = { loading: 1, warming: 0, ready: 2, draining: 0 };
 const measured = (org: string, name: string): MeasuredApp => ({
-  ...{ org, name, running: 3, waiting: 4, queueLimit: 72, runners, memoryBytes: 1000, starts: 5, crashes: 2 },
+  org,
+  name,
+  running: 3,
+  waiting: 4,
+  queueLimit: 72,
+  runners,
+  memoryBytes: 1000,
+  starts: 5,
+  crashes: 2,
   hasFailed: false,
 });
 
 const use: TimedUsage = {
-  ...{ keyId: 'k', org: 'acme', app: 'chat', at: 0, promptTokens: 10, completionTokens: 5, cachedTokens: 4 },
-  ...{ status: 200, ms: 1500, waitedMs: 20, firstByteMs: 300 },
+  keyId: 'k',
+  org: 'acme',
+  app: 'chat',
+  at: 0,
+  promptTokens: 10,
+  completionTokens: 5,
+  cachedTokens: 4,
+  status: 200,
+  ms: 1500,
+  waitedMs: 20,
+  firstByteMs: 300,
 };
 
 function open(): CloudMetrics {

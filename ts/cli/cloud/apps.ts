@@ -65,26 +65,40 @@ export function appsCommand(): Command {
     );
   };
   named('status', 'Show an app, its revisions and its runners.', {
-    ...{ inCloud: status, inCluster: 'statusInCluster', options: TARGET_OPTIONS },
+    inCloud: status,
+    inCluster: 'statusInCluster',
+    options: TARGET_OPTIONS,
   });
   named('scale', 'Set the number of runners, overriding the script.', {
-    ...{ inCloud: scale, inCluster: 'scaleInCluster', options: { ...SCALE_OPTIONS, ...TARGET_OPTIONS } },
+    inCloud: scale,
+    inCluster: 'scaleInCluster',
+    options: { ...SCALE_OPTIONS, ...TARGET_OPTIONS },
   });
   // `--to` is a revision here, so only --context or --namespace selects a cluster.
   named('rollback', 'Return to an earlier revision.', {
-    ...{ inCloud: rollBack, inCluster: 'rollBackInCluster', options: { ...ROLLBACK_OPTIONS, ...CLUSTER_OPTIONS } },
+    inCloud: rollBack,
+    inCluster: 'rollBackInCluster',
+    options: { ...ROLLBACK_OPTIONS, ...CLUSTER_OPTIONS },
   });
   named('restart', 'Replace all runners without downtime.', {
-    ...{ inCloud: restart, inCluster: 'restartInCluster', options: TARGET_OPTIONS },
+    inCloud: restart,
+    inCluster: 'restartInCluster',
+    options: TARGET_OPTIONS,
   });
   named('delete', 'Delete an app after its running requests.', {
-    ...{ inCloud: remove, inCluster: 'deleteInCluster', options: { ...TARGET_OPTIONS, ...WEIGHTS_OPTION } },
+    inCloud: remove,
+    inCluster: 'deleteInCluster',
+    options: { ...TARGET_OPTIONS, ...WEIGHTS_OPTION },
   });
   named('events', 'Show state changes and their reasons.', {
-    ...{ inCloud: events, inCluster: 'eventsInCluster', options: { ...FOLLOW_OPTION, ...TARGET_OPTIONS } },
+    inCloud: events,
+    inCluster: 'eventsInCluster',
+    options: { ...FOLLOW_OPTION, ...TARGET_OPTIONS },
   });
   named('logs', 'Show the output of the runners of an app.', {
-    ...{ inCloud: logs, inCluster: 'logsInCluster', options: { ...FOLLOW_OPTION, ...TARGET_OPTIONS } },
+    inCloud: logs,
+    inCluster: 'logsInCluster',
+    options: { ...FOLLOW_OPTION, ...TARGET_OPTIONS },
   });
   return command;
 }

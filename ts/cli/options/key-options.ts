@@ -103,11 +103,15 @@ export function toKeySettings(given: CreateOptions, now = Date.now() / 1000): Ne
   const { org = null, app = null, name = null, scopes = 'call', expires, maxBody } = given;
   const { requestsPerMinute = null, tokensPerMinute = null, concurrency = null } = given;
   return {
-    ...{ org, app, name },
+    org,
+    app,
+    name,
     scopes: (typeof scopes === 'string' ? [scopes] : scopes) as NonNullable<NewKeySettings['scopes']>,
     expiresAt: expires === undefined ? null : toExpiry(expires, now),
     limits: {
-      ...{ requestsPerMinute, tokensPerMinute, concurrency },
+      requestsPerMinute,
+      tokensPerMinute,
+      concurrency,
       bodyBytes: maxBody === undefined ? null : maxBody * MIB,
     },
   };

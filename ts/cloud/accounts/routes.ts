@@ -145,7 +145,14 @@ function usageToJson({
   completionTokens,
 }: UsageRow) {
   return {
-    ...{ at, key_id: keyId, org, app, requests, failed, prompt_tokens: promptTokens, cached_tokens: cachedTokens },
+    at,
+    key_id: keyId,
+    org,
+    app,
+    requests,
+    failed,
+    prompt_tokens: promptTokens,
+    cached_tokens: cachedTokens,
     completion_tokens: completionTokens,
   };
 }

@@ -54,7 +54,11 @@ test('a key is made, listed, looked at and revoked; its secret is shown once', a
   const { app, accounts } = context;
   const admin = keyFor(context, { scopes: ['admin', 'read'] });
   const settings = {
-    ...{ name: 'laptop', org: 'acme', app: 'chat', scopes: ['call'], expires_at: 4_000_000_000 },
+    name: 'laptop',
+    org: 'acme',
+    app: 'chat',
+    scopes: ['call'],
+    expires_at: 4_000_000_000,
     limits: { requests_per_minute: 60, tokens_per_minute: 5, concurrency: 2, body_bytes: 4096 },
   };
   const [status, made] = await ask(app, admin, 'POST /keys', settings);
@@ -155,8 +159,10 @@ test('a key of one organisation sees and changes nothing of another, and makes n
   }
   assert.is((await ask(app, one, 'GET /audit'))[2], 'permission_denied');
   accounts.audit.add({
-    ...{ actor: { kind: 'local', name: 'x', org: null, app: null, address: null }, action: 'app.deploy' },
-    ...{ org: 'other', subject: 'other/chat' },
+    actor: { kind: 'local', name: 'x', org: null, app: null, address: null },
+    action: 'app.deploy',
+    org: 'other',
+    subject: 'other/chat',
   });
   assert.not.match(JSON.stringify((await ask(app, acme, 'GET /audit'))[1]), 'other');
 });

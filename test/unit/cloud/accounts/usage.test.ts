@@ -18,8 +18,16 @@ const DAY = 20_000 * 24 * HOUR;
 
 function use(given: Partial<RequestUsage> = {}): RequestUsage {
   return {
-    ...{ keyId: 'k1', org: 'acme', app: 'chat', at: DAY * 1000, promptTokens: 100, completionTokens: 10 },
-    ...{ cachedTokens: 40, status: 200, ms: 1500, ...given },
+    keyId: 'k1',
+    org: 'acme',
+    app: 'chat',
+    at: DAY * 1000,
+    promptTokens: 100,
+    completionTokens: 10,
+    cachedTokens: 40,
+    status: 200,
+    ms: 1500,
+    ...given,
   };
 }
 

@@ -23,10 +23,18 @@ test('changes of a scale, of a revision’s state, and new events are told, also
   const store = new AppStore(database);
   const nothing = { fetch: () => Promise.reject(new Error('nobody asks a hub')) };
   const supervisor = new Supervisor({
-    ...{ store, weights: new WeightStore(folder, demoModelPath, nothing), secrets: () => ({}), freeDisk: () => 0 },
-    ...{ command: { command: ['none'], environment: {} }, isolation: 'process', podman: new Podman('none') },
-    ...{ runFolder: path.join(folder, 'run'), logFolder: folder, responsesFolder: folder },
-    ...{ budgetBytes: 0, endsWithParent: true },
+    store,
+    weights: new WeightStore(folder, demoModelPath, nothing),
+    secrets: () => ({}),
+    freeDisk: () => 0,
+    command: { command: ['none'], environment: {} },
+    isolation: 'process',
+    podman: new Podman('none'),
+    runFolder: path.join(folder, 'run'),
+    logFolder: folder,
+    responsesFolder: folder,
+    budgetBytes: 0,
+    endsWithParent: true,
   });
   const parts = { supervisor, store, logFolder: folder, uploads: { isOf: () => false }, publicUrl: () => 'http://x' };
   const control = new AppControl({ ...parts, audit: { add: () => {} } });

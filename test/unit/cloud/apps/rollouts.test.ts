@@ -37,7 +37,13 @@ test.after.each(() => {
 function add(row = app.row): number {
   const options = JSON.stringify({ model: 'demo', auth: 'public' });
   return store.addRevision(row, {
-    ...{ options, files: '{}', digest: '', message: null, author: 'me', strategy: 'rolling', is_local: 1 },
+    options,
+    files: '{}',
+    digest: '',
+    message: null,
+    author: 'me',
+    strategy: 'rolling',
+    is_local: 1,
   });
 }
 

@@ -41,8 +41,11 @@ const several = {
   models: [
     { model: 'hf:org/writer-GGUF:Q4_K_M', alias: 'writer', draftModel: 'hf:org/writer-small-GGUF:Q8_0' },
     {
-      ...{ model: 'https://models.example:8443/sql.gguf', slots: 8, mmproj: 'https://models.example/mmproj-sql.gguf' },
-      ...{ chatTemplate: '{{ \'$(HOME)\' }}\n"$$"', adapters: { brief: { file: 'hf:org/brief-lora', scale: 0.5 } } },
+      model: 'https://models.example:8443/sql.gguf',
+      slots: 8,
+      mmproj: 'https://models.example/mmproj-sql.gguf',
+      chatTemplate: '{{ \'$(HOME)\' }}\n"$$"',
+      adapters: { brief: { file: 'hf:org/brief-lora', scale: 0.5 } },
     },
   ],
 };

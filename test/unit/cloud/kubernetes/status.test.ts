@@ -52,7 +52,8 @@ test('a pod fetches, loads and is ready', () => {
   const phase = { phase: 'Pending', initContainerStatuses: [fetching], containerStatuses: [WAITS] };
   assert.equal(podOf(phase), { state: 'fetching', reason: null, restarts: 0 });
   const running = (ready: boolean) => ({
-    ...{ phase: 'Running', initContainerStatuses: [FETCHED] },
+    phase: 'Running',
+    initContainerStatuses: [FETCHED],
     containerStatuses: [{ ready, restartCount: 1, state: { running: {} } }],
   });
   assert.equal(podOf(running(false)), { state: 'loading', reason: null, restarts: 1 });

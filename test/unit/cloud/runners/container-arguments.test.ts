@@ -26,8 +26,18 @@ function file(name: string): string {
 
 function argumentsFor(more: Partial<RunnerConfig>): string[] {
   const config: RunnerConfig = {
-    ...{ id: 'r1', bootId: 'b', socketPath: '/s', controlPath: '/c', modelPath: file('plain/m.gguf'), options: {} },
-    ...{ others: [], responsesFolder: '/r', drainMs: 1, endsWithParent: false, orphanMs: 1, ...more },
+    id: 'r1',
+    bootId: 'b',
+    socketPath: '/s',
+    controlPath: '/c',
+    modelPath: file('plain/m.gguf'),
+    options: {},
+    others: [],
+    responsesFolder: '/r',
+    drainMs: 1,
+    endsWithParent: false,
+    orphanMs: 1,
+    ...more,
   };
   const container = { name: 'chasqui-r1', cloud: 'c', image: 'i', pidFile: '/p', configFile: `${folder}/c.json` };
   const limits = { memoryBytes: 1000, cpus: null, gpus: 0 };
@@ -90,7 +100,9 @@ test('secrets are no arguments, which others on the machine could read', () => {
 test('what the script says is the limit, and what is estimated has room around it', () => {
   const options = { threads: 4 };
   assert.equal(limitsOf({ memoryBytes: 2 ** 30, gpus: null, options }, 5), {
-    ...{ memoryBytes: 2 ** 30, cpus: 5, gpus: 0 },
+    memoryBytes: 2 ** 30,
+    cpus: 5,
+    gpus: 0,
   });
   const { memoryBytes, cpus } = limitsOf({ memoryBytes: null, gpus: 1, options: {} }, 4 * 2 ** 30);
   assert.is(memoryBytes, 6 * 2 ** 30);

@@ -263,3 +263,14 @@ export class ChasquiError extends Error {
     return this.withMessage(this.message.replaceAll(`\`${option}\``, `\`${name}\``), this.param);
   }
 }
+
+/** Runs an action on a store. Its failures get `code`, and a message that begins with `what`. */
+export function onStore<T>(code: 'store_failed' | 'key_store_failed', what: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    if (error instanceof ChasquiError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ChasquiError(code, `${what}: ${reason}.`, null, { cause: error });
+  }
+}

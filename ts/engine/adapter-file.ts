@@ -1,6 +1,7 @@
 /** Adapter (LoRA) files in options: `name=path:scale`; name and scale are optional. */
 import { basename, resolve } from 'node:path';
 import { ChasquiError } from '../errors.js';
+import { MAX_ADAPTER_SCALE, MAX_ADAPTERS } from '../options/model-option-table.js';
 
 export interface AdapterFile {
   name: string;
@@ -17,10 +18,6 @@ export interface AdapterUse {
   adapter: number;
   scale: number;
 }
-
-export const MAX_ADAPTERS = 64;
-/** Models produce nonsense from about 10 on. */
-export const MAX_ADAPTER_SCALE = 100;
 
 const NAME = /^[\w.-]{1,100}$/;
 

@@ -6,16 +6,13 @@
 
 import { ChasquiError } from '../errors.js';
 import type { NativeGrammar, NativeReasoningTags, NativeReplyFormat } from '../native/addon.js';
-import { MODEL_OPTIONS } from '../options/model-option-table.js';
+import { MAX_REASONING_MESSAGE, MODEL_OPTIONS } from '../options/model-option-table.js';
 import { NEUTRAL_SAMPLING, type SamplingSettings } from '../options/sampling-table.js';
 import type { AdapterUse } from './adapter-file.js';
 import type { LoadOptions } from './load-options.js';
 
 /** The bytes of a PNG, JPEG, BMP or GIF file (first frame), or decoded pixels: rows of three bytes per pixel. */
 export type ImageInput = { bytes: Uint8Array } | { width: number; height: number; rgb: Uint8Array };
-
-/** Of `Job.reasoningMessage`, in characters; it is tokenized for each job. */
-export const MAX_REASONING_MESSAGE = 2000;
 
 /** Made by `Engine.render`, `grammarOf` or `grammarOfSchema`. */
 export type Grammar = NativeGrammar;

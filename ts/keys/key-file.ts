@@ -4,7 +4,7 @@
  */
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { ChasquiError } from '../errors.js';
+import { onStore } from '../errors.js';
 import { isSecret, splitKey } from './api-key.js';
 
 /** Element of `keys` in the file. */
@@ -95,12 +95,5 @@ function toKnownKey({ hash, org = null, expiresAt = null }: Partial<StoredKey>, 
 }
 
 function orFail<T>(file: string, action: () => T): T {
-  try {
-    return action();
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new ChasquiError('key_store_failed', `Cannot use the keys in ${file}: ${reason}.`, null, {
-      cause: error,
-    });
-  }
+  return onStore('key_store_failed', `Cannot use the keys in ${file}`, action);
 }

@@ -4,7 +4,7 @@
  */
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
-import { ChasquiError } from '../errors.js';
+import { onStore } from '../errors.js';
 import { openSqlite, type Sqlite } from '../sqlite.js';
 import { isSecret, newKey, splitKey } from './api-key.js';
 import type { StoredKey } from './key-file.js';
@@ -219,15 +219,7 @@ export function isValid({ revokedAt, expiresAt }: ApiKey, now: number): boolean 
 }
 
 function orFail<T>(file: string, action: () => T): T {
-  try {
-    return action();
-  } catch (error) {
-    if (error instanceof ChasquiError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new ChasquiError('key_store_failed', `Cannot use the keys in ${file}: ${reason}.`, null, {
-      cause: error,
-    });
-  }
+  return onStore('key_store_failed', `Cannot use the keys in ${file}`, action);
 }
 
 function toApiKey(row: KeyRow): ApiKey {

@@ -5,6 +5,12 @@ const MODEL = 'Model';
 const LOADING = 'Loading';
 const OWN_TEMPLATE = "the model's own";
 
+export const MAX_ADAPTERS = 64;
+/** Models produce nonsense from about 10 on. */
+export const MAX_ADAPTER_SCALE = 100;
+/** In characters; the message is tokenized for each job. */
+export const MAX_REASONING_MESSAGE = 2000;
+
 export const MODEL_OPTIONS = {
   alias: {
     type: 'names',

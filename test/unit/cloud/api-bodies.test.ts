@@ -13,7 +13,7 @@ import { ModelSenders, ModelUploads } from '../../../ts/cloud/api/uploads.js';
 import { fileFieldsOf } from '../../../ts/cloud/script/file-fields.js';
 import { MAX_MODELS, toManifest } from '../../../ts/cloud/script/manifest.js';
 import { openDatabase } from '../../../ts/cloud/store/database.js';
-import { MAX_ADAPTERS } from '../../../ts/engine/adapter-file.js';
+import { MAX_ADAPTERS } from '../../../ts/options/model-option-table.js';
 
 test('an app may have as many files as a script can name', () => {
   const adapters = Object.fromEntries(

@@ -1,7 +1,6 @@
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import * as requests from '../../../ts/api/shared/chat/chat-schema.js';
 import * as files from '../../../ts/engine/adapter-file.js';
 import { ChasquiError } from '../../../ts/errors.js';
 
@@ -38,11 +37,6 @@ test('what is of another form is refused', () => {
       `${texts[0]}`,
     );
   }
-});
-
-test('requests may name as many, and as strongly', () => {
-  assert.is(requests.MAX_ADAPTERS, files.MAX_ADAPTERS);
-  assert.is(requests.MAX_ADAPTER_SCALE, files.MAX_ADAPTER_SCALE);
 });
 
 test.run();

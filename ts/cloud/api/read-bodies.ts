@@ -1,8 +1,8 @@
 /** Parses bodies and queries of the management API. Errors name the field. */
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
-import { MAX_ADAPTERS } from '../../engine/adapter-file.js';
 import { ChasquiError } from '../../errors.js';
 import { toValidationError } from '../../http/validation-error.js';
+import { MAX_ADAPTERS } from '../../options/model-option-table.js';
 import type { Deployment, LogCursor } from '../apps/control.js';
 import { MAX_MODELS } from '../script/manifest.js';
 

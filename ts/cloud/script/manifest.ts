@@ -3,10 +3,10 @@
  * that deploys and again in the cloud.
  */
 import { Ajv, type ErrorObject } from 'ajv';
-import { MAX_ADAPTERS } from '../../engine/adapter-file.js';
 import { aliasesOf } from '../../engine/load-options.js';
 import { ChasquiError } from '../../errors.js';
 import { LOAD_OPTIONS } from '../../options/load-option-table.js';
+import { MAX_ADAPTERS } from '../../options/model-option-table.js';
 import { fits, type OptionRow, wanted } from '../../options/option-row.js';
 import type { AppModel, AppOptions, Duration } from './app.js';
 import type { Json } from './canonical-json.js';

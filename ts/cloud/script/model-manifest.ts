@@ -1,7 +1,8 @@
 /** The validated settings of one model: sources of its files, and load options. */
-import { MAX_ADAPTER_SCALE } from '../../engine/adapter-file.js';
+
 import type { LoadOptions } from '../../engine/load-options.js';
 import { LOAD_OPTIONS } from '../../options/load-option-table.js';
+import { MAX_ADAPTER_SCALE } from '../../options/model-option-table.js';
 import type { AdapterOptions, AppModel, MachineOptions } from './app.js';
 import { type ModelReference, readModelReference, WANTED_MODEL } from './field-values.js';
 

@@ -1,7 +1,7 @@
 /** The app's SQLite database in the data folder, readable by this account only. */
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
-import { ChasquiError } from '../../errors.js';
+import { onStore } from '../../errors.js';
 import { openSqlite, type Sqlite } from '../../sqlite.js';
 import { MIGRATIONS } from './migrations.js';
 
@@ -83,13 +83,5 @@ export class Store {
 }
 
 function orFail<Result>(file: string, action: () => Result): Result {
-  try {
-    return action();
-  } catch (error) {
-    if (error instanceof ChasquiError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new ChasquiError('store_failed', `Cannot use the app's database ${file}: ${reason}.`, null, {
-      cause: error,
-    });
-  }
+  return onStore('store_failed', `Cannot use the app's database ${file}`, action);
 }

@@ -25,6 +25,7 @@ import {
   typed,
 } from '../../../http/schema/json-schema.js';
 import { jsonSchema } from '../../../http/schema/variants.js';
+import { MAX_ADAPTER_SCALE, MAX_ADAPTERS, MAX_REASONING_MESSAGE } from '../../../options/model-option-table.js';
 import type { Profile } from '../../../profiles/profile.js';
 import { modelUseFields } from '../model-use-schema.js';
 import { type Tool, type ToolChoice, toolChoiceSchema, toolSchema } from '../tools/tool-schema.js';
@@ -41,11 +42,6 @@ export const MAX_LOGIT_BIASES = 16_384;
 /** Templates use a dozen variables at most. */
 export const MAX_TEMPLATE_VARIABLES = 64;
 export const MAX_PRIORITY = 100;
-/** In characters. */
-export const MAX_REASONING_MESSAGE = 2000;
-/** As many as a model may be loaded with. */
-export const MAX_ADAPTERS = 64;
-export const MAX_ADAPTER_SCALE = 100;
 
 /** An empty one ends nothing and is passed over. */
 export const stopString = limited(string, { maxLength: MAX_STOP_STRING_LENGTH });

@@ -2,7 +2,7 @@
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { toWellFormedJson } from '../../../../engine/render-request.js';
-import { ChasquiError } from '../../../../errors.js';
+import { onStore } from '../../../../errors.js';
 import { openSqlite, type Sqlite } from '../../../../sqlite.js';
 import {
   asConversation,
@@ -205,13 +205,5 @@ export class SqliteStore implements ResponseStore {
 }
 
 function orFail<Result>(file: string, action: () => Result): Result {
-  try {
-    return action();
-  } catch (error) {
-    if (error instanceof ChasquiError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new ChasquiError('store_failed', `The responses in ${file} cannot be used: ${reason}.`, null, {
-      cause: error,
-    });
-  }
+  return onStore('store_failed', `The responses in ${file} cannot be used`, action);
 }

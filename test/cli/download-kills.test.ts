@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Child, startChild } from '../support/child.js';
+import { bundleScript, type Child, startChild } from '../support/child.js';
 import { tinyModel } from '../support/fake-hub/models.js';
 import { sha256 } from '../support/fake-hub/repo.js';
 import { type FakeHub, fakeHub, type Misbehaviour } from '../support/fake-hub.js';
@@ -26,7 +26,11 @@ interface Context {
 }
 
 const test = suite<Context>('cli: downloads whose process is killed');
+let downloader = '';
 
+test.before(async () => {
+  downloader = await bundleScript('test/support/fake-hub/downloader.ts');
+});
 test.before.each(async (context) => {
   context.folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-kill-'));
   context.hub = await fakeHub({ [REPO]: { files: FILES, gguf: { architecture: 'llama' } } });
@@ -39,7 +43,7 @@ test.after.each(async ({ folder, hub }) => {
 
 function startDownloader({ folder, hub }: Context, stage = ''): Child {
   const args = [hub.url, path.join(folder, 'cache'), path.join(folder, 'list'), REPO, stage];
-  return startChild('test/support/fake-hub/downloader.ts', args);
+  return startChild(downloader, args);
 }
 
 function repoFolder({ folder }: Context): string {

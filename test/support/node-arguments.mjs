@@ -16,6 +16,7 @@ export function usesDist() {
 
 export function nodeArguments(file) {
   const absolute = path.resolve(root, file);
+  if (absolute.endsWith('.mjs')) return [absolute];
   if (!usesDist() || !absolute.startsWith(path.join(root, 'ts', path.sep))) return ['--import', register, absolute];
   return [path.join(root, 'dist', path.relative(path.join(root, 'ts'), absolute).replace(/\.ts$/, '.js'))];
 }

@@ -83,7 +83,7 @@ test('an engine that ends while there are no free descriptors is started again w
   const sockets = await useDescriptors(server, url);
   process.kill(engine, 'SIGSEGV');
   const failed = () => /could not be started again.*as many files and connections open/.test(server.output.stderr);
-  await until(failed, 'a start that fails', 10_000);
+  await until(failed, 'a start that fails', 60_000);
   for (const socket of sockets) socket.destroy();
   await until(async () => (await ask(url).catch(() => null))?.status === 200, 'an answer', 60_000);
   assert.is(server.process.exitCode, null);

@@ -8,6 +8,7 @@ import { ChasquiError, type ErrorCode } from '../../ts/errors.js';
 import { KeyStore } from '../../ts/keys/key-store.js';
 import { serverless } from '../../ts/profiles/serverless.js';
 import { CHAT_PATH, testApp } from '../support/build-app.js';
+import { cpuMs } from '../support/cpu-time.js';
 import { expectError } from '../support/expect-error.js';
 import { DEPLOYMENT } from '../support/modes.js';
 
@@ -76,11 +77,11 @@ test('a field whose name is all dots is found at once', async () => {
   const { send } = testApp();
   const schema = { type: 'object', properties: { ['.'.repeat(400_000)]: { type: 'string', maxLenght: 5 } } };
   const format = { type: 'json_schema', name: 'x', strict: true, schema };
-  const begun = Date.now();
+  const begun = cpuMs();
   const { body } = await send('/v1/responses', { model: 'fake', input: 'Hi', text: { format } });
   assert.is(JSON.parse(body).error.param.slice(0, 30), 'text.format.schema.properties.');
   // It took minutes.
-  assert.ok(Date.now() - begun < 5000, `${Date.now() - begun} ms`);
+  assert.ok(cpuMs() - begun < 5000, `${cpuMs() - begun} ms`);
 });
 
 test('names of ignored fields do not make a header that clients refuse', async () => {

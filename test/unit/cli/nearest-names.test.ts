@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { nearestNames } from '../../../ts/cli/errors/nearest-names.js';
+import { cpuMs } from '../../support/cpu-time.js';
 
 const FLAGS = ['--model', '--mode', '--ctx-size', '--parallel', '--gpu-layers', '--port', '--batch-size'];
 
@@ -29,9 +30,9 @@ test('three names are enough', () => {
 });
 
 test('a word that no name can be like is not compared', () => {
-  const started = performance.now();
+  const started = cpuMs();
   assert.equal(nearestNames('x'.repeat(1_000_000), FLAGS), []);
-  assert.ok(performance.now() - started < 1000);
+  assert.ok(cpuMs() - started < 1000);
 });
 
 test.run();

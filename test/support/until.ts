@@ -4,7 +4,7 @@ const MAX_POLL_MS = 25;
 export async function until(
   condition: () => boolean | Promise<boolean>,
   what: string,
-  limitMs = 20_000,
+  limitMs = 60_000,
 ): Promise<void> {
   const deadline = Date.now() + limitMs;
   for (let wait = 1; !(await condition()); wait = Math.min(2 * wait, MAX_POLL_MS)) {

@@ -148,7 +148,9 @@ Engine::Engine(const std::string& path, const EngineOptions& options, const Mode
     if (vision_) {
         image_encoder_ = std::make_unique<ImageEncoder>(
             options.vision.cache_bytes, Vision::lower_priority,
-            [this](const ImageSource& source, const auto& yield) { return vision_->encode(source, yield); },
+            [this](const ImageSource& source, size_t n_tokens, const auto& yield) {
+                return vision_->encode(source, n_tokens, yield);
+            },
             [this](EncodeResult result) { mailbox_.put(std::move(result)); });
     }
     open_disk_cache(options);

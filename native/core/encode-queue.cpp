@@ -13,14 +13,14 @@ EncodeQueue::EncodeQueue(std::function<void()> prepare_thread, Encode encode, On
 EncodeQueue::~EncodeQueue() { stop(); }
 
 void EncodeQueue::request(const PromptImage& image, std::weak_ptr<const void> wanted) {
-    requests_.put({image.digest, image.source, std::move(wanted)});
+    requests_.put({image.digest, image.source, image.n_tokens, std::move(wanted)});
 }
 
 void EncodeQueue::stop() {
     if (!thread_.joinable()) return;
     stopping_ = true;
     gate_.stop();
-    requests_.put({{}, {}, {}, true});
+    requests_.put({{}, {}, 0, {}, true});
     thread_.join();
 }
 
@@ -43,7 +43,9 @@ EncodeResult EncodeQueue::encode_image(const Request& request) noexcept {
         // The source may outlive a cancelled request, because JavaScript holds it.
         const auto source = request.wanted.expired() ? nullptr : request.source.lock();
         const auto yield  = [this] { return gate_.yield_to_engine(); };
-        if (source) result.embeddings = std::make_shared<const ImageEmbeddings>(encode_(*source, yield));
+        if (source) {
+            result.embeddings = std::make_shared<const ImageEmbeddings>(encode_(*source, request.n_tokens, yield));
+        }
     } catch (const Error& error) {
         result.failure = Failure{error.code(), error.what()};
     } catch (const std::bad_alloc&) {

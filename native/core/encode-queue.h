@@ -27,7 +27,7 @@ class EncodeQueue {
 public:
     // See EncoderGate::yield_to_engine(). To be called often while encoding.
     using Yield     = std::function<bool()>;
-    using Encode    = std::function<ImageEmbeddings(const ImageSource&, const Yield&)>;
+    using Encode    = std::function<ImageEmbeddings(const ImageSource&, size_t n_tokens, const Yield&)>;
     using OnEncoded = std::function<void(EncodeResult)>;
 
     // `prepare_thread` runs first on the thread.
@@ -46,6 +46,7 @@ private:
     struct Request {
         ImageDigest                      digest;
         std::weak_ptr<const ImageSource> source;
+        size_t                           n_tokens = 0;
         std::weak_ptr<const void>        wanted;
         bool                             is_last = false;
     };

@@ -21,12 +21,14 @@ struct ImageSource {
 // Encoder output: for each chunk of the image, one row of numbers per token.
 using ImageEmbeddings = std::vector<std::vector<float>>;
 
-// SHA-256 of the image's source, in hexadecimal.
+// SHA-256 of the image's source and its number of tokens, in hexadecimal. Some projectors add padding that depends on the
+// image's position in the prompt.
 using ImageDigest = std::string;
 
 struct PromptImage {
     ImageDigest                        digest;
     std::shared_ptr<const ImageSource> source;
+    size_t                             n_tokens = 0;  // of all its chunks
 };
 
 // Consecutive prompt tokens that represent an image or a part of it. Their ids are negative and derived from the

@@ -22,6 +22,7 @@ namespace {
 
 // Decoding and scaling image files has a lower priority than the engine's steps and the JavaScript thread.
 constexpr int kNiceness = 5;
+constexpr size_t kMaxPadding = 3;  // in tokens
 
 std::string random_marker() {
     constexpr char     digits[] = "0123456789abcdef";
@@ -45,11 +46,29 @@ std::vector<std::vector<PromptPart>> split(const std::vector<PromptPart>& prompt
     return pieces;
 }
 
-ImageDigest digest_of(const ImageSource& source) {
-    const ImageDigest digest = hash_sha256_hex(source.bytes.data(), source.bytes.size());
-    if (source.width == 0) return digest;
-    const std::string with_size = digest + std::to_string(source.width) + "x" + std::to_string(source.height);
-    return hash_sha256_hex(with_size.data(), with_size.size());
+ImageDigest digest_of(const ImageSource& source, size_t n_tokens) {
+    std::string parts = hash_sha256_hex(source.bytes.data(), source.bytes.size()) + " " + std::to_string(n_tokens);
+    if (source.width > 0) parts += " " + std::to_string(source.width) + "x" + std::to_string(source.height);
+    return hash_sha256_hex(parts.data(), parts.size());
+}
+
+size_t count_image_tokens(const mtmd::input_chunks_ptr& chunks) {
+    size_t n_tokens = 0;
+    for (size_t i = 0; i < mtmd_input_chunks_size(chunks.get()); ++i) {
+        const mtmd_input_chunk* chunk = mtmd_input_chunks_get(chunks.get(), i);
+        if (mtmd_input_chunk_get_type(chunk) == MTMD_INPUT_CHUNK_TYPE_IMAGE) {
+            n_tokens += mtmd_input_chunk_get_n_tokens(chunk);
+        }
+    }
+    return n_tokens;
+}
+
+// The text of a token that is not a part of other tokens.
+std::string filler_of(const llama_vocab* vocab) {
+    for (const llama_token token : {llama_vocab_eos(vocab), llama_vocab_bos(vocab)}) {
+        if (token != LLAMA_TOKEN_NULL) return llama_vocab_get_text(vocab, token);
+    }
+    return {};
 }
 
 // Tokenizes alternating texts and images with mtmd: an image follows each text except the last.
@@ -101,7 +120,9 @@ mtmd_context_params vision_context_params(const VisionOptions& options, ggml_bac
 }
 
 Vision::Vision(const Model& model, const VisionOptions& options, const Model::Progress& progress)
-    : marker_(random_marker()), n_embd_(static_cast<size_t>(llama_model_n_embd_inp(model.handle()))) {
+    : marker_(random_marker()),
+      filler_(filler_of(model.vocab())),
+      n_embd_(static_cast<size_t>(llama_model_n_embd_inp(model.handle()))) {
     check_gguf_file(options.path);
     struct ProgressCall {
         const Model::Progress& progress;
@@ -149,12 +170,19 @@ PreparedPrompt Vision::prepare(const std::vector<PromptPart>&                   
             const ImageSize size = inspect_image(*images[i]);
             placeholders.entries.emplace_back(size.width, size.height, nullptr);
             placeholders.entries.back().set_id(std::to_string(i).c_str());
-            media->images.push_back({digest_of(*images[i]), images[i]});
+            media->images.push_back({{}, images[i]});
         } catch (const Error& error) {
             throw Error(error.code(), error.what(), i);
         }
     }
     const auto chunks = tokenize(context_.get(), texts, placeholders, true);
+
+    for (size_t i = 0; i < mtmd_input_chunks_size(chunks.get()); ++i) {
+        const mtmd_input_chunk* chunk = mtmd_input_chunks_get(chunks.get(), i);
+        if (mtmd_input_chunk_get_type(chunk) != MTMD_INPUT_CHUNK_TYPE_IMAGE) continue;
+        media->images[std::stoul(mtmd_input_chunk_get_id(chunk))].n_tokens += mtmd_input_chunk_get_n_tokens(chunk);
+    }
+    for (PromptImage& image : media->images) image.digest = digest_of(*image.source, image.n_tokens);
 
     PreparedPrompt      prepared;
     std::vector<size_t> n_parts(images.size(), 0);
@@ -198,7 +226,7 @@ bool Vision::on_operation(ggml_tensor* operation, bool ask, void* vision) {
     return !self->gave_up_;
 }
 
-ImageEmbeddings Vision::encode(const ImageSource& source, const EncodeQueue::Yield& yield) {
+ImageEmbeddings Vision::encode(const ImageSource& source, size_t n_tokens, const EncodeQueue::Yield& yield) {
     struct Reset {
         const EncodeQueue::Yield*& current;
         ~Reset() { current = nullptr; }
@@ -209,7 +237,17 @@ ImageEmbeddings Vision::encode(const ImageSource& source, const EncodeQueue::Yie
         const Pixels pixels = decode_image(source);
         image.entries.emplace_back(pixels.size.width, pixels.size.height, pixels.rgb.get());
     }
-    const auto      chunks = tokenize(context_.get(), {{}, {}}, image, false);
+    // DeepSeek-V4's projector aligns the image to four tokens of the whole prompt by padding. The same padding results
+    // behind a text of up to three tokens.
+    std::vector<PromptPart> before;
+    auto                    chunks = tokenize(context_.get(), {before, {}}, image, false);
+    while (before.size() < kMaxPadding && count_image_tokens(chunks) != n_tokens) {
+        before.push_back({filler_, true});
+        chunks = tokenize(context_.get(), {before, {}}, image, false);
+    }
+    if (count_image_tokens(chunks) != n_tokens) {
+        throw Error(ErrorCode::decode_failed, "The image has another number of tokens than its place in the prompt.");
+    }
     ImageEmbeddings embeddings;
     for (size_t i = 0; i < mtmd_input_chunks_size(chunks.get()); ++i) {
         const mtmd_input_chunk* chunk = mtmd_input_chunks_get(chunks.get(), i);

@@ -40,9 +40,9 @@ public:
     // `invalid_image`, or `template_failed` if markers and images do not match.
     PreparedPrompt prepare(const std::vector<PromptPart>&                         prompt,
                            const std::vector<std::shared_ptr<const ImageSource>>& images) const;
-    // Decodes and encodes an image. Takes seconds on a CPU, where it calls `yield` between operations. Throws
+    // Decodes and encodes an image, for a place in the prompt where it has `n_tokens`. Takes seconds on a CPU, where it calls `yield` between operations. Throws
     // `invalid_image`, `decode_failed`, or `engine_closed` if `yield` returned false.
-    ImageEmbeddings encode(const ImageSource& source, const EncodeQueue::Yield& yield);
+    ImageEmbeddings encode(const ImageSource& source, size_t n_tokens, const EncodeQueue::Yield& yield);
     // Lowers the priority of the calling thread and of those that it starts.
     static void lower_priority();
 
@@ -63,6 +63,7 @@ private:
     static bool on_operation(ggml_tensor* operation, bool ask, void* vision);
 
     std::string                         marker_;
+    std::string                         filler_;  // the text of one token; empty: unknown
     bool                                can_yield_ = false;
     const EncodeQueue::Yield*           yield_     = nullptr;  // while encoding
     bool                                gave_up_   = false;

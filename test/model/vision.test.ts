@@ -29,6 +29,7 @@ const eyes = {
   'one row for each patch': () => ({ path: tiny(), mmproj: projector('mlp', 64) }),
   'attention that is not causal': () => ({ path: tiny(), mmproj: projector('gemma3', 64) }),
   'two-dimensional positions': () => ({ path: syntheticModel('tiny-mrope', ''), mmproj: projector('qwen2vl', 64) }),
+  'padding by the place in the prompt': () => ({ path: tiny(), mmproj: projector('deepseek4v', 64) }),
   'pictures in tiles': () => ({ path: tiny(), mmproj: projector('mlp', 64, [64, 128, 128, 64, 128, 128]) }),
 };
 

@@ -83,7 +83,7 @@ const Test broken_off("encode queue: stop() breaks off the image that is being e
     Mailbox<EncodeResult> results;
     EncodeQueue           queue(
               [] {},
-              [&](const ImageSource&, const EncodeQueue::Yield& yield) -> ImageEmbeddings {
+              [&](const ImageSource&, size_t, const EncodeQueue::Yield& yield) -> ImageEmbeddings {
             while (yield()) begun = true;
             throw Error(ErrorCode::engine_closed, "closed");
         },

@@ -322,7 +322,7 @@ const Test one_by_one("image encoder: two that need the same image have it encod
     std::atomic<int> n_encoded{0};
     ImageEncoder     encoder(
              1000, [] {},
-             [&](const ImageSource&, const EncodeQueue::Yield&) {
+             [&](const ImageSource&, size_t, const EncodeQueue::Yield&) {
             ++n_encoded;
             return ImageEmbeddings{std::vector<float>(10)};
         },
@@ -345,7 +345,7 @@ const Test unwanted("image encoder: what no sequence needs any more is not encod
     std::atomic<int>  n_encoded{0};
     ImageEncoder      encoder(
               1000, [] {},
-              [&](const ImageSource&, const EncodeQueue::Yield&) {
+              [&](const ImageSource&, size_t, const EncodeQueue::Yield&) {
             while (!go) std::this_thread::sleep_for(std::chrono::milliseconds(1));
             ++n_encoded;
             return ImageEmbeddings{std::vector<float>(10)};
@@ -369,7 +369,7 @@ const Test failure("image encoder: an image that cannot be encoded fails the seq
     Results      results;
     ImageEncoder encoder(
         1000, [] {},
-        [&](const ImageSource&, const EncodeQueue::Yield&) -> ImageEmbeddings {
+        [&](const ImageSource&, size_t, const EncodeQueue::Yield&) -> ImageEmbeddings {
             throw Error(ErrorCode::invalid_image, "damaged");
         },
         [&](EncodeResult result) { results.box.put(std::move(result)); });

@@ -22,9 +22,10 @@ import { constant, randomTensor, weights } from './synthetic-model.js';
 export interface ProjectorShape {
   /**
    * How the encoder's rows become the model's: `mlp` is LLaVA's (one row for each patch), `gemma3` pools four by four
-   * and wants attention that is not causal, `qwen2vl` merges two by two and has two-dimensional positions.
+   * and wants attention that is not causal, `qwen2vl` merges two by two and has two-dimensional positions,
+   * `deepseek4v` merges three by three and pads by the image's place in the prompt.
    */
-  kind: 'mlp' | 'gemma3' | 'qwen2vl';
+  kind: 'mlp' | 'gemma3' | 'qwen2vl' | 'deepseek4v';
   /** Side of the square that pictures are brought to (`qwen2vl`: was trained with), and of a patch, in pixels. */
   imageSize: number;
   patchSize: number;
@@ -84,6 +85,9 @@ function metadata(shape: ProjectorShape): Entry[] {
     float32Entry('clip.vision.attention.layer_norm_epsilon', 1e-6),
     float32ArrayEntry('clip.vision.image_mean', [0.5, 0.5, 0.5]),
     float32ArrayEntry('clip.vision.image_std', [0.5, 0.5, 0.5]),
+    ...(shape.kind === 'deepseek4v'
+      ? [uint32Entry('clip.vision.projector.scale_factor', 3), uint32Entry('clip.vision.image_min_pixels', 576)]
+      : []),
     ...(shape.tilings ? [int32ArrayEntry('clip.vision.image_grid_pinpoints', shape.tilings)] : []),
   ];
 }
@@ -93,7 +97,8 @@ function encoder({ kind, imageSize, patchSize, layers, width, hidden }: Projecto
     randomTensor(name, [patchSize, patchSize, 3, width], 1 / Math.sqrt(3 * patchSize * patchSize));
   const all = [patch('v.patch_embd.weight')];
   if (kind === 'qwen2vl') all.push(patch('v.patch_embd.weight.1'));
-  else all.push(asF32(weights('v.position_embd', width, (imageSize / patchSize) ** 2, 0.02)));
+  else if (kind !== 'deepseek4v')
+    all.push(asF32(weights('v.position_embd', width, (imageSize / patchSize) ** 2, 0.02)));
   for (let layer = 0; layer < layers + (kind === 'mlp' ? 1 : 0); layer++) {
     const block = (part: string) => `v.blk.${layer}.${part}`;
     for (const norm of ['ln1', 'ln2']) {
@@ -117,6 +122,16 @@ function projector({ kind, width, modelWidth }: ProjectorShape): Tensor[] {
     return [
       constant('mm.soft_emb_norm.weight', width, 1),
       asF32(weights('mm.input_projection', modelWidth, width, deviation)),
+    ];
+  }
+  if (kind === 'deepseek4v') {
+    const sentinels = ['v.image_newline', ...['start', 'end', 'pad'].map((name) => `v.token_embd.img_${name}`)];
+    return [
+      weights('mm.1', 9 * width, width),
+      constant('mm.1.bias', width, 0),
+      weights('mm.2', width, modelWidth, deviation),
+      constant('mm.2.bias', modelWidth, 0),
+      ...sentinels.map((name, index) => constant(name, modelWidth, (index + 1) * deviation)),
     ];
   }
   const merged = kind === 'qwen2vl' ? 4 * width : width;

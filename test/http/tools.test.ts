@@ -110,7 +110,24 @@ test('what the template wants of the engine reaches it: grammar, tokens that sho
   await chat({ tools, stop: 'x' });
   assert.equal(engine.jobs[0]?.grammar, grammar);
   assert.equal(engine.jobs[0]?.preservedTokens, ['<call>']);
-  assert.equal(engine.jobs[0]?.stop, ['x', '<end>']);
+  assert.equal([engine.jobs[0]?.stop, engine.jobs[0]?.formatStops], [['x'], ['<end>']]);
+});
+
+test('a continued message begins whole replies, unless `echo` says otherwise', async () => {
+  const format = { kind: 0, parser: '', generationPrompt: '', continues: true };
+  const { app, chat, engine } = testApp({ renderWith: () => ({ format }) });
+  for (const [body, continues] of [
+    [{}, false],
+    [{ stream: true }, true],
+    [{ echo: false }, true],
+    [{ stream: true, echo: true }, false],
+  ] as const) {
+    await chat(body);
+    assert.is(engine.jobs.at(-1)?.format?.continues, continues, JSON.stringify(body));
+  }
+  const payload = { model: 'fake', max_tokens: 5, messages: [{ role: 'user', content: 'Hi' }] };
+  await app.inject({ method: 'POST', url: '/v1/messages', payload });
+  assert.is(engine.jobs.at(-1)?.format?.continues, true);
 });
 
 test('a grammar of the request’s own', async () => {

@@ -26,6 +26,7 @@ test('the system prompt comes first; the limit and the stop strings have other n
     stop: ['END'],
     temperature: 0.5,
     top_k: 3,
+    echo: false,
   });
 });
 
@@ -178,6 +179,7 @@ test('thinking, effort and format are those of chat bodies', () => {
       json_schema: { name: 'output', schema: { type: 'object' }, strict: true },
     },
     chat_template_kwargs: { enable_thinking: false },
+    echo: false,
   });
 });
 

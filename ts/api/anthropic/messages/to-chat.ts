@@ -29,6 +29,8 @@ export function toChat(request: MessagesRequest): MessagesTranslation {
     messages: new Conversation(origins, ignored).read(request),
     ...toChatTools(request, origins, ignored),
     ...toSettings(request, origins, ignored),
+    // A reply continues the last message of the assistant without repeating it.
+    echo: false,
   } as ChatCompletionRequest;
   return { body, origins, ignored };
 }

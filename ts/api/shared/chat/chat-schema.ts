@@ -191,6 +191,10 @@ const optional = {
     "False begins a new message where the last one is the assistant's, which is continued otherwise.",
     boolean,
   ),
+  echo: field(
+    'Begins the reply with the message that it continues; by default, if the reply is not streamed.',
+    boolean,
+  ),
   add_generation_prompt: field(
     "False only where the last message is the assistant's and continued, and in `/apply-template`.",
     boolean,

@@ -132,5 +132,9 @@ export function startCompletion(
   options: Pick<SubmitOptions, 'signal' | 'whole'>,
 ): TokenStream[] {
   const adapters = body.lora === undefined ? null : toAdapterUses(body.lora, engine.model, 'lora');
-  return submitChoices(engine, { ...toJob(body, rendered, profile, engine.model), adapters }, body.n ?? 1, options);
+  const { format, ...job } = toJob(body, rendered, profile, engine.model);
+  // As in llama-server, a whole reply begins with the message that it continues, and a stream does not.
+  const echo = body.echo ?? options.whole ?? false;
+  const parsed = format && { ...format, continues: format.continues && !echo };
+  return submitChoices(engine, { ...job, format: parsed, adapters }, body.n ?? 1, options);
 }

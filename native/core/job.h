@@ -78,7 +78,8 @@ struct Job {
     int32_t                      top_logprobs = -1;     // -1: no log-probabilities
     bool                         cache_prompt = true;   // may start from a cached prefix
     bool                         ignore_eos   = false;  // bans end-of-generation tokens, once submitted
-    std::vector<std::string>     stop;                  // without empty ones
+    std::vector<std::string>     stop;                  // without empty ones; not within reasoning and tool calls
+    std::vector<std::string>     format_stops;          // everywhere
     std::vector<size_t>          snapshot_at;           // ascending (snapshot-points.h)
     // Whether to use prompt lookup. Draft lengths depend on measured times, and rows that are computed together may
     // round differently. So this is false for repeatable completions, unless rounding does not depend on the batch.

@@ -45,6 +45,7 @@ public:
     void refuse();
     // Appends `token` to the completion. It must be the forced one, if any.
     void accept(TokenId token);
+    bool is_inside() const { return state_ != State::outside; }
 
 private:
     enum class State { outside, inside, closing };

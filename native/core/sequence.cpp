@@ -19,7 +19,7 @@ Sequence::Sequence(Job job, size_t n_draft_max)
       model_draft_length(n_draft_max),
       submitted_at(Clock::now()),
       job_(std::move(job)),
-      stop_(job_.stop) {
+      stop_(job_.stop, job_.format_stops) {
     if (job_.media) embeddings.resize(job_.media->images.size());
     for (const TokenId token : tokens) {
         if (token >= 0) sampler->accept_prompt(token);
@@ -72,17 +72,24 @@ std::string Sequence::accept(TokenId token, std::string_view piece, bool is_end,
     tokens.push_back(token);
     status = SequenceStatus::decoding;
 
-    std::string text = is_end ? std::string() : stop_.push(utf8_.push(piece));
+    const bool  in_format = is_in_format();
+    std::string text      = is_end ? std::string() : stop_.push(utf8_.push(piece), in_format);
     if (!stop_.matched().empty() || is_end) {
         status = SequenceStatus::stopped;
     } else if (static_cast<int32_t>(n_sampled()) == job_.max_tokens || tokens.size() >= context_length) {
         status = SequenceStatus::length_reached;
     }
     if (is_over(status) && stop_.matched().empty()) {
-        text += stop_.push(utf8_.flush());
+        text += stop_.push(utf8_.flush(), in_format);
         text += stop_.flush();
     }
     return text;
+}
+
+bool Sequence::is_in_format() {
+    // The token that ends reasoning still belongs to it.
+    const bool was_inside = std::exchange(in_reasoning_, job_.reasoning_budget && job_.reasoning_budget->is_inside());
+    return was_inside || in_reasoning_ || (job_.constraint && job_.constraint->is_call());
 }
 
 Finish Sequence::finish() const {

@@ -90,8 +90,12 @@ private:
     Job         job_;
     size_t      n_cached_     = 0;  // of the prompt, when first admitted
     bool        was_admitted_ = false;
+    // Whether the last token belongs to reasoning or a tool call, where only the format's stop strings apply.
+    bool is_in_format();
+
     Utf8Buffer  utf8_;
     StopMatcher stop_;
+    bool        in_reasoning_ = false;
 };
 
 // An image that must be encoded before the sequence can start.

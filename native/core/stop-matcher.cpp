@@ -5,17 +5,23 @@
 
 namespace chasqui {
 
-std::string StopMatcher::push(std::string_view text) {
+StopMatcher::StopMatcher(std::vector<std::string> stops, std::vector<std::string> format_stops)
+    : stops_(std::move(format_stops)), n_format_stops_(stops_.size()) {
+    stops_.insert(stops_.end(), stops.begin(), stops.end());
+}
+
+std::string StopMatcher::push(std::string_view text, bool in_format) {
     if (!matched_.empty()) return {};
     if (stops_.empty()) return std::string(text);
 
     held_.append(text);
-    size_t first = std::string::npos;
-    for (const std::string& stop : stops_) {
-        const size_t at = held_.find(stop);
+    const size_t n_stops = in_format ? n_format_stops_ : stops_.size();
+    size_t       first   = std::string::npos;
+    for (size_t i = 0; i < n_stops; ++i) {
+        const size_t at = held_.find(stops_[i]);
         if (at < first) {
             first    = at;
-            matched_ = stop;
+            matched_ = stops_[i];
         }
     }
     if (first != std::string::npos) {
@@ -23,7 +29,7 @@ std::string StopMatcher::push(std::string_view text) {
         return std::exchange(held_, {});
     }
 
-    const size_t keep = n_bytes_to_hold();
+    const size_t keep = n_bytes_to_hold(n_stops);
     std::string  safe = held_.substr(0, held_.size() - keep);
     held_.erase(0, safe.size());
     return safe;
@@ -32,9 +38,10 @@ std::string StopMatcher::push(std::string_view text) {
 std::string StopMatcher::flush() { return std::exchange(held_, {}); }
 
 // Length of the longest suffix of the text that is a prefix of a stop string.
-size_t StopMatcher::n_bytes_to_hold() const {
+size_t StopMatcher::n_bytes_to_hold(size_t n_stops) const {
     size_t length = 0;
-    for (const std::string& stop : stops_) {
+    for (size_t i = 0; i < n_stops; ++i) {
+        const std::string& stop = stops_[i];
         for (size_t n = std::min(stop.size() - 1, held_.size()); n > length; --n) {
             if (held_.compare(held_.size() - n, n, stop, 0, n) == 0) {
                 length = n;

@@ -14,10 +14,11 @@ namespace chasqui {
 //                     push(" END!")  → " "  and matched() == "END"
 class StopMatcher {
 public:
-    explicit StopMatcher(std::vector<std::string> stops) : stops_(std::move(stops)) {}
+    // `format_stops` also apply where the others do not.
+    explicit StopMatcher(std::vector<std::string> stops, std::vector<std::string> format_stops = {});
 
-    // Appends `text` and returns the text that is final; after a match, nothing.
-    std::string push(std::string_view text);
+    // Appends `text` and returns the text that is final; after a match, nothing. `in_format`: only `format_stops` apply.
+    std::string push(std::string_view text, bool in_format = false);
     // The text has ended without a match: returns the held text.
     std::string flush();
 
@@ -25,9 +26,10 @@ public:
     const std::string& matched() const { return matched_; }
 
 private:
-    size_t n_bytes_to_hold() const;
+    size_t n_bytes_to_hold(size_t n_stops) const;
 
-    std::vector<std::string> stops_;
+    std::vector<std::string> stops_;  // those of the format first
+    size_t                   n_format_stops_;
     std::string              held_;
     std::string              matched_;
 };

@@ -44,6 +44,8 @@ public:
     virtual std::vector<TokenId> allowed() = 0;
     // Appends an allowed token to the text.
     virtual void accept(TokenId token) = 0;
+    // Whether the text is now that of a tool call.
+    virtual bool is_call() const { return false; }
     // After `deadline` (nullptr: never) the calls above throw ConstraintTimeout. Then allows(), filter() and allowed()
     // can be called again, but after a timeout in accept() the constraint is unusable. `deadline` must outlive the
     // constraint or be replaced. Constraints with bounded calls may ignore it.

@@ -371,6 +371,7 @@ RenderedPrompt ChatTemplate::render_formatted(common_chat_templates_inputs input
     } else if (!rendered.grammar && !params.grammar.empty()) {
         rendered.grammar = grammar_of(params);
     }
+    if (rendered.grammar) rendered.grammar->calls = !inputs.tools.empty() && inputs.json_schema.empty();
     if (must_call) rendered.grammar->gbnf = without_preamble(rendered.grammar->gbnf);
     if (rendered.grammar && !inputs.parallel_tool_calls) rendered.grammar->gbnf = with_one_call(rendered.grammar->gbnf);
 

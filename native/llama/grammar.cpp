@@ -71,6 +71,7 @@ public:
           reasoning_start_(reasoning_words(settings, {settings.thinking_start})),
           reasoning_end_(reasoning_words(settings, settings.thinking_ends)),
           lazy_(settings.lazy),
+          calls_(settings.calls),
           n_bytes_(n_bytes),
           awaits_trigger_(settings.lazy) {}
 
@@ -122,6 +123,8 @@ public:
         // The closing tag of reasoning may also begin a tool call.
         for (const TokenId each : reasoning_end_.recent()) feed(each);
     }
+
+    bool is_call() const override { return calls_ && applies(); }
 
     void set_deadline(const Deadline* deadline) override { deadline_ = deadline; }
 
@@ -212,7 +215,7 @@ private:
     const Deadline*                          deadline_ = nullptr;
     GrammarTriggers                          triggers_;
     TriggerWords                             reasoning_start_, reasoning_end_;  // empty: no reasoning
-    bool                                     lazy_;
+    bool                                     lazy_, calls_;
     size_t                                   n_bytes_;
     bool                                     awaits_trigger_;
     bool                                     in_reasoning_ = false;

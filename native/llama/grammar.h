@@ -17,7 +17,8 @@ namespace chasqui {
 struct GrammarSettings {
     std::string                 gbnf;
     std::string                 schema;        // a JSON schema; if not empty, the grammar is generated from it
-    bool                        lazy = false;  // applies only after one of the triggers
+    bool                        lazy  = false;  // applies only after one of the triggers
+    bool                        calls = false;  // the text that it applies to is a tool call
     std::vector<GrammarTrigger> triggers;
     // The end of the prompt, where the grammar begins. Only for grammars that are not lazy.
     std::string prefill;

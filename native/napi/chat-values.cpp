@@ -50,6 +50,7 @@ Napi::Value grammar_to_js(Napi::Env env, const GrammarSettings& grammar) {
     Napi::Object result = Napi::Object::New(env);
     result.Set("gbnf", grammar.gbnf);
     result.Set("lazy", Napi::Boolean::New(env, grammar.lazy));
+    result.Set("calls", Napi::Boolean::New(env, grammar.calls));
     result.Set("triggers", triggers);
     result.Set("prefill", grammar.prefill);
     result.Set("thinkingStart", grammar.thinking_start);
@@ -117,6 +118,7 @@ GrammarSettings grammar_from_js(const Napi::Value& value) {
     grammar.gbnf           = string_from_js(from, "gbnf");
     if (from.Has("schema")) grammar.schema = string_from_js(from, "schema");
     grammar.lazy           = from.Get("lazy").ToBoolean();
+    grammar.calls          = from.Get("calls").ToBoolean();
     grammar.prefill        = string_from_js(from, "prefill");
     grammar.thinking_start = string_from_js(from, "thinkingStart");
     grammar.thinking_ends  = strings_from_js(from, "thinkingEnds");

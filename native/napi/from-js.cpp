@@ -198,6 +198,7 @@ Job job_from_js(const Napi::Value& value) {
     job.drafts_from_text = from.Get("draftsFromText").ToBoolean();
     job.priority     = integer_field<int32_t>(from, "priority");
     job.stop         = strings_from_js(from, "stop");
+    job.format_stops = strings_from_js(from, "formatStops");
     job.preserved_tokens = strings_from_js(from, "preservedTokens");
     job.sampling     = sampling_from_js(as_object(from.Get("sampling"), "sampling"));
     job.adapters     = adapters_from_js(from);

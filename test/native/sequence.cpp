@@ -2,6 +2,10 @@
 
 #include "core/sequence.h"
 
+#include <memory>
+#include <string>
+#include <vector>
+
 using namespace chasqui;
 using namespace chasqui::test;
 
@@ -63,6 +67,52 @@ const Test reasons("sequence: only the two good ends have a finish reason", [] {
         expect(finish_reason(status) == nullptr, "no finish reason");
     }
     expect(!is_over(SequenceStatus::decoding) && is_over(SequenceStatus::stopped), "over after decoding");
+});
+
+// A tool call from token 10 on.
+class Call : public TokenConstraint {
+public:
+    bool                 allows(TokenId) override { return true; }
+    void                 filter(std::vector<TokenId>&) override {}
+    std::vector<TokenId> allowed() override { return {}; }
+    void                 accept(TokenId token) override { is_call_ = is_call_ || token == 10; }
+    bool                 is_call() const override { return is_call_; }
+
+private:
+    bool is_call_ = false;
+};
+
+const Test in_reasoning("sequence: stop strings do not apply within reasoning, those of the format do", [] {
+    const auto spell = [](TokenId token) { return std::string(token == 9 ? "</think>" : "stop"); };
+    for (const bool of_format : {false, true}) {
+        Job job;
+        job.prompt           = {1};
+        (of_format ? job.format_stops : job.stop) = {"stop", "think"};
+        job.reasoning_budget = std::make_shared<ReasoningBudget>(
+            ReasoningLimit{"<think>", {"</think>"}, "<think>", 1000, {}}, ReasoningTokens{{9}, {}, spell});
+        Sequence sequence(job);
+        for (const TokenId token : {5, 9, 5}) {
+            if (is_over(sequence.status)) break;
+            sequence.sampler->accept(token);
+            sequence.accept(token, spell(token), false, 100);
+        }
+        expect(sequence.status == SequenceStatus::stopped, "stopped");
+        expect_equal(sequence.n_sampled(), of_format ? size_t{1} : size_t{3});
+        expect_equal(sequence.finish().stop_string, "stop");
+    }
+});
+
+const Test in_call("sequence: stop strings do not apply within a tool call", [] {
+    Job job;
+    job.prompt     = {1};
+    job.stop       = {"stop"};
+    job.constraint = std::make_shared<Call>();
+    Sequence sequence(job);
+    for (const TokenId token : {10, 5, 5}) {
+        sequence.sampler->accept(token);
+        expect_equal(sequence.accept(token, "a stop ", false, 100), "a stop ");
+    }
+    expect(sequence.status == SequenceStatus::decoding, "decoding");
 });
 
 }  // namespace

@@ -17,6 +17,15 @@ const Test passes("stop-matcher: without stop strings everything passes at once"
     expect_equal(matcher.flush(), "");
 });
 
+const Test in_format("stop-matcher: in a format only its own stop strings apply", [] {
+    StopMatcher matcher({"END"}, {"</s>"});
+    expect_equal(matcher.push("the END E", true), "the END E");
+    expect_equal(matcher.push("E", false), "");
+    expect_equal(matcher.push("N<", true), "EN");
+    expect_equal(matcher.push("/s>", true), "");
+    expect_equal(matcher.matched(), "</s>");
+});
+
 const Test holds("stop-matcher: what may become a stop string is held back, then let go", [] {
     StopMatcher matcher({"END"});
     expect_equal(matcher.push("the E"), "the ");

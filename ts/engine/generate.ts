@@ -29,8 +29,7 @@ export function generate(
     if (hasImages(messages) && !engine.model.vision) throw takesTextOnly(engine.model.id);
     const loaded = await loadChatImages(messages, { hosts, ...options });
     const { prompt, images, reasoning, additionalStops } = await engine.render(loaded, {}, options);
-    const stop = [...(rest.stop ?? []), ...additionalStops];
-    return completeJob({ ...rest, prompt, images, reasoning, stop }, defaults);
+    return completeJob({ ...rest, prompt, images, reasoning, formatStops: additionalStops }, defaults);
   };
   return engine.submit(toJob(), options);
 }

@@ -26,6 +26,8 @@ export interface Job {
   maxTokens: number | null;
   /** Generation ends before the first of these that would appear in the text; none is empty. */
   stop: readonly string[];
+  /** Stop strings of the template, from `Engine.render`. Unlike `stop`, they also apply within reasoning and tool calls. */
+  formatStops: readonly string[];
   sampling: SamplingSettings;
   /** Higher ones run first; ten seconds of waiting count as one level. */
   priority: number;
@@ -67,6 +69,7 @@ export function completeJob(options: GenerateOptions, defaults: Readonly<Samplin
     images: options.images ?? [],
     maxTokens: options.maxTokens ?? null,
     stop: options.stop ?? [],
+    formatStops: options.formatStops ?? [],
     priority: options.priority ?? 0,
     cachePrompt: options.cachePrompt ?? true,
     ignoreEos: options.ignoreEos ?? false,
@@ -87,6 +90,8 @@ export function completeJob(options: GenerateOptions, defaults: Readonly<Samplin
 
 const SETTINGS = Object.keys(NEUTRAL_SAMPLING) as (keyof SamplingSettings)[];
 
+type ReasoningFields = Pick<Job, 'reasoning' | 'reasoningBudget' | 'reasoningMessage' | 'stop'>;
+
 /** The limits that `loadModel` sets for jobs without their own. */
 export interface ReasoningLimits {
   /** `null`: unlimited. */
@@ -105,12 +110,15 @@ export function reasoningLimits(options: LoadOptions): ReasoningLimits {
   return { budget: reasoningBudget < 0 ? null : reasoningBudget, message: reasoningBudgetMessage };
 }
 
-/** The limit on the reasoning of a job; `null`: unlimited. */
+/** The most tokens that native code can count. */
+const UNLIMITED = 2 ** 31 - 1;
+
+/** The limit on the reasoning of a job; `null`: unlimited. Jobs with stop strings have one, because the engine follows it. */
 export function reasoningLimitOf(
-  { reasoning, reasoningBudget, reasoningMessage }: Pick<Job, 'reasoning' | 'reasoningBudget' | 'reasoningMessage'>,
+  { reasoning, reasoningBudget, reasoningMessage, stop }: ReasoningFields,
   defaults: ReasoningLimits,
 ): (NativeReasoningTags & { maxTokens: number; message: string }) | null {
-  const budget = reasoningBudget ?? defaults.budget;
+  const budget = reasoningBudget ?? defaults.budget ?? (stop.length > 0 ? UNLIMITED : null);
   if (reasoning === null || budget === null) return null;
   const message = beforeTag(reasoningMessage ?? defaults.message, reasoning.ends);
   return { ...reasoning, maxTokens: budget, message };

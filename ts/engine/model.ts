@@ -274,6 +274,7 @@ function toCoreJob(
     ignoreEos: job.ignoreEos,
     draftsFromText,
     stop: job.stop,
+    formatStops: job.formatStops,
     preservedTokens: job.preservedTokens,
     format: job.format,
     reasoning,

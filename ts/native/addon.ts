@@ -35,7 +35,10 @@ export interface NativeJob {
   ignoreEos: boolean;
   /** False disables prompt-lookup drafts: their number varies, and their rounding could change a repeated completion. */
   draftsFromText: boolean;
+  /** Do not apply within reasoning and tool calls. */
   stop: readonly string[];
+  /** Apply everywhere. */
+  formatStops: readonly string[];
   /** Names of control tokens that are visible in the text. */
   preservedTokens: readonly string[];
   /** `null`: reasoning is not limited. */
@@ -153,6 +156,8 @@ export interface NativeGrammar {
   schema?: string;
   /** Applies from the first trigger on. */
   lazy: boolean;
+  /** The text that it applies to is a tool call. Default false. */
+  calls?: boolean;
   triggers: readonly NativeTrigger[];
   /** End of the prompt that the grammar already covers. */
   prefill: string;

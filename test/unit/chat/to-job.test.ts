@@ -60,10 +60,11 @@ test('reasoning is not limited within a grammar that has no place for its end', 
   assert.is(tagsOf('root ::= "\\"" [^"]* "\\""'), null);
 });
 
-test('stop strings: one, several, and those of the template after them', () => {
+test('stop strings: one or several, and those of the template apart from them', () => {
   assert.equal(jobOf({ stop: 'a' }).stop, ['a']);
-  assert.equal(jobOf({ stop: ['a', 'b'] }, ['<end>']).stop, ['a', 'b', '<end>']);
-  assert.equal(jobOf({}, ['<end>']).stop, ['<end>']);
+  const both = jobOf({ stop: ['a', 'b'] }, ['<end>']);
+  assert.equal([both.stop, both.formatStops], [['a', 'b'], ['<end>']]);
+  assert.equal(jobOf({}, ['<end>']).stop, []);
 });
 
 test('log-probabilities: none, the token’s own, alternatives', () => {

@@ -12,6 +12,8 @@ test('a job goes before the options, and without either there is no limit', () =
   const options = { reasoningBudget: 20, reasoningBudgetMessage: 'Enough.' };
   assert.is(limitOf({}), null);
   assert.is(limitOf({}, { reasoningBudget: -1 }), null);
+  // The engine follows reasoning for stop strings.
+  assert.equal(limitOf({ stop: ['a'] }), { ...FAKE_TAGS, maxTokens: 2 ** 31 - 1, message: '' });
   assert.equal(limitOf({}, options), { ...FAKE_TAGS, maxTokens: 20, message: 'Enough.' });
   assert.equal(limitOf({ reasoningBudget: 0 }, options), { ...FAKE_TAGS, maxTokens: 0, message: 'Enough.' });
   assert.equal(limitOf({ reasoningBudget: 3, reasoningMessage: '' }, options), {

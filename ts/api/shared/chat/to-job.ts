@@ -39,7 +39,8 @@ export function toJob(
   const options: GenerateOptions = {
     prompt: rendered.prompt,
     images: rendered.images,
-    stop: [body.stop ?? [], rendered.additionalStops].flat().filter((text) => text !== ''),
+    stop: [body.stop ?? []].flat().filter((text) => text !== ''),
+    formatStops: rendered.additionalStops,
     maxTokens: toMaxTokens(body),
     grammar: body.grammar === undefined ? rendered.grammar : grammarOf(body.grammar),
     preservedTokens: rendered.preservedTokens,

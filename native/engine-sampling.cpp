@@ -1,6 +1,8 @@
 // The part of the engine that samples the next tokens.
 #include "engine.h"
 
+#include "core/largest-logit.h"
+
 #include <algorithm>
 #include <new>
 #include <utility>
@@ -61,6 +63,9 @@ void Engine::sample_row(const PlanRow& row, size_t plan_row, RowOutcome& outcome
 
 // False if the constraint exceeds its share of the step; then `outcome` has the job for the slow sampler.
 bool Engine::sample_token(Sequence& sequence, float* logits, RowOutcome& outcome) {
+    if (!are_valid(logits, tokenizer_.vocabulary_size())) {
+        throw Error(ErrorCode::invalid_logits, "The model computed values that are not numbers for this text.");
+    }
     if (!sequence.sampling_pace.is_slow() && sample_within_share(sequence, logits, outcome)) return true;
     outcome.slow_sample         = std::make_unique<SlowSample>();
     outcome.slow_sample->job_id = sequence.id();
@@ -105,7 +110,11 @@ void Engine::take_outcome(const PlanRow& row, RowOutcome& outcome) {
         emit(sequence, std::move(outcome.sampled_tokens[i]), i + 1 == outcome.sampled_tokens.size());
     }
     if (!row.draft.empty()) decoder_.trim(sequence.slot, sequence.position(sequence.n_computed));
-    if (outcome.failure) return fail(&sequence, *std::move(outcome.failure), false);
+    if (outcome.failure) {
+        const bool cells_invalid = outcome.failure->code == ErrorCode::invalid_logits;
+        if (cells_invalid) decoder_.drop(scheduler_.forget(sequence));
+        return fail(&sequence, *std::move(outcome.failure), cells_invalid);
+    }
     if (outcome.slow_sample) {
         outcome.slow_sample->sampler = std::move(sequence.sampler);
         slow_samples_.submit(std::move(outcome.slow_sample));

@@ -155,6 +155,7 @@ export const ERRORS = {
     retryAfterSeconds: 30,
   },
   out_of_memory: serverError('The engine ran out of memory while computing the completion.'),
+  invalid_logits: badRequest('The model computed values that are not numbers for this input.', 422),
   decode_failed: serverError('The evaluation of the model failed.'),
   key_store_failed: serverError('The database of API keys cannot be read or written.'),
   cloud_store_failed: serverError('The database of the cloud cannot be read or written.'),

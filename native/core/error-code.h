@@ -17,6 +17,7 @@ enum class ErrorCode {
     invalid_grammar,
     invalid_image,
     invalid_job,
+    invalid_logits,
     invalid_options,
     model_file_invalid,
     model_file_missing,
@@ -38,6 +39,7 @@ inline const char* to_string(ErrorCode code) {
         case ErrorCode::invalid_grammar: return "invalid_grammar";
         case ErrorCode::invalid_image: return "invalid_image";
         case ErrorCode::invalid_job: return "invalid_job";
+        case ErrorCode::invalid_logits: return "invalid_logits";
         case ErrorCode::invalid_options: return "invalid_options";
         case ErrorCode::model_file_invalid: return "model_file_invalid";
         case ErrorCode::model_file_missing: return "model_file_missing";

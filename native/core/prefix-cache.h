@@ -108,6 +108,9 @@ public:
     };
     // The idle entries, most recently used first. Invalidated by every change.
     std::vector<CachedPrefix> idle_prefixes() const;
+    // Clears the idle entries that may contain invalid cells of a sequence: those of its first `n_cached` tokens, and the
+    // snapshots of its prompt. Returns their ids.
+    std::vector<int32_t> forget(const std::vector<TokenId>& tokens, size_t n_cached, const AdapterSet& adapters);
     // Clears the slot's entry: its cells are undefined after a failed decode or placement.
     void invalidate(int32_t slot) { clear_entry(slot); }
 

@@ -100,6 +100,10 @@ public:
     // Every sequence, running ones first.
     std::vector<Sequence*> all() const;
     const PrefixCache&     cache() const { return cache_; }
+    // See PrefixCache.
+    std::vector<int32_t> forget(const Sequence& sequence) {
+        return cache_.forget(sequence.tokens, sequence.n_cached(), sequence.job().adapters);
+    }
     uint64_t               n_preemptions() const { return n_preemptions_; }
 
 private:

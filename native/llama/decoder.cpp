@@ -29,14 +29,6 @@ constexpr double kClearlyFaster = 0.9;
 // for the work between two steps. The default of 50 would permanently take a core from the image encoder.
 constexpr uint32_t kPoll = 1;
 
-// The CPU module is chosen at run time, so its functions are looked up rather than linked.
-template <typename Function>
-Function* cpu_function(const char* name) {
-    ggml_backend_dev_t device = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
-    return reinterpret_cast<Function*>(
-        ggml_backend_reg_get_proc_address(ggml_backend_dev_backend_reg(device), name));
-}
-
 TokenId first_token(const llama_vocab* vocab) {
     const TokenId begin = llama_vocab_bos(vocab);
     return begin >= 0 ? begin : 0;
@@ -51,10 +43,6 @@ Truncation truncation_of(const llama_model* model) {
 }  // namespace
 
 void Decoder::FreeContext::operator()(llama_context* context) const { llama_free(context); }
-
-void Decoder::FreeThreadpool::operator()(ggml_threadpool* threadpool) const {
-    cpu_function<decltype(ggml_threadpool_free)>("ggml_threadpool_free")(threadpool);
-}
 
 Decoder::Decoder(const Model& model, const Adapters& adapters, const DecoderOptions& options) : adapters_(adapters) {
     llama_context_params params =
@@ -77,7 +65,7 @@ Decoder::Decoder(const Model& model, const Adapters& adapters, const DecoderOpti
     generates_    = has_memory() && model.is_causal();
     if (options.has_hidden_rows) hidden_rows_ = std::make_unique<HiddenRows>(context_.get());
     asynchronous_ = model.computes_asynchronously();
-    create_threadpool(std::max(params.n_threads, params.n_threads_batch));
+    threadpool_ = attach_threadpool(context_.get(), std::max(params.n_threads, params.n_threads_batch), kPoll);
     batch_ = std::make_unique<llama_batch>(llama_batch_init(static_cast<int32_t>(n_batch()), 0, 1));
     warm_up(first_token(model.vocab()), options.threads == 0);
     if (!generates_) return;
@@ -87,15 +75,6 @@ Decoder::Decoder(const Model& model, const Adapters& adapters, const DecoderOpti
 
 Decoder::~Decoder() {
     if (batch_) llama_batch_free(*batch_);
-}
-
-// Otherwise ggml would start and join threads for every decode.
-void Decoder::create_threadpool(int32_t threads) {
-    ggml_threadpool_params params = ggml_threadpool_params_default(threads);
-    params.poll                   = kPoll;
-    threadpool_.reset(cpu_function<decltype(ggml_threadpool_new)>("ggml_threadpool_new")(&params));
-    if (!threadpool_) throw Error(ErrorCode::out_of_memory, "The compute threads could not be started.");
-    llama_attach_threadpool(context_.get(), threadpool_.get(), nullptr);
 }
 
 // Computes and discards a token, which loads the weights into memory before the first request. In very small models,
@@ -285,6 +264,17 @@ bool Decoder::place(const Placement& placement) {
     }
     trim(placement.slot, 0);
     return false;
+}
+
+void Decoder::drop(const std::vector<int32_t>& ids) {
+    for (const int32_t id : ids) {
+        if (static_cast<uint32_t>(id) < n_slots()) {
+            trim(id, 0);
+        } else {
+            snapshots_.erase(id);
+        }
+    }
+    last_copied_ = {};
 }
 
 void Decoder::save(const Snapshot& snapshot) {

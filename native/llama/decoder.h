@@ -9,6 +9,7 @@
 #include "context-settings.h"
 #include "hidden-rows.h"
 #include "model.h"
+#include "threadpool.h"
 
 #include <atomic>
 #include <cstdint>
@@ -18,7 +19,6 @@
 
 struct llama_context;
 struct llama_batch;
-struct ggml_threadpool;
 
 namespace chasqui {
 
@@ -75,6 +75,8 @@ public:
     const HiddenRows* hidden_rows() const { return hidden_rows_.get(); }
     // Removes the cells of a slot from `position` on. False if a part of a state cannot be removed.
     bool trim(int32_t slot, int32_t position);
+    // Deletes the content of slots and snapshots.
+    void drop(const std::vector<int32_t>& ids);
     // Maximum rows of logits per decode(), drafts included.
     size_t n_outputs_max() const { return n_outputs_max_; }
     // Executes a placement. False if the cells could not be loaded; then the slot is empty.
@@ -112,16 +114,12 @@ private:
     struct FreeContext {
         void operator()(llama_context* context) const;
     };
-    struct FreeThreadpool {
-        void operator()(ggml_threadpool* threadpool) const;
-    };
 
     struct SlotState {
         int32_t        slot = -1;
         SnapshotBuffer state;
     };
 
-    void create_threadpool(int32_t threads);
     void warm_up(TokenId token, bool choose_threads);
     void measure_snapshots(TokenId token);
     void add_row(const PlanRow& row);
@@ -139,7 +137,7 @@ private:
 
     const Adapters&                                  adapters_;
     std::atomic<bool>                                aborted_{false};
-    std::unique_ptr<ggml_threadpool, FreeThreadpool>         threadpool_;  // must outlive the context
+    Threadpool                                               threadpool_;  // must outlive the context
     std::unique_ptr<llama_context, FreeContext>      context_;
     std::unique_ptr<HiddenRows>                      hidden_rows_;
     std::unique_ptr<llama_batch>                     batch_;

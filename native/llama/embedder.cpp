@@ -209,6 +209,8 @@ void Embedder::create_context() {
         throw Error(ErrorCode::out_of_memory,
                     "llama.cpp could not set up a context for embeddings: " + take_last_errors() + ".");
     }
+    // The threads sleep between inputs, so they do not compete with those of the decoder.
+    threadpool_ = attach_threadpool(context_.get(), threads_, 0);
     batch_.reset(new llama_batch(llama_batch_init(static_cast<int32_t>(n_max), 0, 1)));
 }
 
@@ -231,7 +233,13 @@ void Embedder::decode(const std::vector<EmbedRow>& rows) {
         }
     }
     compute();
-    for (size_t i = 0; i < rows.size(); ++i) collect(rows[i], first_rows[i]);
+    for (size_t i = 0; i < rows.size(); ++i) {
+        try {
+            collect(rows[i], first_rows[i]);
+        } catch (const Error& error) {
+            fail(*rows[i].request, error.code(), error.what());
+        }
+    }
 }
 
 void Embedder::compute() {
@@ -295,7 +303,10 @@ void Embedder::finish_input(EmbedRequest& request, size_t input) const {
     std::vector<float>& embedding = request.embeddings[input];
     double              sum       = 0.0;
     for (const float each : embedding) sum += static_cast<double>(each) * each;
-    if (!std::isfinite(sum)) throw Error(ErrorCode::decode_failed, "The model yielded an embedding that is no number.");
+    if (!std::isfinite(sum)) {
+        throw Error(ErrorCode::invalid_logits,
+                    "Input " + std::to_string(input) + ": the model computed values that are not numbers.");
+    }
     if (pooling_ == Pooling::rank || sum == 0.0) return;
     const auto scale = static_cast<float>(1.0 / std::sqrt(sum));
     for (float& each : embedding) each *= scale;

@@ -6,6 +6,7 @@
 #include "../core/mailbox.h"
 #include "context-settings.h"
 #include "model.h"
+#include "threadpool.h"
 
 #include <atomic>
 #include <cstdint>
@@ -112,6 +113,7 @@ private:
     std::atomic<uint64_t>                       n_tokens_{0};
     std::atomic<bool>                           aborted_{false};
     EncoderGate                                 gate_;
+    Threadpool                                  threadpool_;  // must outlive the context
     std::unique_ptr<llama_context, FreeContext> context_;
     std::unique_ptr<llama_batch, FreeBatch>     batch_;
 

@@ -135,4 +135,21 @@ const Test too_long("prefix-cache: a little of a long running sequence is comput
     expect_equal(cache.place(prompt).placement.n_keep, size_t{0});
 });
 
+const Test forgets("prefix-cache: entries that a sequence with invalid cells started from or left behind are forgotten", [] {
+    PrefixCache  cache({3, 10, 10000});
+    const Tokens prefix = prompt_of(100, 0, 0), other = prompt_of(0, 100, 5000), mine = prompt_of(100, 50, 700);
+    cache.release(cache.place(prefix).placement.slot, prefix, 100);
+    cache.release(cache.place(other).placement.slot, other, 100);
+    expect_equal(cache.n_cached_tokens(mine, nullptr), size_t{100});
+    expect(cache.forget(mine, 0, {}).size() == 1, "the prefix");
+    cache.check_invariants();
+    expect_equal(cache.n_cached_tokens(mine, nullptr), size_t{0});
+    expect_equal(cache.n_cached_tokens(other, nullptr), size_t{99});
+
+    cache.release(cache.place(mine).placement.slot, mine, 150);
+    expect(cache.forget(prompt_of(100, 2, 900), 0, {}).empty(), "an entry that only shares tokens stays");
+    expect(cache.forget(prompt_of(100, 2, 900), 100, {}).size() == 1, "the entry that the prefix came from");
+    cache.check_invariants();
+});
+
 }  // namespace

@@ -1,6 +1,7 @@
 #include "sampling.h"
 
 #include "core/error-code.h"
+#include "core/largest-logit.h"
 #include "core/sampler.h"
 
 #include <algorithm>
@@ -316,6 +317,20 @@ const Test last_resort("sampler: an end that is banned comes where the constrain
         ending.accept(27);
         expect_throws<Error>([&] { ending.sample(logits.data(), size_of(logits)); });
         expect(logits == before, "the logits to be as they were");
+    }
+});
+
+const Test invalid("sampler: a single NaN or plus infinity makes logits invalid", [] {
+    for (const size_t n : {size_t{1}, size_t{17}, size_t{32'000}}) {
+        std::vector<float> logits(n, -std::numeric_limits<float>::infinity());
+        expect(are_valid(logits.data(), size_of(logits)), "valid logits");
+        for (const size_t at : {size_t{0}, n / 2, n - 1}) {
+            for (const float each : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+                logits[at] = each;
+                expect(!are_valid(logits.data(), size_of(logits)), "invalid logits");
+                logits[at] = 1.0f;
+            }
+        }
     }
 });
 

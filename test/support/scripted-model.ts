@@ -31,6 +31,8 @@ export interface Script {
   say: string;
   /** Each completion starts with endless reasoning until a closing tag is inserted. Then it writes `say`. */
   reasons?: boolean;
+  /** The token of this text has an embedding of NaN. */
+  invalid?: string;
 }
 
 /** The token that the model repeats while it reasons. */
@@ -45,6 +47,7 @@ const contextLength = 131_072;
 /** As numbers of 16 bits. */
 const one = 0x3c00;
 const ten = 0x4900;
+const nan = 0x7e00;
 
 /** A token, and the one that follows it. */
 interface Step {
@@ -62,6 +65,7 @@ export function writeScriptedModel(file: string, script: Script): string {
     steps.push(...stepsOf(`<|call_${index}|>`, [head, `${JSON.stringify(call.arguments)}}\n</tool_call>`], end));
   }
   if (script.reasons) steps.push(...reasoningSteps(steps[2] ?? end));
+  if (script.invalid !== undefined) steps.push({ text: script.invalid, kind: userDefined, next: end });
   const vocabulary = readEntries(path.join(root, 'vendor', 'llama.cpp', 'models', 'ggml-vocab-starcoder.gguf')).filter(
     ({ key }) => key.startsWith('tokenizer.ggml.') && !/_token_id$|^tokenizer\.ggml\.add_/.test(key),
   );
@@ -75,7 +79,7 @@ export function writeScriptedModel(file: string, script: Script): string {
       uint32Entry('tokenizer.ggml.bos_token_id', known),
       textEntry('tokenizer.chat_template', chatTemplate(script)),
     ],
-    tensors(steps, known),
+    tensors(steps, known, script.invalid),
   );
   return file;
 }
@@ -194,15 +198,15 @@ function toInt32(value: number): Buffer {
  * The layer adds nothing, so that what a token is comes out again: a vector of zeros with a single one. The row of the
  * token that follows has a ten there. All tokens of the vocabulary share a one, which the end follows.
  */
-function tensors(steps: readonly Step[], known: number): Tensor[] {
+function tensors(steps: readonly Step[], known: number, invalid?: string): Tensor[] {
   if (steps.length >= width) throw new Error(`a script may have ${width - 1} steps`);
   const rows = known + steps.length;
   const embeddings = new Uint16Array(rows * width);
   const output = new Uint16Array(rows * width);
   for (let token = 0; token < known; token++) embeddings[token * width] = one;
   output[known * width] = ten;
-  for (const [index, { next }] of steps.entries()) {
-    embeddings[(known + index) * width + index + 1] = one;
+  for (const [index, { text, next }] of steps.entries()) {
+    embeddings[(known + index) * width + index + 1] = text === invalid ? nan : one;
     const following = next === null ? 0 : steps.indexOf(next);
     output[(known + following) * width + index + 1] = ten;
   }

@@ -1,0 +1,91 @@
+// Stop strings and invalid logits, with models that write a known text.
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { buildApp } from '../../ts/api/app.js';
+import { loadModel } from '../../ts/index.js';
+import { SingleModel } from '../../ts/models/single-model.js';
+import { runtime } from '../../ts/profiles/runtime.js';
+import { type Script, writeScriptedModel } from '../support/scripted-model.js';
+
+const test = suite<{ folder: string }>('model: replies that are known');
+
+test.before((context) => {
+  context.folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-scripted-'));
+});
+test.after(({ folder }) => fs.rmSync(folder, { recursive: true, force: true }));
+
+const tools = [
+  {
+    type: 'function',
+    function: {
+      name: 'look',
+      parameters: { type: 'object', properties: { at: { type: 'string' } }, required: ['at'] },
+    },
+  },
+];
+
+// biome-ignore lint/suspicious/noExplicitAny: replies of several kinds
+type Ask = (content: string, body?: object) => Promise<{ status: number; reply: any }>;
+
+async function withModel(folder: string, script: Script, use: (ask: Ask) => Promise<void>): Promise<void> {
+  const file = writeScriptedModel(path.join(folder, 'm.gguf'), script);
+  const engine = await loadModel(file, { contextSize: 1024, parallel: 2, threads: 1 });
+  const app = buildApp(SingleModel.of(engine), runtime);
+  await use(async (content, body = {}) => {
+    const payload = { model: 'm', temperature: 0, max_tokens: 40, messages: [{ role: 'user', content }], ...body };
+    const { statusCode: status, body: text } = await app.inject({
+      method: 'POST',
+      url: '/v1/chat/completions',
+      payload,
+    });
+    return { status, reply: JSON.parse(text) };
+  });
+  await app.close();
+  await engine.close();
+}
+
+test('stop strings do not apply within a tool call', async ({ folder }) => {
+  const script = { calls: [{ tool: 'look', arguments: { at: 'END' } }], say: 'One END two' };
+  await withModel(folder, script, async (ask) => {
+    for (const choice of ['auto', 'required']) {
+      const { reply } = await ask('Look', { tools, tool_choice: choice, stop: ['END'] });
+      const [{ message, finish_reason: reason }] = reply.choices;
+      assert.is(reason, 'tool_calls', JSON.stringify(reply));
+      assert.is(message.tool_calls[0].function.arguments, '{"at":"END"}');
+    }
+    const [{ message, finish_reason: reason }] = (await ask('Say', { stop: ['END'] })).reply.choices;
+    assert.equal([message.content, reason], ['One ', 'stop']);
+  });
+});
+
+test('stop strings do not apply within reasoning', async ({ folder }) => {
+  await withModel(folder, { calls: [], say: 'hm, END', reasons: true }, async (ask) => {
+    for (const [stop, content] of [
+      ['END', 'hm, '],
+      ['hm', ''],
+    ]) {
+      const { reply } = await ask('Well?', { reasoning_budget_tokens: 5, stop: [stop] });
+      const [{ message, finish_reason: reason }] = reply.choices;
+      assert.is(message.reasoning_content, 'hm, '.repeat(5));
+      assert.equal([message.content ?? '', reason], [content, 'stop']);
+    }
+  });
+});
+
+test('invalid logits end their own request, and their cells are not reused', async ({ folder }) => {
+  await withModel(folder, { calls: [], say: 'Done.', invalid: 'BROKEN' }, async (ask) => {
+    const [broken, whole] = await Promise.all([ask('One BROKEN two'), ask('One two')]);
+    assert.equal([broken?.status, broken?.reply.error?.code], [422, 'invalid_logits']);
+    assert.equal([whole?.status, whole?.reply.choices?.[0].message.content], [200, 'Done.']);
+    for (const content of ['One BROKEN two', 'One BROKEN three']) {
+      assert.is((await ask(content)).reply.error.code, 'invalid_logits');
+    }
+    const { reply } = await ask('One two');
+    assert.is(reply.choices[0].message.content, 'Done.');
+  });
+});
+
+test.run();

@@ -161,7 +161,7 @@ test('each code of the native side is in the catalogue', () => {
 test('each tier of tests has its row in CONTRIBUTING.md', () => {
   const tiers = [...read('test/run.mjs').matchAll(/^ +(?:\{ )?name: '([\w-]+)',/gm)].map(([, name]) => name as string);
   const present = tiers.filter((name) => files(`test/${name}`, /\.test\.ts$/).length > 0);
-  const { rows } = tableWith(read('.github/CONTRIBUTING.md'), 'tier', 'time');
+  const { rows } = tableWith(read('.github/CONTRIBUTING.md'), 'tier', 'cpu time');
   assert.equal(
     rows.map(({ tier = '' }) => terms(tier)[0]),
     present,

@@ -51,8 +51,23 @@ size_t length_at(const std::string& input, size_t offset) {
 // Whether the character belongs to the cluster of the one before it: a mark, a joiner, a halfwidth sound mark, AM of
 // Thai or Lao.
 bool extends(uint32_t code) {
+    // Vowel signs of Burmese and others that begin a cluster.
+    static const CodeSet   initial({{0x102B, 0x102C},
+                                    {0x1038, 0x1038},
+                                    {0x1062, 0x1064},
+                                    {0x1067, 0x106D},
+                                    {0x1083, 0x1083},
+                                    {0x1087, 0x108C},
+                                    {0x108F, 0x108F},
+                                    {0x109A, 0x109C},
+                                    {0x1A61, 0x1A61},
+                                    {0x1A63, 0x1A64},
+                                    {0xAA7B, 0xAA7B},
+                                    {0xAA7D, 0xAA7D}});
     static const CodeTable extending(
-        category_codes("M")->join(CodeSet({{0x0E33, 0x0E33}, {0x0EB3, 0x0EB3}, {0x200C, 0x200D}, {0xFF9E, 0xFF9F}})));
+        category_codes("M")
+            ->intersect(initial.inverse())
+            .join(CodeSet({{0x0E33, 0x0E33}, {0x0EB3, 0x0EB3}, {0x200C, 0x200D}, {0xFF9E, 0xFF9F}})));
     return extending.has(code);
 }
 

@@ -78,6 +78,7 @@ if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/test/llama") # not in the npm package
   target_include_directories(llama-tests SYSTEM PRIVATE "${CHASQUI_LLAMA_DIR}/src") # headers of its own parts
   target_link_libraries(llama-tests PRIVATE engine llama llama-common)
   target_compile_definitions(llama-tests PRIVATE LLAMA_SOURCE="${CHASQUI_LLAMA_DIR}"
+    TOOL_SETS="${CMAKE_CURRENT_SOURCE_DIR}/test/llama/tool-sets.json"
     DEMO_MODEL="${CMAKE_CURRENT_SOURCE_DIR}/prebuilds/demo/chasqui-demo.gguf")
   set_warnings(llama-tests)
 endif()

@@ -2,6 +2,8 @@
 
 #include "../core/error-code.h"
 #include "../core/utf8-buffer.h"
+#include "call-parser.h"
+#include "call-reader.h"
 
 #include <chat-peg-parser.h>
 #include <chat.h>
@@ -256,7 +258,11 @@ private:
             if (result.fail() && (is_last || result.end == 0)) return false;
             common_chat_msg message;
             message.role = "assistant";
-            new_mapper(kind_, message)->from_ast(context.ast, result);
+            if (kind_ == kCallParserFormat) {
+                read_calls(context.ast, result, message);
+            } else {
+                new_mapper(kind_, message)->from_ast(context.ast, result);
+            }
             if (message.empty()) return !result.fail();
             calls_.assign_ids(message);
             report(common_chat_msg_diff::compute_diffs(parsed_.message, message), message, is_last);
@@ -275,6 +281,8 @@ private:
         parsed_.end = input_.size();
         ast.visit(result, [this](const common_peg_ast_node& node) {
             if (node.tag.empty()) return;
+            // The beginning of a call, which may still turn out to be text.
+            if (parsed_.message.tool_calls.empty() && node.tag.compare(0, 4, "call") == 0) return;
             parsed_.reported = std::max(parsed_.reported, node.end);
             if (node.tag == common_chat_peg_builder::REASONING && node.end > generation_prompt_.size()) {
                 parsed_.reasoning_end = node.end - generation_prompt_.size();

@@ -1,6 +1,7 @@
 #include "chat-template.h"
 
 #include "../core/error-code.h"
+#include "call-parser.h"
 #include "gbnf.h"
 #include "generic-tools.h"
 #include "json-shape.h"
@@ -9,6 +10,7 @@
 #include "past-arguments.h"
 #include "plain-input.h"
 #include "schema-grammar.h"
+#include "simple-schemas.h"
 
 #include <chat-auto-parser.h>
 #include <chat.h>
@@ -71,20 +73,6 @@ common_chat_templates_inputs greeting() {
     message.content = "Hello";
     inputs.messages = {message};
     return inputs;
-}
-
-// Whether a grammar can enforce the format of tool calls. Some templates have a format without mentioning tools.
-// `apply` is called with a conversation that requires a call.
-template <typename Apply>
-bool can_call_tools(const Apply& apply) {
-    common_chat_templates_inputs inputs = greeting();
-    inputs.tools       = {{"look", "Looks.", R"({"type":"object","properties":{"at":{"type":"string"}}})"}};
-    inputs.tool_choice = COMMON_CHAT_TOOL_CHOICE_REQUIRED;
-    try {
-        return !apply(inputs).grammar.empty();
-    } catch (const std::exception&) {
-        return false;
-    }
 }
 
 // llama.cpp's template handlers would abort for some schemas, and report errors in others without naming the schema.
@@ -212,10 +200,31 @@ void ChatTemplate::analyse() {
         const auto found = caps.find(name);
         return found != caps.end() && found->second;
     };
-    capabilities_.tools               = can_call_tools([&](const auto& inputs) { return apply(inputs); });
     capabilities_.parallel_tool_calls = has("supports_parallel_tool_calls");
-    if (!capabilities_.tools) use_generic_tools();
     capabilities_.reasoning           = common_chat_templates_support_enable_thinking(templates_.get());
+
+    const std::string             source = common_chat_templates_source(templates_.get());
+    const common_chat_template    tmpl(source, "", "");
+    autoparser::generation_params params;
+    autoparser::autoparser        analysis;
+    params.messages = common_json::array({common_json{{"role", "user"}, {"content", "Hello"}}});
+    std::optional<CallFormat> format = known_format(source);
+    try {
+        if (!common_chat_try_specialized_template(tmpl, source, params)) {
+            analysis.analyze_template(tmpl);
+            is_plain_ = analysis.reasoning.mode == autoparser::reasoning_mode::NONE &&
+                        analysis.content.mode == autoparser::content_mode::PLAIN;
+            plain_stops_ = analysis.additional_stops;
+            if (!format) format = analysed_format(analysis);
+        }
+    } catch (const std::exception&) {
+        is_plain_ = false;  // rendering a request will report the error
+    }
+    capabilities_.generic_tools = !format;
+    if (!format) capabilities_.parallel_tool_calls = true;
+    call_format_ = format ? *std::move(format) : generic_format();
+    capabilities_.tools = can_call_tools();
+    if (!capabilities_.tools) capabilities_.generic_tools = false;
 
     try {
         common_chat_templates_inputs inputs = greeting();
@@ -225,46 +234,41 @@ void ChatTemplate::analyse() {
         // Rendering a request will report the error.
     }
     order_ = std::make_unique<MessageOrder>([this](const auto& messages) { return prompt_of(greeting(), messages); });
-    const std::string             source = common_chat_templates_source(templates_.get());
-    const common_chat_template    tmpl(source, "", "");
-    autoparser::generation_params params;
-    params.messages = common_json::array({common_json{{"role", "user"}, {"content", "Hello"}}});
-    try {
-        if (common_chat_try_specialized_template(tmpl, source, params)) return;
-        autoparser::autoparser analysis;
-        analysis.analyze_template(tmpl);
-        is_plain_ = analysis.reasoning.mode == autoparser::reasoning_mode::NONE &&
-                    analysis.content.mode == autoparser::content_mode::PLAIN;
-        plain_stops_ = analysis.additional_stops;
-    } catch (const std::exception&) {
-        is_plain_ = false;  // rendering a request will report the error
-    }
 }
 
-void ChatTemplate::use_generic_tools() {
+// Whether the template renders a conversation that requires a call.
+bool ChatTemplate::can_call_tools() const {
+    common_chat_templates_inputs inputs = greeting();
+    inputs.tools       = {{"look", "Looks.", R"({"type":"object","properties":{"at":{"type":"string"}}})"}};
+    inputs.tool_choice = COMMON_CHAT_TOOL_CHOICE_REQUIRED;
     try {
-        generic_tools_ = std::make_unique<GenericTools>(common_chat_templates_source(templates_.get()));
+        if (capabilities_.generic_tools) describe_tools_as_text(inputs);
+        common_chat_params params = apply(inputs);
+        add_call_parser(call_format_, inputs, params);
+        return !params.grammar.empty();
     } catch (const std::exception&) {
-        return;  // rendering a request will report the error
+        return false;
     }
-    const bool can_call = can_call_tools([&](common_chat_templates_inputs inputs) {
-        GenericTools::describe_as_text(inputs);
-        return apply(inputs);
-    });
-    if (!can_call) generic_tools_.reset();
-    capabilities_.tools = capabilities_.generic_tools = can_call;
-    capabilities_.parallel_tool_calls                 = capabilities_.parallel_tool_calls || can_call;
 }
 
 common_chat_params ChatTemplate::apply(const common_chat_templates_inputs& inputs) const {
-    if (generic_tools_) return generic_tools_->apply(templates_.get(), inputs);
-    return common_chat_templates_apply(templates_.get(), inputs);
+    if (inputs.tools.empty() || inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_NONE) {
+        return common_chat_templates_apply(templates_.get(), inputs);
+    }
+    common_chat_templates_inputs without_calls = inputs;
+    without_calls.tool_choice                  = COMMON_CHAT_TOOL_CHOICE_NONE;
+    if (capabilities_.generic_tools) without_calls.tools.clear();
+    common_chat_params params = apply_or_simplify(templates_.get(), without_calls);
+    if (capabilities_.generic_tools) {
+        params.preserved_tokens.insert(params.preserved_tokens.end(), {"<tool_call>", "</tool_call>"});
+    }
+    return params;
 }
 
 std::string ChatTemplate::prompt_of(common_chat_templates_inputs        inputs,
                                     const std::vector<common_chat_msg>& messages) const {
     inputs.messages = messages;
-    if (generic_tools_) GenericTools::describe_as_text(inputs);
+    if (capabilities_.generic_tools) describe_tools_as_text(inputs);
     return apply(inputs).prompt;
 }
 
@@ -296,8 +300,8 @@ RenderedPrompt ChatTemplate::render_request(const common_json& request) const {
         const common_chat_templates_inputs given = inputs;
         inputs.messages                          = order_->arrange(std::move(inputs.messages));
         const auto arranged = inputs.messages;
-        if (generic_tools_) {
-            GenericTools::describe_as_text(inputs);
+        if (capabilities_.generic_tools) {
+            describe_tools_as_text(inputs);
             if (inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_NONE) inputs.tools.clear();
         }
         const bool calls_tools = !inputs.tools.empty() && inputs.tool_choice != COMMON_CHAT_TOOL_CHOICE_NONE;
@@ -332,14 +336,13 @@ GrammarSettings ChatTemplate::call_or_schema(common_chat_templates_inputs inputs
     common_chat_templates_inputs calling = inputs;
     calling.json_schema.clear();
     calling.tool_choice           = COMMON_CHAT_TOOL_CHOICE_REQUIRED;
-    const common_chat_params call = apply(calling);
+    common_chat_params call       = apply(calling);
+    add_call_parser(call_format_, calling, call);
     inputs.tools.clear();
     const common_chat_params format = apply(inputs);
 
     GrammarSettings grammar = grammar_of(call);
-    std::string     calls   = without_preamble(call.grammar);
-    if (!inputs.parallel_tool_calls) calls = with_one_call(calls);
-    grammar.gbnf = either_of(calls, without_fence(schema_grammar_of(format, inputs.json_schema).gbnf));
+    grammar.gbnf = either_of(call.grammar, without_fence(schema_grammar_of(format, inputs.json_schema).gbnf));
     return grammar;
 }
 
@@ -357,12 +360,9 @@ RenderedPrompt ChatTemplate::render_formatted(common_chat_templates_inputs input
         inputs.tools.erase(std::remove_if(inputs.tools.begin(), inputs.tools.end(),
                                           [&](const common_chat_tool& tool) { return tool.name != only_tool; }),
                            inputs.tools.end());
-        params = apply(inputs);
     }
-    const bool must_call = !inputs.tools.empty() && inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_REQUIRED;
-    if (must_call && params.grammar.empty()) {
-        throw Error(ErrorCode::unsupported_parameter,
-                    "The model's chat template has no form for tool calls that could be enforced.");
+    if (!inputs.tools.empty() && inputs.tool_choice != COMMON_CHAT_TOOL_CHOICE_NONE) {
+        rendered.unenforced = add_call_parser(call_format_, inputs, params);
     }
     rendered.additional_stops = params.additional_stops;
     rendered.preserved_tokens = params.preserved_tokens;
@@ -372,8 +372,6 @@ RenderedPrompt ChatTemplate::render_formatted(common_chat_templates_inputs input
         rendered.grammar = grammar_of(params);
     }
     if (rendered.grammar) rendered.grammar->calls = !inputs.tools.empty() && inputs.json_schema.empty();
-    if (must_call) rendered.grammar->gbnf = without_preamble(rendered.grammar->gbnf);
-    if (rendered.grammar && !inputs.parallel_tool_calls) rendered.grammar->gbnf = with_one_call(rendered.grammar->gbnf);
 
     rendered.reasoning       = reasoning_of(params);
     ChatFormat& format       = rendered.format.emplace();

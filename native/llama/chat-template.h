@@ -1,11 +1,13 @@
 // Thread: any; rendering is read-only.
 #pragma once
 
+#include "call-format.h"
 #include "grammar.h"
 #include "model.h"
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +41,7 @@ struct RenderedPrompt {
     std::optional<GrammarSettings> grammar;
     std::optional<ChatFormat>      format;     // nullopt: the completion is plain text
     std::optional<ReasoningTags>   reasoning;  // nullopt: no reasoning, or no tags around it
+    std::set<std::string>          unenforced;  // keywords of tools' schemas
 };
 
 struct TemplateCapabilities {
@@ -47,7 +50,6 @@ struct TemplateCapabilities {
 };
 
 class ControlTokens;
-class GenericTools;
 class MessageOrder;
 
 // The model's chat template, rendered by llama.cpp's Jinja engine.
@@ -79,7 +81,7 @@ public:
 
 private:
     void               analyse();
-    void               use_generic_tools();
+    bool               can_call_tools() const;
     common_chat_params apply(const common_chat_templates_inputs& inputs) const;
     // The prompt of these messages instead.
     std::string        prompt_of(common_chat_templates_inputs inputs, const std::vector<common_chat_msg>& messages) const;
@@ -94,9 +96,9 @@ private:
     };
     std::unique_ptr<common_chat_templates, Free> templates_;
     std::unique_ptr<MessageOrder>                order_;
-    std::unique_ptr<GenericTools>                generic_tools_;  // nullptr: the template has its own format
 
     TemplateCapabilities     capabilities_;
+    CallFormat               call_format_;
     ReasoningTags            reasoning_;          // empty: none
     bool                     is_plain_ = false;  // a completion without tool calls is plain text
     std::vector<std::string> plain_stops_;       // of plain completions

@@ -67,6 +67,8 @@ size_t skip_enclosed(const std::string& gbnf, size_t at) {
 
 bool belongs_to_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-'; }
 
+}  // namespace
+
 std::string with_prefixed_names(const std::string& gbnf, std::string_view prefix) {
     std::string result;
     for (size_t at = 0; at < gbnf.size();) {
@@ -81,27 +83,6 @@ std::string with_prefixed_names(const std::string& gbnf, std::string_view prefix
         at = end;
     }
     return result;
-}
-
-}  // namespace
-
-std::string without_preamble(const std::string& gbnf) {
-    static constexpr std::string_view kUntil = " until-";
-    return with_root(gbnf, [&](size_t at) -> Replacement {
-        if (!begins_with(gbnf, at, kUntil)) return {at, {}};
-        const size_t number = at + kUntil.size();
-        size_t       end    = std::min(gbnf.find_first_not_of("0123456789", number), gbnf.size());
-        if (end == number) return {at, {}};
-        if (begins_with(gbnf, end, "?")) ++end;
-        const bool is_preamble = begins_with(gbnf, end, " tool-") || begins_with(gbnf, end, " space tool-");
-        return {is_preamble ? end : at, {}};
-    });
-}
-
-std::string with_one_call(std::string gbnf) {
-    replace_first(gbnf, "tool-calls ::= (tool-call space)+\n", "tool-calls ::= tool-call space\n");
-    replace_first(gbnf, "tool-calls ::= (tool-call? space)+\n", "tool-calls ::= tool-call? space\n");
-    return gbnf;
 }
 
 std::string with_closed_reasoning(const std::string& gbnf) {

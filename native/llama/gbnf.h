@@ -2,16 +2,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 // Changes to the text of grammars that llama.cpp generates for templates.
 namespace chasqui {
-
-// If a tool call is required, llama.cpp allows any text before it, so a model might never get there. Removes the text
-// before the call; keeps reasoning, if the template has any.
-std::string without_preamble(const std::string& gbnf);
-
-// If each call has its own tags, llama.cpp allows any number of calls regardless of `parallel_tool_calls`. Allows one.
-std::string with_one_call(std::string gbnf);
 
 // Requires the closing tag of reasoning that the prompt opens. llama.cpp makes it optional, and without it the whole
 // completion would be parsed as reasoning.
@@ -19,6 +13,9 @@ std::string with_closed_reasoning(const std::string& gbnf);
 
 // Removes the code fence that llama.cpp requires around JSON for some models.
 std::string without_fence(std::string gbnf);
+
+// Renames every rule, so that grammars can be joined.
+std::string with_prefixed_names(const std::string& gbnf, std::string_view prefix);
 
 // A grammar for `text`, then `gbnf`.
 std::string after_text(const std::string& text, const std::string& gbnf);

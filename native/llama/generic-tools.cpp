@@ -1,6 +1,5 @@
 #include "generic-tools.h"
 
-#include <json-schema-to-grammar.h>
 #include <json.h>
 
 #include <utility>
@@ -64,16 +63,6 @@ void add_instructions(std::vector<common_chat_msg>& messages, const std::string&
     messages.insert(messages.begin(), std::move(system));
 }
 
-autoparser::generation_params parser_params(const common_chat_templates_inputs& inputs) {
-    autoparser::generation_params params;
-    params.tools               = common_chat_tools_to_json_oaicompat(inputs.tools);
-    params.tool_choice         = inputs.tool_choice;
-    params.parallel_tool_calls = inputs.parallel_tool_calls;
-    params.reasoning_format    = inputs.reasoning_format;
-    params.enable_thinking     = inputs.enable_thinking;
-    return params;
-}
-
 }  // namespace
 
 std::string result_as_text(const common_chat_msg& message) {
@@ -90,46 +79,9 @@ std::string calls_as_text(const common_chat_msg& message) {
     return text;
 }
 
-GenericTools::GenericTools(const std::string& source) : template_(source, "", "") {
-    analysis_.analyze_template(template_);
-    analysis_.jinja_caps.supports_tool_calls = true;
-
-    autoparser::tool_format_analysis format;
-    format.mode            = autoparser::tool_format::JSON_NATIVE;
-    format.per_call_start  = kCallStart;
-    format.per_call_end    = kCallEnd;
-    analysis_.tools.format = std::move(format);
-}
-
-void GenericTools::describe_as_text(common_chat_templates_inputs& inputs) {
+void describe_tools_as_text(common_chat_templates_inputs& inputs) {
     inputs.messages = as_plain_messages(std::move(inputs.messages));
     if (!inputs.tools.empty()) add_instructions(inputs.messages, describe(inputs.tools));
-}
-
-common_chat_params GenericTools::apply(const common_chat_templates*        templates,
-                                       const common_chat_templates_inputs& inputs) const {
-    common_chat_templates_inputs without = inputs;
-    without.tools.clear();
-    common_chat_params params = common_chat_templates_apply(templates, without);
-    if (inputs.tools.empty()) return params;
-
-    // The parser starts with the end of the prompt, as if nothing were continued.
-    std::string prompt_end = params.generation_prompt;
-    if (without.continue_final_message != COMMON_CHAT_CONTINUATION_NONE) {
-        without.continue_final_message = COMMON_CHAT_CONTINUATION_NONE;
-        without.add_generation_prompt  = true;
-        without.messages.pop_back();
-        prompt_end = common_chat_templates_apply(templates, without).generation_prompt;
-    }
-    const common_peg_arena parser = analysis_.build_parser(parser_params(inputs), prompt_end);
-    params.format                 = COMMON_CHAT_FORMAT_PEG_NATIVE;
-    params.parser                 = parser.save();
-    params.grammar_lazy           = inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_AUTO;
-    params.grammar                = build_grammar(
-        [&](const common_grammar_builder& builder) { parser.build_grammar(builder, params.grammar_lazy); });
-    params.grammar_triggers = {{COMMON_GRAMMAR_TRIGGER_TYPE_WORD, kCallStart}};
-    params.preserved_tokens.insert(params.preserved_tokens.end(), {kCallStart, kCallEnd});
-    return params;
 }
 
 }  // namespace chasqui

@@ -1,7 +1,6 @@
 // Thread: any.
 #pragma once
 
-#include <chat-auto-parser.h>
 #include <chat.h>
 
 #include <string>
@@ -27,21 +26,9 @@ std::string result_as_text(const common_chat_msg& message);
 //   Overcast
 //   </tool_response>
 //
-// llama.cpp parses completions and generates grammars as if this were the template's format.
-class GenericTools {
-public:
-    // `source`: the template. Throws llama.cpp's exceptions if it cannot analyse the template.
-    explicit GenericTools(const std::string& source);
-
-    // Converts tools, past calls and their results to text in the messages. `inputs.tools` is unchanged.
-    static void describe_as_text(common_chat_templates_inputs& inputs);
-
-    // Like common_chat_templates_apply(), for messages converted by describe_as_text().
-    common_chat_params apply(const common_chat_templates* templates, const common_chat_templates_inputs& inputs) const;
-
-private:
-    common_chat_template   template_;  // the analysis refers to it
-    autoparser::autoparser analysis_;
-};
+// generic_format() of call-format.h parses them.
+//
+// Converts tools, past calls and their results to text in the messages. `inputs.tools` is unchanged.
+void describe_tools_as_text(common_chat_templates_inputs& inputs);
 
 }  // namespace chasqui

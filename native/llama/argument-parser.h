@@ -1,0 +1,64 @@
+// Thread: any.
+#pragma once
+
+#include "argument-schema.h"
+#include "call-format.h"
+
+#include <chat-peg-parser.h>
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace chasqui {
+
+// Builds the parser of a call's arguments, and the grammar that it reads (call-parser.h).
+class ArgumentParser {
+public:
+    using Peg          = common_peg_parser;
+    using Placeholders = std::map<std::string, std::function<Peg()>>;
+
+    ArgumentParser(common_chat_peg_builder& peg, const CallFormat& format) : p(peg), format_(format) {}
+
+    // GBNF needs a text for it in a choice.
+    Peg nothing();
+    // A text of a CallFormat.
+    Peg text(const std::string& pattern, const Placeholders& placeholders = {});
+    // A value in JSON.
+    Peg json(const common_json& schema);
+    // All members of the arguments.
+    Peg members(const ArgumentSchema& schema, const common_json& parameters);
+
+    std::string           rules;    // GBNF that the parser's own grammar refers to
+    std::set<std::string> ignored;  // keywords of schemas that are not enforced
+
+private:
+    using Properties = std::vector<ArgumentSchema::Property>;
+
+    std::string json_rule(const common_json& schema);
+    Peg raw(const Automaton& texts, const std::string& close);
+    Peg string(const Automaton& texts, const std::string& close);
+    Peg json_of(const std::set<std::string>& types);
+    static Automaton unlike(const std::set<std::string>& types);
+    Peg close_json(const std::string& close);
+    Peg raw_or_json(const ArgumentSchema& schema, const common_json& value, const std::string& close);
+    Peg nested(const ArgumentSchema& schema, const common_json& value, const std::string& close);
+    Peg nested_one(const ArgumentSchema& schema, const common_json& one, const std::string& close);
+    Peg repeated(const Peg& item, const std::string& separator, int64_t min, int64_t max);
+    Peg member(const ArgumentSchema& schema, const ArgumentSchema::Property& property);
+    Peg members_of(const ArgumentSchema& schema, const Properties& properties, const common_json& object);
+    Peg separated(const Peg& member, bool follows);
+    Peg permuted(const std::string& name, const Properties& properties, const std::vector<Peg>& each, uint32_t left, bool follows);
+    Peg in_order(const std::string& name, const Properties& properties, const std::vector<Peg>& each, size_t i, bool follows);
+    Peg any_members(const ArgumentSchema& schema, const common_json& object);
+
+    common_chat_peg_builder& p;
+    const CallFormat&        format_;
+
+    std::map<std::string, std::string> json_rules_, text_rules_, nested_rules_;
+    size_t                             n_members_ = 0;
+};
+
+}  // namespace chasqui

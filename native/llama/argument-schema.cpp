@@ -1,0 +1,306 @@
+#include "argument-schema.h"
+
+#include "pattern.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+namespace chasqui {
+
+namespace {
+
+constexpr int kMaxDepth = 32;
+
+const std::vector<std::string> kOtherTypes = {"null", "boolean", "integer", "number", "object", "array"};
+
+// Begins the pattern of a custom tool's input, which is replaced in grammars for JSON and has no place in raw text
+// (ts/api/shared/tools/input-grammars.ts).
+const std::string kPlaceholder = "^the grammar in the description of ";
+
+// Formats of JSON Schema, as patterns.
+const std::map<std::string, std::string> kFormats = {
+    {"date", R"(^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])$)"},
+    {"time", R"(^([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$)"},
+    {"date-time",
+     R"(^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$)"},
+    {"uuid", "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"},
+    {"email", R"(^[A-Za-z0-9_+-]+(\.[A-Za-z0-9_+-]+)*@[A-Za-z0-9]([A-Za-z0-9-]{0,20}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,20}[A-Za-z0-9])?)+$)"},
+    {"ipv4", R"(^((25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)\.){3}(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)$)"},
+    {"uri", R"(^[a-z][a-z0-9+.-]*://[A-Za-z0-9.-]+(/[A-Za-z0-9._~!$&'()*+,;=:@/-]*)?$)"},
+};
+
+std::string type_of(const common_json& value) {
+    if (value.is_null()) return "null";
+    if (value.is_boolean()) return "boolean";
+    if (value.is_number_integer()) return "integer";
+    if (value.is_number()) return "number";
+    if (value.is_object()) return "object";
+    return value.is_array() ? "array" : "string";
+}
+
+std::set<std::string> types_of(const common_json& type) {
+    if (type.is_string()) return {type.get<std::string>()};
+    std::set<std::string> types;
+    for (size_t i = 0; type.is_array() && i < type.size(); ++i) types.insert(type.at(i).get<std::string>());
+    return types;
+}
+
+std::set<std::string> common_to(const std::set<std::string>& a, const std::set<std::string>& b) {
+    std::set<std::string> both;
+    for (const std::string& type : a) {
+        if (b.count(type) > 0) both.insert(type);
+        if (type == "integer" && b.count("number") > 0) both.insert(type);
+        if (type == "number" && b.count("integer") > 0) both.insert("integer");
+    }
+    return both;
+}
+
+std::vector<std::string> strings_of(const common_json& schema) {
+    std::vector<std::string> texts;
+    if (schema.contains("const")) {
+        if (schema.at("const").is_string()) texts.push_back(schema.at("const").get<std::string>());
+        return texts;
+    }
+    const common_json& values = schema.at("enum");
+    for (size_t i = 0; i < values.size(); ++i) {
+        if (values.at(i).is_string()) texts.push_back(values.at(i).get<std::string>());
+    }
+    return texts;
+}
+
+bool is_true(const common_json& schema) { return schema.is_boolean() && schema.get<bool>(); }
+
+}  // namespace
+
+const common_json& ArgumentSchema::resolve(const common_json& schema) const {
+    const common_json* at = &schema;
+    for (int i = 0; i < kMaxDepth && at->is_object() && at->contains("$ref"); ++i) {
+        const std::string  ref  = at->at("$ref").get<std::string>();
+        const common_json* next = ref.compare(0, 1, "#") == 0 ? &root_ : nullptr;
+        for (size_t begin = 2; next != nullptr && begin <= ref.size() && ref.size() > 1;) {
+            const size_t end = std::min(ref.find('/', begin), ref.size());
+            std::string  key = ref.substr(begin, end - begin);
+            for (const auto& [from, to] : {std::pair<const char*, const char*>{"~1", "/"}, {"~0", "~"}}) {
+                for (size_t found; (found = key.find(from)) != std::string::npos;) key.replace(found, 2, to);
+            }
+            if (next->is_object() && next->contains(key)) {
+                next = &next->at(key);
+            } else if (next->is_array() && !key.empty() && std::stoul("0" + key) < next->size()) {
+                next = &next->at(std::stoul("0" + key));
+            } else {
+                next = nullptr;
+            }
+            begin = end + 1;
+        }
+        if (next == nullptr) break;
+        at = next;
+    }
+    return *at;
+}
+
+Automaton ArgumentSchema::texts(const common_json& given, int depth) const {
+    const common_json& schema = resolve(given);
+    if (schema.is_boolean()) return is_true(schema) ? Automaton::any() : Automaton::none();
+    if (!schema.is_object() || depth > kMaxDepth) return Automaton::any();
+    if (schema.contains("type") && types_of(schema.at("type")).count("string") == 0) return Automaton::none();
+
+    Automaton  all   = Automaton::any();
+    const auto limit = [&](const char* keyword, const auto& make) {
+        if (!schema.contains(keyword)) return;
+        try {
+            all = all.both(make(schema.at(keyword)));
+        } catch (const AutomatonLimit&) {
+            ignored_.insert(keyword);
+        }
+    };
+    const auto count = [](const common_json& value) { return value.get<int64_t>(); };
+    const auto values = [&](const common_json&) { return Automaton::of(strings_of(schema)); };
+    limit("const", values);
+    limit("enum", values);
+    limit("pattern", [](const common_json& pattern) {
+        const std::string text = pattern.get<std::string>();
+        return text.compare(0, kPlaceholder.size(), kPlaceholder) == 0 ? Automaton::any() : texts_matching(text);
+    });
+    limit("format", [&](const common_json& format) {
+        const auto known = kFormats.find(format.get<std::string>());
+        if (known == kFormats.end()) throw AutomatonLimit("format");
+        return texts_matching(known->second);
+    });
+    limit("minLength", [&](const common_json& min) { return Automaton::of_length(count(min), -1); });
+    limit("maxLength", [&](const common_json& max) { return Automaton::of_length(0, count(max)); });
+    for (const char* keyword : {"anyOf", "oneOf"}) {
+        limit(keyword, [&](const common_json& choices) {
+            Automaton any = Automaton::none();
+            for (size_t i = 0; i < choices.size(); ++i) any = any.either(texts(choices.at(i), depth + 1));
+            return any;
+        });
+    }
+    limit("allOf", [&](const common_json& parts) {
+        Automaton both = Automaton::any();
+        for (size_t i = 0; i < parts.size(); ++i) both = both.both(texts(parts.at(i), depth + 1));
+        return both;
+    });
+    limit("not", [&](const common_json& other) { return texts(other, depth + 1).complement(); });
+    return all;
+}
+
+std::set<std::string> ArgumentSchema::other_types(const common_json& given, int depth) const {
+    const common_json&    schema = resolve(given);
+    std::set<std::string> all(kOtherTypes.begin(), kOtherTypes.end());
+    if (schema.is_boolean()) return is_true(schema) ? all : std::set<std::string>{};
+    if (!schema.is_object() || depth > kMaxDepth) return all;
+    if (schema.contains("type")) all = common_to(all, types_of(schema.at("type")));
+    if (schema.contains("const")) all = common_to(all, {type_of(schema.at("const"))});
+    if (schema.contains("enum")) {
+        std::set<std::string> types;
+        for (size_t i = 0; i < schema.at("enum").size(); ++i) types.insert(type_of(schema.at("enum").at(i)));
+        all = common_to(all, types);
+    }
+    for (const char* keyword : {"anyOf", "oneOf"}) {
+        if (!schema.contains(keyword)) continue;
+        std::set<std::string> types;
+        for (size_t i = 0; i < schema.at(keyword).size(); ++i) types.merge(other_types(schema.at(keyword).at(i), depth + 1));
+        all = common_to(all, types);
+    }
+    for (size_t i = 0; schema.contains("allOf") && i < schema.at("allOf").size(); ++i) {
+        all = common_to(all, other_types(schema.at("allOf").at(i), depth + 1));
+    }
+    return all;
+}
+
+common_json ArgumentSchema::strip_texts(const common_json& given, int depth) const {
+    common_json schema = resolve(given);
+    if (!schema.is_object() || depth > kMaxDepth) return schema;
+    for (const char* keyword : {"anyOf", "oneOf"}) {
+        if (!schema.contains(keyword)) continue;
+        common_json kept = common_json::array();
+        for (size_t i = 0; i < schema.at(keyword).size(); ++i) {
+            const common_json& choice = schema.at(keyword).at(i);
+            if (!other_types(choice, depth + 1).empty()) kept.push_back(strip_texts(choice, depth + 1));
+        }
+        schema[keyword] = kept;
+    }
+    if (schema.contains("enum")) {
+        common_json kept = common_json::array();
+        for (size_t i = 0; i < schema.at("enum").size(); ++i) {
+            if (!schema.at("enum").at(i).is_string()) kept.push_back(schema.at("enum").at(i));
+        }
+        schema["enum"] = kept;
+    } else if (!schema.contains("const") && !schema.contains("anyOf") && !schema.contains("oneOf")) {
+        const std::set<std::string> types = other_types(schema, depth);
+        if (types.size() == 1) {
+            schema["type"] = *types.begin();
+        } else {
+            common_json all = common_json::array();
+            for (const std::string& type : types) all.push_back(type);
+            schema["type"] = all;
+        }
+        for (const char* keyword : {"pattern", "format", "minLength", "maxLength"}) {
+            if (schema.contains(keyword)) schema.erase(keyword);
+        }
+    } else if (schema.contains("type") && schema.at("type").is_array()) {
+        schema.erase("type");  // the alternatives have theirs
+    }
+    return schema;
+}
+
+common_json ArgumentSchema::without_texts(const common_json& given) const {
+    return with_definitions(strip_texts(given, 0));
+}
+
+common_json ArgumentSchema::with_definitions(common_json schema) const {
+    if (!schema.is_object()) return schema;
+    for (const char* note : {"title", "description", "default", "examples"}) {
+        if (schema.contains(note)) schema.erase(note);
+    }
+    for (const char* definitions : {"$defs", "definitions"}) {
+        if (root_.contains(definitions) && !schema.contains(definitions)) schema[definitions] = root_.at(definitions);
+    }
+    return schema;
+}
+
+void ArgumentSchema::collect(const common_json& given, std::vector<common_json>& all, int depth) const {
+    const common_json& schema = resolve(given);
+    if (depth > kMaxDepth) return;
+    for (const char* keyword : {"anyOf", "oneOf"}) {
+        if (!schema.is_object() || !schema.contains(keyword)) continue;
+        for (size_t i = 0; i < schema.at(keyword).size(); ++i) collect(schema.at(keyword).at(i), all, depth + 1);
+        return;
+    }
+    const std::set<std::string> types = other_types(schema);
+    for (const std::string& type : types) {
+        if (type == "integer" && types.count("number") > 0) continue;
+        common_json one = schema.is_object() ? schema : common_json::object();
+        one["type"]     = type;
+        all.push_back(one);
+    }
+}
+
+std::vector<common_json> ArgumentSchema::alternatives(const common_json& schema) const {
+    std::vector<common_json> all;
+    collect(schema, all, 0);
+    return all;
+}
+
+void ArgumentSchema::merge(const common_json& given, std::vector<Property>& all, int depth) const {
+    const common_json& schema = resolve(given);
+    if (!schema.is_object() || depth > kMaxDepth) return;
+    const auto find = [&](const std::string& name) {
+        return std::find_if(all.begin(), all.end(), [&](const Property& property) { return property.name == name; });
+    };
+    if (schema.contains("properties")) {
+        for (const auto& [name, property] : schema.at("properties").items()) {
+            if (find(name) == all.end()) all.push_back({name, property, false});
+        }
+    }
+    for (size_t i = 0; schema.contains("allOf") && i < schema.at("allOf").size(); ++i) {
+        merge(schema.at("allOf").at(i), all, depth + 1);
+    }
+    for (size_t i = 0; schema.contains("required") && i < schema.at("required").size(); ++i) {
+        const std::string name = schema.at("required").at(i).get<std::string>();
+        if (const auto found = find(name); found != all.end()) {
+            found->is_required = true;
+        } else {
+            all.push_back({name, common_json::make(true), true});
+        }
+    }
+}
+
+common_json ArgumentSchema::described(const common_json& given, bool flat, int depth) const {
+    const common_json& schema = resolve(given);
+    common_json        simple = common_json::object();
+    simple["description"]     = schema.is_object() ? schema.value("description", std::string()) : "";
+    if (!schema.is_object() || depth > kMaxDepth) {
+        simple["type"] = "string";
+        return simple;
+    }
+    std::set<std::string> types = other_types(schema);
+    types.erase("null");
+    const bool as_text   = flat && types.count("array") > 0;
+    const bool has_texts = as_text || (!types.empty() && !schema.contains("properties") && !texts(schema).is_empty());
+    simple["type"]       = types.empty() || has_texts ? "string" : types.count("number") > 0 ? "number" : *types.begin();
+    if (schema.contains("enum")) simple["enum"] = schema.at("enum");
+    if (schema.contains("const")) simple["enum"] = common_json::array({schema.at("const")});
+    if (types.count("object") > 0 && !has_texts) {
+        common_json properties = common_json::object(), required = common_json::array();
+        for (const Property& property : properties_of(schema)) {
+            properties[property.name] = described(property.schema, flat, depth + 1);
+            if (property.is_required) required.push_back(property.name);
+        }
+        simple["properties"] = properties;
+        simple["required"]   = required;
+        simple["additionalProperties"] = common_json{{"type", "string"}};
+    } else if (types.count("array") > 0 && !has_texts) {
+        simple["items"] = described(schema.value("items", common_json::object()), flat, depth + 1);
+    }
+    return simple;
+}
+
+std::vector<ArgumentSchema::Property> ArgumentSchema::properties_of(const common_json& schema) const {
+    std::vector<Property> all;
+    merge(schema, all, 0);
+    return all;
+}
+
+}  // namespace chasqui

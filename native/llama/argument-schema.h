@@ -1,0 +1,59 @@
+// Thread: any.
+#pragma once
+
+#include "automaton.h"
+
+#include <json.h>
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace chasqui {
+
+// Reads the JSON schema of a tool's arguments, for formats with raw strings.
+class ArgumentSchema {
+public:
+    explicit ArgumentSchema(common_json root) : root_(std::move(root)) {}
+
+    struct Property {
+        std::string name;
+        common_json schema;
+        bool        is_required = false;
+    };
+
+    // The members of the arguments, with those that `allOf` and references add.
+    std::vector<Property> properties() const { return properties_of(root_); }
+    std::vector<Property> properties_of(const common_json& schema) const;
+
+    // The strings that the schema permits. Keywords that no automaton can decide are not enforced but listed in `ignored`.
+    Automaton texts(const common_json& schema) const { return texts(schema, 0); }
+    // Types of permitted values that are not strings.
+    std::set<std::string> other_types(const common_json& schema) const { return other_types(schema, 0); }
+    // The schema of those values, with the definitions that it refers to.
+    common_json without_texts(const common_json& schema) const;
+    // A part of the schema, with the definitions that it refers to.
+    common_json with_definitions(common_json schema) const;
+    // The alternatives of a schema, each without references and with one type.
+    std::vector<common_json> alternatives(const common_json& schema) const;
+
+    // A simpler form for templates that fail for references, alternatives or missing types. `flat`: also for arrays.
+    common_json described(bool flat) const { return described(root_, flat, 0); }
+
+    const std::set<std::string>& ignored() const { return ignored_; }
+
+private:
+    Automaton                texts(const common_json& schema, int depth) const;
+    std::set<std::string>    other_types(const common_json& schema, int depth) const;
+    common_json              described(const common_json& schema, bool flat, int depth) const;
+    common_json              strip_texts(const common_json& schema, int depth) const;
+    const common_json&       resolve(const common_json& schema) const;
+    void                     collect(const common_json& schema, std::vector<common_json>& all, int depth) const;
+    void                     merge(const common_json& schema, std::vector<Property>& all, int depth) const;
+
+    common_json                   root_;
+    mutable std::set<std::string> ignored_;
+};
+
+}  // namespace chasqui

@@ -1,0 +1,278 @@
+#include "call-parser.h"
+
+#include "argument-parser.h"
+
+#include <chat-peg-parser.h>
+#include <common.h>
+#include <json-schema-to-grammar.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace chasqui {
+
+namespace {
+
+using Peg          = ArgumentParser::Peg;
+using Placeholders = ArgumentParser::Placeholders;
+using Values       = CallFormat::Values;
+
+const std::string kNoArguments = R"({"type":"object","properties":{}})";
+
+std::string trimmed(const std::string& text) {
+    const size_t begin = text.find_first_not_of(" \n\t");
+    if (begin == std::string::npos) return {};
+    return text.substr(begin, text.find_last_not_of(" \n\t") + 1 - begin);
+}
+
+// Without parameters, a function takes no arguments.
+common_json parameters_of(const common_chat_tool& tool) {
+    const std::string& given = tool.parameters;
+    return common_json::parse(given.empty() || given == "null" || given == "{}" ? kNoArguments : given);
+}
+
+// The text up to the first placeholder or optional whitespace.
+std::string literal_start(const std::string& text) { return text.substr(0, text.find_first_of("~$")); }
+
+class Builder {
+public:
+    Builder(common_chat_peg_builder& peg, const CallFormat& format, const common_chat_templates_inputs& inputs,
+            const common_chat_params& rendered)
+        : arguments(peg, format), p(peg), format_(format), inputs_(inputs), rendered_(rendered) {}
+
+    Peg completion() { return format_.is_harmony ? harmony() : tagged(); }
+
+    std::vector<common_grammar_trigger> triggers() const;
+
+    ArgumentParser arguments;
+
+private:
+    bool is_required() const { return inputs_.tool_choice == COMMON_CHAT_TOOL_CHOICE_REQUIRED; }
+
+    // ---- calls
+
+    Peg call(const std::string& pattern, const common_chat_tool& tool) {
+        const common_json    parameters = parameters_of(tool);
+        const ArgumentSchema schema(parameters);
+        bool                 is_named = false;
+        const Placeholders   placeholders = {
+            {"name",
+             [&] {
+                 const Peg name = p.literal(tool.name);
+                 return std::exchange(is_named, true) ? name : p.atomic(p.tag(call_tag::kName, name));
+             }},
+            {"index", [&] { return p.chars("[0-9]", 1, 4); }},
+            {"id", [&] { return p.atomic(p.tag(call_tag::kId, p.chars("[A-Za-z0-9]", 1, 32))); }},
+            {"arguments",
+             [&] { return format_.member.empty() ? arguments.json(parameters) : arguments.members(schema, parameters); }}};
+        const Peg whole = p.tag(call_tag::kCall, arguments.text(pattern, placeholders));
+        arguments.ignored.insert(schema.ignored().begin(), schema.ignored().end());
+        return whole;
+    }
+
+    Peg any_call(const std::string& prefix, const std::string& pattern) {
+        Peg    any = p.choice();
+        size_t i   = 0;
+        for (const common_chat_tool& tool : inputs_.tools) any |= p.rule(prefix + std::to_string(i++), call(pattern, tool));
+        return any;
+    }
+
+    Peg calls() {
+        const Peg one = p.rule("any-call", any_call("call-", format_.call));
+        Peg       all = arguments.text(format_.opening) + one;
+        if (!format_.short_opening.empty() && !is_required()) {
+            const std::string whole = format_.opening + format_.call;
+            const size_t      at    = whole.find(literal_start(format_.short_opening));
+            all = p.optional(arguments.text(whole.substr(0, at))) + p.rule("first-call", any_call("first-", whole.substr(at)));
+        }
+        if (inputs_.parallel_tool_calls) all = all + p.zero_or_more(arguments.text(format_.separator) + one);
+        all = all + arguments.text(format_.closing);
+        for (const std::string& tail : format_.tail) all = all + p.optional(p.literal(tail));
+        return p.trigger_rule("calls", all);
+    }
+
+    // ---- the whole completion
+
+    std::vector<std::string> starts() const {
+        std::vector<std::string> starts = {literal_start(format_.opening + format_.call)};
+        if (!format_.short_opening.empty()) {
+            const std::string start = literal_start(format_.short_opening);
+            if (format_.short_opening == start) {
+                starts.push_back(start);
+            } else {
+                for (const common_chat_tool& tool : inputs_.tools) starts.push_back(start + tool.name + ">");
+            }
+        }
+        return starts;
+    }
+
+    Peg reasoning() {
+        const std::string open = format_.reasoning_open.empty() ? rendered_.thinking_start_tag : format_.reasoning_open;
+        std::vector<std::string> ends;
+        if (!format_.reasoning_open.empty()) {
+            ends = {format_.reasoning_close};
+        } else {
+            for (const std::string& end : rendered_.thinking_end_tags) ends.push_back(trimmed(end));
+        }
+        if (open.empty() || ends.empty()) return p.eps();
+        const std::string& prompt = rendered_.generation_prompt;
+        const size_t       opened = prompt.rfind(open);
+        bool               is_closed = false;
+        for (const std::string& end : ends) {
+            const size_t at = prompt.rfind(end);
+            is_closed       = is_closed || (at != std::string::npos && (opened == std::string::npos || at > opened));
+        }
+        // A recipient begins with a space.
+        const Peg  gap       = format_.recipient_of_text.empty() ? p.space() : p.eps();
+        const bool continues = inputs_.continue_final_message != COMMON_CHAT_CONTINUATION_NONE;
+        if (is_closed) return continues && !is_required() ? p.eps() : gap;
+
+        const std::vector<std::string> calls = starts();
+        Peg                            close = p.choice();
+        for (const std::string& end : ends) {
+            const bool is_call = std::find(calls.begin(), calls.end(), end) != calls.end();
+            close |= is_call ? p.gbnf(p.peek(p.literal(end)), "\"\"") : p.literal(end) + gap;
+        }
+        // Some models leave the closing tag out.
+        if (!is_required() && (!format_.short_opening.empty() || !format_.text_open.empty())) {
+            std::vector<std::string> others = calls;
+            if (!format_.text_open.empty()) others.push_back(format_.text_open);
+            for (const std::string& start : others) {
+                ends.push_back(start);
+                close |= p.gbnf(p.peek(p.literal(start)), "\"\"");
+            }
+        }
+        const Peg block = p.space() + p.reasoning(p.until_one_of(ends)) + close;
+        if (opened != std::string::npos) return block;
+        const Peg whole = gap + p.literal(open) + block;
+        if (is_required()) return p.optional(whole) + gap;
+        // Some models close reasoning that they have not begun.
+        return p.optional(whole | (p.literal(ends[0]) + gap));
+    }
+
+    Peg tagged() {
+        const Peg start = rendered_.generation_prompt.empty() ? p.eps() : p.literal(rendered_.generation_prompt);
+        const Peg end   = p.space() + p.end();
+        if (is_required()) return start + reasoning() + empty_text() + calls() + end;
+        if (!format_.recipient_of_text.empty()) {
+            const std::string& next = format_.separator;
+            const Peg          text = p.literal(format_.recipient_of_text) +
+                             p.content(p.until_one_of({next, "<|eot|>", "<|eom|>"})) +
+                             p.optional(p.literal("<|eot|>"));
+            return start + reasoning() + p.choice({calls(), text + p.optional(p.literal(next) + calls())}) + end;
+        }
+        std::vector<std::string> ends = starts();
+        Peg                      open = p.eps(), close = p.eps();
+        if (!format_.text_open.empty()) {
+            open  = p.optional(p.literal(format_.text_open));
+            close = p.optional(p.literal(format_.text_close));
+            ends.push_back(format_.text_close);
+        }
+        return start + reasoning() + open + p.content(p.until_one_of(ends)) + close + p.optional(calls()) + end;
+    }
+
+    // Some templates write the tags around text even if there is none.
+    Peg empty_text() {
+        if (format_.text_open.empty() || format_.values != Values::raw) return p.eps();
+        return p.optional(p.literal(format_.text_open) + p.literal(format_.text_close));
+    }
+
+    // ---- gpt-oss
+
+    Peg harmony() {
+        const Peg channel = p.literal("<|channel|>") + (p.literal("commentary") | p.literal("analysis"));
+        const Peg kind    = p.optional(p.space() + p.optional(p.literal("<|constrain|>")) + p.literal("json"));
+        Peg       any     = p.choice();
+        size_t    i       = 0;
+        for (const common_chat_tool& tool : inputs_.tools) {
+            const Peg to   = p.literal(" to=functions.") + p.atomic(p.tag(call_tag::kName, p.literal(tool.name)));
+            const Peg args = p.literal("<|message|>") +
+                             arguments.json(parameters_of(tool));
+            const Peg one = p.tag(call_tag::kCall, to + channel + kind + args) |
+                            p.tag(call_tag::kCall, channel + to + kind + args);
+            any |= p.rule("call-" + std::to_string(i++), one);
+        }
+        const Peg calls = p.trigger_rule("calls", any);
+        const Peg start = p.optional(p.literal("<|start|>assistant"));
+        const Peg ended = p.literal("<|end|>") | p.literal("<|return|>") | p.literal("<|call|>");
+        const Peg done  = p.optional(p.literal("<|call|>")) + p.space() + p.end();
+        const std::vector<std::string> ends = {"<|end|>", "<|return|>", "<|call|>", "<|start|>"};
+        // Models write more into a header than the channel.
+        const Peg stop     = p.literal(" to=") | p.literal("<|message|>") | p.literal("<|start|>");
+        const Peg header   = p.repeat(p.negate(stop) + p.any(), 0, 256) + p.literal("<|message|>");
+        const Peg thought  = p.literal("<|channel|>analysis") + (is_required() ? p.literal("<|message|>") : header) +
+                            p.reasoning(p.until_one_of(ends)) + p.literal("<|end|>");
+        const std::string& prompt = rendered_.generation_prompt;
+        const Peg opened = prompt.empty() ? p.eps() : p.literal(prompt) + rest_of_message(ends, ended);
+        if (is_required()) return opened + p.optional(thought + p.literal("<|start|>assistant")) + calls + done;
+        const Peg said = ((p.literal("<|channel|>") + header) | p.literal("<|message|>")) + p.content(p.until_one_of(ends));
+        const Peg message = start + ((thought) | (said + ended));
+        return opened + p.zero_or_more(message) + p.optional(start + (calls | said)) + done;
+    }
+
+    // The prompt may end within a message.
+    Peg rest_of_message(const std::vector<std::string>& ends, const Peg& ended) {
+        const std::string& prompt  = rendered_.generation_prompt;
+        const size_t       message = prompt.rfind("<|message|>"), start = prompt.rfind("<|start|>");
+        if (message == std::string::npos || (start != std::string::npos && start > message)) return p.eps();
+        const bool thinks = prompt.rfind("<|channel|>analysis") > prompt.rfind("<|channel|>final") + 1 ||
+                            prompt.find("<|channel|>final") == std::string::npos;
+        const Peg  rest = p.until_one_of(ends);
+        const Peg  close = is_required() ? p.literal("<|end|><|start|>assistant") : p.optional(ended);
+        return (thinks ? p.reasoning(rest) : p.content(rest)) + close;
+    }
+
+    common_chat_peg_builder&            p;
+    const CallFormat&                   format_;
+    const common_chat_templates_inputs& inputs_;
+    const common_chat_params&           rendered_;
+};
+
+std::vector<common_grammar_trigger> Builder::triggers() const {
+    if (format_.is_harmony) {
+        return {{COMMON_GRAMMAR_TRIGGER_TYPE_PATTERN, "^\\s+to$"},
+                {COMMON_GRAMMAR_TRIGGER_TYPE_PATTERN, "^<\\|channel\\|>(?:commentary|analysis)\\s+to=functions$"},
+                {COMMON_GRAMMAR_TRIGGER_TYPE_PATTERN, "<\\|start\\|>assistant(\\s+to)"},
+                {COMMON_GRAMMAR_TRIGGER_TYPE_PATTERN, "<\\|start\\|>assistant(<\\|channel\\|>(?:commentary|analysis)\\s+to)"}};
+    }
+    std::vector<common_grammar_trigger> triggers;
+    if (!format_.recipient_of_text.empty()) {
+        std::string names;
+        for (const common_chat_tool& tool : inputs_.tools) names += (names.empty() ? "" : "|") + regex_escape(tool.name);
+        const std::string before = literal_start(format_.call);
+        const std::string after  = literal_start(format_.call.substr(before.size() + 5));
+        const std::string start = "(?:^|" + regex_escape(format_.separator) + ")";
+        const std::string call  = regex_escape(before) + "(?:" + names + ")" + regex_escape(after);
+        triggers.push_back({COMMON_GRAMMAR_TRIGGER_TYPE_PATTERN, start + "(" + call + ")"});
+        return triggers;
+    }
+    for (const std::string& start : starts()) triggers.push_back({COMMON_GRAMMAR_TRIGGER_TYPE_WORD, start});
+    return triggers;
+}
+
+}  // namespace
+
+std::set<std::string> add_call_parser(const CallFormat& format, const common_chat_templates_inputs& inputs,
+                                      common_chat_params& rendered) {
+    std::string            rules;
+    std::set<std::string>  ignored;
+    const common_peg_arena arena = build_chat_peg_parser([&](common_chat_peg_builder& p) {
+        Builder builder(p, format, inputs, rendered);
+        Peg     whole             = builder.completion();
+        rules                     = std::move(builder.arguments.rules);
+        rendered.grammar_triggers = builder.triggers();
+        ignored                   = std::move(builder.arguments.ignored);
+        return whole;
+    });
+    rendered.format       = static_cast<common_chat_format>(kCallParserFormat);
+    rendered.parser       = arena.save();
+    rendered.grammar_lazy = inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_AUTO;
+    // Without a mark, every brace might begin a call.
+    const bool is_marked = rendered.grammar_triggers[0].value.size() > 1;
+    rendered.grammar     = rendered.grammar_lazy && !is_marked ? "" : build_grammar([&](const common_grammar_builder& builder) {
+        arena.build_grammar(builder, rendered.grammar_lazy);
+    }) + "\n" + rules;
+    return ignored;
+}
+
+}  // namespace chasqui

@@ -1,0 +1,152 @@
+#include "call-reader.h"
+
+#include "call-parser.h"
+
+#include <chat-peg-parser.h>
+#include <json.h>
+
+#include <string>
+#include <string_view>
+
+namespace chasqui {
+
+namespace {
+
+using Node = common_peg_ast_node;
+
+std::string quoted(const std::string& text) { return common_json::make(text).dump_safe(); }
+
+std::string_view without_trailing_space(std::string_view text) {
+    const size_t last = text.find_last_not_of(" \t\r\n");
+    return last == std::string_view::npos ? std::string_view() : text.substr(0, last + 1);
+}
+
+class Reader {
+public:
+    Reader(const common_peg_ast_arena& ast, common_chat_msg& message) : ast_(ast), message_(message) {}
+
+    void read(const Node& node) {
+        if (node.tag == common_chat_peg_builder::REASONING) {
+            message_.reasoning_content += node.sanitized_text();
+        } else if (node.tag == common_chat_peg_builder::CONTENT) {
+            message_.content += node.sanitized_text();
+        } else if (node.tag == call_tag::kCall) {
+            read_call(node);
+        } else {
+            for (const common_peg_ast_id child : node.children) read(ast_.get(child));
+        }
+    }
+
+    bool all_complete = true;
+
+private:
+    // The first node with one of the tags below `node`, but not below another member.
+    const Node* find(const Node& node, std::initializer_list<std::string_view> tags) const {
+        for (const common_peg_ast_id child : node.children) {
+            const Node& each = ast_.get(child);
+            for (const std::string_view tag : tags) {
+                if (each.tag == tag) return &each;
+            }
+            if (each.tag == call_tag::kMember) continue;
+            if (const Node* found = find(each, tags)) return found;
+        }
+        return nullptr;
+    }
+
+    const Node* value_of(const Node& node) const {
+        return find(node, {call_tag::kJson, call_tag::kText, call_tag::kQuoted, call_tag::kObject, call_tag::kArray});
+    }
+
+    void read_call(const Node& node) {
+        const Node* name = find(node, {call_tag::kName});
+        if (name == nullptr) return;
+        common_chat_tool_call call;
+        call.name = std::string(name->text);
+        if (const Node* id = find(node, {call_tag::kId})) call.id = std::string(id->text);
+        if (const Node* json = find(node, {call_tag::kJson})) {
+            call.arguments = std::string(without_trailing_space(json->text));
+        } else {
+            add_members(node, call.arguments);
+            if (!node.is_partial) call.arguments += call.arguments.empty() ? "{}" : "}";
+        }
+        all_complete = all_complete && !node.is_partial;
+        message_.tool_calls.push_back(std::move(call));
+    }
+
+    // Opens the object with the first of them.
+    void add_members(const Node& node, std::string& json) {
+        for (const common_peg_ast_id child : node.children) {
+            const Node& each = ast_.get(child);
+            if (each.tag != call_tag::kMember) {
+                add_members(each, json);
+                continue;
+            }
+            const Node* key   = find(each, {call_tag::kKey});
+            const Node* value = value_of(each);
+            if (key == nullptr || value == nullptr) continue;
+            json += (json.empty() ? "{" : ",") + quoted(std::string(key->text)) + ":";
+            add_value(*value, !each.is_partial, json);
+        }
+    }
+
+    void add_items(const Node& node, bool is_closed, std::string& json, bool& is_first) {
+        for (const common_peg_ast_id child : node.children) {
+            const Node& each = ast_.get(child);
+            if (each.tag.compare(0, 5, "call-") != 0) {
+                add_items(each, is_closed, json, is_first);
+                continue;
+            }
+            if (!is_first) json += ",";
+            is_first = false;
+            add_value(each, is_closed || !each.is_partial, json);
+        }
+    }
+
+    // `is_closed`: what follows the value is complete, too.
+    void add_value(const Node& node, bool is_closed, std::string& json) {
+        if (node.tag == call_tag::kText) {
+            std::string text = quoted(node.sanitized_text());
+            if (!is_closed) text.pop_back();
+            json += text;
+        } else if (node.tag == call_tag::kQuoted) {
+            add_quoted(node.text.substr(1, node.text.size() - 2), json);
+        } else if (node.tag == call_tag::kObject) {
+            std::string members;
+            add_members(node, members);
+            json += members.empty() ? "{" : members;
+            if (!node.is_partial) json += "}";
+        } else if (node.tag == call_tag::kArray) {
+            json += "[";
+            bool is_first = true;
+            add_items(node, !node.is_partial, json, is_first);
+            if (!node.is_partial) json += "]";
+        } else {
+            json += without_trailing_space(node.text);
+        }
+    }
+
+    static void add_quoted(std::string_view text, std::string& json) {
+        json += '"';
+        for (size_t i = 0; i < text.size(); ++i) {
+            const bool is_escape = text[i] == '\\' && i + 1 < text.size();
+            if (is_escape && text[i + 1] != '\'') json += text[i];
+            if (is_escape) ++i;
+            if (!is_escape && text[i] == '"') json += '\\';
+            json += text[i];
+        }
+        json += '"';
+    }
+
+    const common_peg_ast_arena& ast_;
+    common_chat_msg&            message_;
+};
+
+}  // namespace
+
+bool read_calls(const common_peg_ast_arena& ast, const common_peg_parse_result& result, common_chat_msg& message) {
+    Reader reader(ast, message);
+    for (const common_peg_ast_id node : result.nodes) reader.read(ast.get(node));
+    return reader.all_complete;
+}
+
+}  // namespace chasqui

@@ -1,0 +1,111 @@
+#include "chat-templates.h"
+#include "random-strings.h"
+
+#include "llama/chat-template.h"
+
+#include <json.h>
+#include <log.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <set>
+#include <string>
+
+// Random strings of the grammar of each template and tool set must be exactly one call, whole and in pieces. The calls are
+// written to the file that CHASQUI_CALLS names; tool-calls.test.ts validates them. CHASQUI_STRINGS: strings per grammar.
+namespace {
+
+using namespace chasqui;
+using namespace chasqui::test;
+
+const std::string kConversation = R"("messages": [{"role": "user", "content": "Hello"}], "parallel_tool_calls": false)";
+
+struct Choice {
+    const char *name, *fields;
+};
+const Choice kChoices[] = {
+    {"required", R"("tool_choice": "required")"},
+    {"auto", R"("tool_choice": "auto")"},
+    {"without reasoning", R"("tool_choice": "required", "chat_template_kwargs": {"enable_thinking": false})"},
+};
+
+// Their calls begin with a brace, which text may contain as well.
+const std::vector<std::string> kUnmarked = {"meta-llama-Llama-3.1-8B-Instruct", "meta-llama-Llama-3.2-3B-Instruct",
+                                            "meta-llama-Llama-3.3-70B-Instruct"};
+
+common_json as_functions(const common_json& tools) {
+    common_json all = common_json::array();
+    for (size_t i = 0; i < tools.size(); ++i) {
+        all.push_back(common_json{{"type", "function"}, {"function", tools.at(i)}});
+    }
+    return all;
+}
+
+// The closing tag of reasoning that the prompt opens.
+std::string closed_reasoning(const RenderedPrompt& prompt, const std::string& text) {
+    if (!prompt.reasoning) return {};
+    const std::string& end    = prompt.format->generation_prompt;
+    const size_t       opened = end.rfind(prompt.reasoning->start);
+    if (opened == std::string::npos) return {};
+    for (const std::string& tag : prompt.reasoning->ends) {
+        const size_t closed = end.rfind(tag);
+        if (closed != std::string::npos && closed > opened) return {};
+    }
+    for (const std::string& tag : prompt.reasoning->ends) {
+        if (tag[0] != '\n' && text.compare(0, tag.size(), tag) != 0) return tag;
+    }
+    return {};
+}
+
+const Test walk("tool calls: strings of the grammar of every template are one call", [] {
+    common_log_pause(common_log_main());
+    const char*       count = std::getenv("CHASQUI_STRINGS");
+    const int         n     = count != nullptr ? std::atoi(count) : 4;
+    const char*       path  = std::getenv("CHASQUI_CALLS");
+    std::ofstream     calls(path != nullptr ? path : "/dev/null");
+    std::ifstream     file(TOOL_SETS);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const common_json sets = common_json::parse(text);
+    std::mt19937      random{1};
+    for (const std::string& name : template_names()) {
+        const ChatTemplate chat(source_of(name));
+        for (const auto& [set, tools] : sets.items()) {
+            for (const Choice& choice : kChoices) {
+                const std::string    what   = name + ", " + set + ", " + choice.name + ": ";
+                const std::string    fields = kConversation + "," + choice.fields;
+                const std::string    body   = "{" + fields + ",\"tools\":" + as_functions(tools).dump() + "}";
+                const RenderedPrompt prompt = chat.render(body);
+                expect(prompt.unenforced.empty(), what + "all keywords to be enforced");
+                const bool is_unmarked = std::find(kUnmarked.begin(), kUnmarked.end(), name) != kUnmarked.end();
+                const bool is_lazy     = std::string(choice.name) == "auto";
+                expect(prompt.grammar.has_value() != (is_lazy && is_unmarked), what + "a grammar");
+                if (!prompt.grammar) continue;
+                RandomStrings strings(prompt.grammar->gbnf);
+                for (int i = 0; i < n; ++i) {
+                    std::string string = strings.next(random, 20 + i % 200);
+                    if (is_lazy) {
+                        string = closed_reasoning(prompt, string) + string;
+                    } else {
+                        const std::string& begin = prompt.format->generation_prompt;
+                        expect(string.compare(0, begin.size(), begin) == 0, what + "to begin where the prompt ends");
+                        string.erase(0, begin.size());
+                    }
+                    const Reply whole = read(*prompt.format, string, string.size() + 1);
+                    expect(whole.calls.size() == 1 && whole.content.empty(), what + "one call: " + string);
+                    if (i % 4 == 0) {
+                        const Reply pieces = read(*prompt.format, string, 1 + static_cast<size_t>(i) % 5);
+                        expect(pieces.calls == whole.calls, what + "the same in pieces: " + string);
+                    }
+                    common_json line = {{"template", name}, {"set", set}, {"choice", choice.name}, {"text", string}};
+                    line["call"]     = whole.calls[0];
+                    calls << line.dump_safe() << "\n";
+                }
+            }
+        }
+    }
+});
+
+}  // namespace

@@ -1,0 +1,49 @@
+// Validates the calls that tool-calls.cpp read from random strings of each template's grammar; parity.test.ts runs it.
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { toolCallsFile } from '../support/tool-calls-file.js';
+
+const test = suite('llama: tool calls');
+
+interface Call {
+  template: string;
+  set: string;
+  choice: string;
+  call: string;
+  text: string;
+}
+
+interface Tool {
+  name: string;
+  parameters: object;
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+test('the arguments of every call validate against the schema of its tool', () => {
+  const sets: Record<string, Tool[]> = JSON.parse(
+    readFileSync(path.join(import.meta.dirname, 'tool-sets.json'), 'utf8'),
+  );
+  const ajv = new Ajv2020({ strict: false, formats: { uuid: UUID } });
+  const validators = new Map(
+    Object.entries(sets).flatMap(([set, tools]) =>
+      tools.map((tool) => [`${set}/${tool.name}`, ajv.compile(tool.parameters)] as const),
+    ),
+  );
+  const calls: Call[] = readFileSync(toolCallsFile, 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+  assert.ok(calls.length > 5000, `${calls.length} calls`);
+  for (const { template, set, choice, call, text } of calls) {
+    const where = `${template}, ${set}, ${choice}: ${call} of ${JSON.stringify(text)}`;
+    const [, name, json = ''] = /^([^(]*)\((.*)\)$/s.exec(call) ?? [];
+    const validate = validators.get(`${set}/${name}`);
+    assert.ok(validate?.(JSON.parse(json)), `${where}: ${ajv.errorsText(validate?.errors)}`);
+  }
+});
+
+test.run();

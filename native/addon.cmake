@@ -1,5 +1,7 @@
-file(GLOB engine_sources CONFIGURE_DEPENDS native/llama/*.cpp native/engine*.cpp)
+file(GLOB engine_sources CONFIGURE_DEPENDS native/llama/*.cpp native/llama/schema/*.cpp native/engine*.cpp)
 add_library(engine STATIC ${engine_sources})
+# llama.cpp's tables of Unicode: <src/unicode.h>
+set_source_files_properties(native/llama/schema/pattern-parser.cpp PROPERTIES INCLUDE_DIRECTORIES "${CHASQUI_LLAMA_DIR}")
 # PRIVATE keeps llama.cpp's headers out of native/napi.
 target_link_libraries(engine PUBLIC engine-core PRIVATE llama llama-common mtmd vendor::hash vendor::stb)
 set_warnings(engine)
@@ -81,4 +83,8 @@ if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/test/llama") # not in the npm package
     TOOL_SETS="${CMAKE_CURRENT_SOURCE_DIR}/test/llama/tool-sets.json"
     DEMO_MODEL="${CMAKE_CURRENT_SOURCE_DIR}/prebuilds/demo/chasqui-demo.gguf")
   set_warnings(llama-tests)
+
+  add_executable(schema-grammars EXCLUDE_FROM_ALL test/support/schema-grammars.cpp)
+  target_link_libraries(schema-grammars PRIVATE engine llama llama-common)
+  set_warnings(schema-grammars)
 endif()

@@ -147,6 +147,8 @@ endfunction()
 set(common "${CHASQUI_LLAMA_DIR}/common")
 leave_out(llama-common "${common}"
   arg.cpp console.cpp debug.cpp download.cpp hf-cache.cpp imatrix-loader.cpp llguidance.cpp preset.cpp subproc.cpp)
+# native/llama/schema converts JSON Schemas.
+leave_out(llama-common "${common}" json-schema.cpp json-schema-to-grammar.cpp)
 leave_out(llama "${CHASQUI_LLAMA_DIR}/src" llama-quant.cpp)
 foreach(property LINK_LIBRARIES INTERFACE_LINK_LIBRARIES)
   get_target_property(libraries llama-common ${property})

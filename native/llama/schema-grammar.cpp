@@ -3,11 +3,12 @@
 #include "../core/error-code.h"
 #include "json-shape.h"
 #include "log.h"
+#include "schema/document.h"
 
-#include <json-schema-to-grammar.h>
 #include <json.h>
 
 #include <stdexcept>
+#include <utility>
 
 namespace chasqui {
 
@@ -20,25 +21,29 @@ void check_limits(const std::string& schema) {
     if (shape.max_members > kMaxMembers) throw std::runtime_error("an object in it has more than 5,000 members");
 }
 
-// The converter reports the failure in two lines before it says why.
+// Errors about a part of the schema name it.
 std::string reason_of(const std::exception& error) {
-    std::string reason = error.what();
-    for (const std::string before : {"JSON schema conversion failed:\n", "JSON schema error "}) {
-        if (reason.compare(0, before.size(), before) == 0) reason.erase(0, before.size());
-    }
-    return reason;
+    const std::string reason = error.what(), before = "JSON schema error ";
+    return reason.compare(0, before.size(), before) == 0 ? reason.substr(before.size()) : reason;
 }
 
 }  // namespace
 
-std::string grammar_of_schema(const std::string& schema, const std::string& where) {
+SchemaGrammar convert_schema(const std::string& schema, const std::string& where) {
     try {
         check_limits(schema);
-        return json_schema_to_grammar(common_json::parse(schema));
+        const common_json parsed    = common_json::parse(schema);
+        auto [gbnf, unenforced]     = schema::convert(parsed);
+        for (std::string& place : unenforced) place.insert(0, where);
+        return {std::move(gbnf), std::move(unenforced)};
     } catch (const std::exception& error) {
         throw Error(ErrorCode::invalid_grammar,
                     "The JSON schema in `" + where + "` cannot be enforced: " + shortened(reason_of(error)) + ".");
     }
+}
+
+std::string grammar_of_schema(const std::string& schema, const std::string& where) {
+    return convert_schema(schema, where).gbnf;
 }
 
 }  // namespace chasqui

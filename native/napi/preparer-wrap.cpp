@@ -1,5 +1,6 @@
 #include "preparer-wrap.h"
 
+#include "../llama/schema-grammar.h"
 #include "../llama/special-prompts.h"
 #include "addon-state.h"
 #include "call-values.h"
@@ -44,6 +45,12 @@ Napi::Value token_lists_to_js(Napi::Env env, const TokenLists& lists) {
     return result;
 }
 
+Napi::Value texts_to_js(Napi::Env env, const std::vector<std::string>& texts) {
+    Napi::Array result = Napi::Array::New(env, texts.size());
+    for (uint32_t i = 0; i < texts.size(); ++i) result[i] = Napi::String::New(env, texts[i]);
+    return result;
+}
+
 }  // namespace
 
 Napi::Function PreparerWrap::define(Napi::Env env) {
@@ -55,6 +62,7 @@ Napi::Function PreparerWrap::define(Napi::Env env) {
                         InstanceMethod<&PreparerWrap::tokenize_inputs>("tokenizeInputs"),
                         InstanceMethod<&PreparerWrap::tokenize_pairs>("tokenizePairs"),
                         InstanceMethod<&PreparerWrap::pieces>("pieces"),
+                        InstanceMethod<&PreparerWrap::unenforced_parts>("unenforcedParts"),
                         InstanceMethod<&PreparerWrap::compile_grammar>("compileGrammar"),
                         InstanceMethod<&PreparerWrap::cancel_preparation>("cancelPreparation")});
 }
@@ -109,6 +117,15 @@ Napi::Value PreparerWrap::tokenize_infill(const Napi::CallbackInfo& call) {
             return infill_prompt(preparer.model(), preparer.tokenizer(), prefix, suffix);
         },
         tokens_to_js);
+}
+
+Napi::Value PreparerWrap::unenforced_parts(const Napi::CallbackInfo& call) {
+    return prepare<std::vector<std::string>>(
+        call.Env(), {number_argument(call, 2, "owner"), "Converting the JSON schema"},
+        [schema = string_argument(call, 0, "schema"), path = string_argument(call, 1, "path")](Preparer&) {
+            return convert_schema(schema, path).unenforced;
+        },
+        texts_to_js);
 }
 
 Napi::Value PreparerWrap::tokenize_inputs(const Napi::CallbackInfo& call) {

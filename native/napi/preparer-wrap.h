@@ -23,6 +23,7 @@ private:
     Napi::Value tokenize(const Napi::CallbackInfo& call);
     Napi::Value tokenize_text_prompt(const Napi::CallbackInfo& call);
     Napi::Value tokenize_infill(const Napi::CallbackInfo& call);
+    Napi::Value unenforced_parts(const Napi::CallbackInfo& call);
     Napi::Value tokenize_inputs(const Napi::CallbackInfo& call);
     Napi::Value tokenize_pairs(const Napi::CallbackInfo& call);
     Napi::Value pieces(const Napi::CallbackInfo& call);

@@ -265,26 +265,31 @@ function chunksOf(body: string): ChatCompletionChunk[] {
   return readSse(body).events;
 }
 
-const lenient = { type: 'string', format: 'uri', enum: [] };
+const lenient = { type: 'string', format: 'uri', uniqueItems: true };
 
 test('what a schema demands and no grammar can enforce is passed over and named', async () => {
   const { chat, engine } = testApp({ model: { takesTools: true } });
-  const tool = { type: 'function', function: { name: 'f', parameters: { properties: { v: true, w: { not: {} } } } } };
+  const tool = {
+    type: 'function',
+    function: { name: 'f', parameters: { properties: { v: {}, w: { uniqueItems: true } } } },
+  };
   const response_format = { type: 'json_schema', json_schema: { name: 'x', schema: lenient } };
   const reply = await chat({ tools: [tool], response_format, quux: 1 });
   assert.is(reply.statusCode, 200, reply.body);
   assert.equal(String(reply.headers['x-chasqui-ignored']).split(', ').map(decodeURIComponent), [
     'quux',
     'response_format.json_schema.schema.format',
-    'response_format.json_schema.schema.enum',
-    'tools[0].function.parameters.properties.w.not',
+    'response_format.json_schema.schema.uniqueItems',
+    'tools[0].function.parameters.properties.w.uniqueItems',
   ]);
   assert.equal(engine.renderOptions[0]?.jsonSchema, lenient);
 });
 
 test('the list of what is passed over stays short enough for a header', async () => {
   const { chat } = testApp();
-  const properties = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`\u{1f600}`.repeat(99) + i, false]));
+  const properties = Object.fromEntries(
+    Array.from({ length: 200 }, (_, i) => [`\u{1f600}`.repeat(99) + i, { format: 'uri' }]),
+  );
   const reply = await chat({
     response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { properties } } },
   });
@@ -298,8 +303,7 @@ test('the same is refused where it is to be obeyed strictly', async () => {
   const { chat } = testApp();
   const schema = { ...lenient, format: 'email' };
   const response_format = { type: 'json_schema', json_schema: { name: 'x', schema, strict: true } };
-  // OpenAI has this format, and no empty `enum`.
-  const param = 'response_format.json_schema.schema.enum';
+  const param = 'response_format.json_schema.schema.uniqueItems';
   expectError(await chat({ response_format }), { status: 400, code: 'unsupported_parameter', param });
 });
 

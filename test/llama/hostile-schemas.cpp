@@ -158,8 +158,9 @@ const Test doubled("hostile schema: definitions that refer twice to the next", [
                     parameters + "}}]}");
         }
     }
-    // Alternatives that share the same subschemas.
-    expect_refused(nested(R"({"type":["string","object"],"allOf":[)", 30, "{}", "]}"), "schemas within the schema");
+    enforce(nested(R"({"type":["string","object"],"allOf":[)", 30, "{}", "]}"));
+    const auto schemas = [](const std::string&) { return std::string("{}"); };
+    expect_refused(R"({"prefixItems":[)" + joined(40'000, schemas) + "]}", "more than 32,768");
 });
 
 const Test properties("hostile schema: thousands of properties, and names of any length and kind", [] {
@@ -326,10 +327,10 @@ const Test enums("hostile schema: enums of many values cost what their differenc
 
 const Test patterns("hostile schema: patterns", [] {
     const auto pattern = [](const std::string& text) { return R"({"type":"string","pattern":")" + text + R"("})"; };
-    for (const char* broken : {R"(^a\\\\\\$)", "^(a$", "^a)$", "^*$", "^[a$", "^{2}$"}) expect_refused(pattern(broken));
+    for (const char* broken : {R"(a\\)", "^(a$", "^a)$", "^*$", "^[a$", "^{2}$"}) expect_refused(pattern(broken));
     for (const char* passed :
-         {"^[]$", "^[^]$", "^[]a]$", "^a{-1}$", "^a{1,2,3}$", "^a{x}$", "^a{99999}$", "^a{0,4001}$", R"(^\\d$)",
-          "^(?=a)$", "a", "^a{99999999999999999999}$", "^a{2$", "^a]$"}) {
+         {"^[]$", "^[^]$", "^[]a]$", "^a{-1}$", "^a{1,2,3}$", "^a{x}$", "^a{99999}$", "^a{0,4001}$", "^(?=a)$",
+          "^a{99999999999999999999}$", "^a{2$", "^a]$"}) {
         expect(allows(pattern(passed), R"("anything")"), std::string("to be passed over: ") + passed);
     }
     expect(allows(pattern("^((a{2}){2}){2}$"), R"("aaaaaaaa")"), "nested counts");
@@ -368,8 +369,11 @@ const Test shapes("hostile schema: what is no schema is refused with its place",
 const Test all_of_itself("hostile schema: a property within allOf that leads back to that allOf", [] {
     const std::string node = R"("n":{"type":"object","properties":{"v":{"type":"null"},"next":)";
     const std::string both = R"({"allOf":[{"$ref":"#/$defs/n"},{"properties":{"w":{"type":"null"}}}]}}})";
-    expect_refused(defs(R"("$ref":"#/$defs/n")", node + both), "leads back to that `allOf`");
-    expect_refused(defs(R"("allOf":[{"$ref":"#/$defs/n"},{}])", node + both), "leads back to that `allOf`");
+    const std::string list = R"({"v":null,"next":{"v":null,"next":{"v":null,"w":null},"w":null}})";
+    for (const char* root : {R"("$ref":"#/$defs/n")", R"("allOf":[{"$ref":"#/$defs/n"},{}])"}) {
+        expect(allows(defs(root, node + both), list), "objects within each other");
+        expect(!allows(defs(root, node + both), R"({"v":null,"w":null})"), "only those within to have both parts");
+    }
     // A part alone is a reference, and refers to itself as often as one likes.
     const std::string alone = R"({"anyOf":[{"type":"null"},{"allOf":[{"$ref":"#/$defs/n"}]}]}},"required":["v","next"]})";
     expect(allows(defs(R"("$ref":"#/$defs/n")", node + alone), R"({"v":null,"next":{"v":null,"next":null}})"), "a list");

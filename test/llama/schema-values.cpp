@@ -81,8 +81,12 @@ const Test numbers("schema values: numbers within bounds are allowed, and no oth
 });
 
 const Test beyond("schema values: bounds that a grammar cannot hold are passed over", [] {
-    expect(allows(R"({"type":"number","maximum":1e15})", "2e300"), "a bound beyond 15 digits to be passed over");
-    expect(allows(R"({"type":"number","minimum":1e-12})", "0"), "a bound of 12 decimals to be passed over");
+    expect(allows(R"({"type":"number","minimum":1e15})", "2"), "a least number of 16 digits to be passed over");
+    expect(allows(R"({"type":"number","maximum":1e15})", "123456"), "a number of 6 digits below one of 16");
+    expect(!allows(R"({"type":"number","maximum":1e15})", "2e300"), "no number of 300 digits below one of 16");
+    expect(allows(R"({"type":"number","minimum":1e-12})", "0.5"), "a number above a bound of 12 decimals");
+    expect(!allows(R"({"type":"number","minimum":1e-12})", "0"), "a bound of 12 decimals to be enforced");
+    expect(allows(R"({"type":"number","minimum":1e-30})", "0"), "a bound of 30 decimals to be passed over");
     expect(!allows(R"({"type":"number","minimum":5,"maximum":1e15})", "2"), "the other bound to be enforced");
     expect(!allows(R"({"type":"number","minimum":5})", "5e1"), "a number with a bound to have no exponent");
     expect(allows(R"({"type":"number"})", "5e1"), "any other to have one");
@@ -114,7 +118,7 @@ const std::vector<Format> kFormats = {
      {":", "1", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "1::2::3", "12345::", "g::", "1:2:3:4:5:6:7::8"}},
     {"duration", {"P1D", "PT5M", "P1Y2M3DT4H5M6S", "P2W", "PT36H", "P3M"}, {"", "P", "PT", "1D", "P1H", "P1W2D", "PT1D", "P1D2M"}},
     {"uuid", {"123e4567-e89b-12d3-a456-426614174000"}, {"123e4567e89b12d3a456426614174000"}},
-    {"date", {"2024-02-29"}, {"2024-2-29", "2024-13-01"}},
+    {"date", {"2024-02-29", "2000-02-29", "2023-12-31"}, {"2024-2-29", "2024-13-01", "2023-02-29", "1900-02-29", "2024-04-31"}},
     {"time", {"23:59:59Z", "01:02:03.456+01:00"}, {"24:00:00Z", "01:02:03"}},
     {"date-time", {"2024-02-29T01:02:03Z"}, {"2024-02-29 01:02:03Z", "2024-02-29"}},
 };
@@ -128,6 +132,32 @@ const Test formats("schema values: strings of a format are allowed, and no other
         for (const std::string& text : format.bad) {
             expect(!allows(schema, '"' + text + '"'), text + " is allowed as " + format.name);
         }
+    }
+});
+
+struct Pattern {
+    std::string              pattern;  // as JSON
+    std::vector<std::string> good, bad;  // JSON strings
+};
+
+const std::vector<Pattern> kPatterns = {
+    {R"(^hello there indeed\\\\!$)", {R"("hello there indeed\\!")"}, {R"("hello there indeed\!")"}},
+    {R"(^\"[a-z]{2}\"$)", {R"("\"go\"")"}, {R"(""go"")", R"("go")"}},
+    {"^a.*$", {R"("a")", R"("a b\tc\"")"}, {"\"a\tb\"", R"("ab\n")", R"("b")"}},
+    {"^[^/]+$", {R"("abc")", R"("a\"b")", R"("a\nb")"}, {R"("abc","admin":"yes")", R"("a/b")", R"("a\/b")", R"("")"}},
+    {R"(^\\S\\d\\w\\s\\/$)", {R"("x7_ /")", R"("\"0a\t/")"}, {R"("x7_x/")", R"(" 7_ /")"}},
+    {R"(^[\\u00e9\\n]$)", {"\"é\"", R"("\n")"}, {R"("\\")", R"("n")"}},
+    {"b+", {R"("abc")", R"("b")"}, {R"("ac")", R"("")"}},
+    {"^a|b$", {R"("ac")", R"("cb")"}, {R"("ca")"}},
+    {R"(\\bfoo\\b)", {R"("a foo.")", R"("foo")"}, {R"("foot")"}},
+    {"^(?:ab?){2}$", {R"("aab")"}, {R"("ab")"}},
+};
+
+const Test patterns("schema values: patterns apply to the text and not to its JSON", [] {
+    for (const Pattern& each : kPatterns) {
+        const std::string schema = R"({"type":"string","pattern":")" + each.pattern + "\"}";
+        for (const std::string& text : each.good) expect(allows(schema, text), text + " is not allowed by " + schema);
+        for (const std::string& text : each.bad) expect(!allows(schema, text), text + " is allowed by " + schema);
     }
 });
 

@@ -18,7 +18,7 @@ interface CxxTests {
 /** Builds a C++ test program and runs it; each of its lines `ok name` and `not ok name` becomes a test of uvu's. */
 export function runCxxTests({ target, build, executable, configure }: CxxTests): void {
   if (configure) cmake('-S', root, '-B', build, ...configure);
-  cmake('--build', build, '--target', target, '--config', 'Release', '--parallel');
+  buildTarget(target, build);
   const result = run(path.join(root, build, executable), []);
 
   for (const line of result.stdout.split(/\r?\n/)) {
@@ -30,6 +30,10 @@ export function runCxxTests({ target, build, executable, configure }: CxxTests):
     assert.ok(!result.signal && (result.status === 0 || result.status === 1), `${end}: ${result.stderr}`);
   });
   test.run();
+}
+
+export function buildTarget(target: string, build: string): void {
+  cmake('--build', build, '--target', target, '--config', 'Release', '--parallel');
 }
 
 function run(command: string, args: string[]) {

@@ -45,6 +45,17 @@ export interface FakeScript {
 
 export const HELLO: Partial<Token>[][] = [[{ text: 'Hel' }], [{ text: 'lo' }, { text: '' }, { text: '!' }]];
 
+/** The converter itself is tested in test/llama and test/model. */
+function fakeUnenforcedParts(schema: object, path: string): string[] {
+  return Object.entries(schema).flatMap(([keyword, value]): string[] => {
+    if (keyword === 'uniqueItems' || (keyword === 'format' && value === 'uri')) return [`${path}.${keyword}`];
+    if (keyword !== 'properties') return [];
+    return Object.entries(value as Record<string, object>).flatMap(([name, property]) =>
+      fakeUnenforcedParts(property, `${path}.properties.${name}`),
+    );
+  });
+}
+
 export class FakeEngine extends Engine {
   model: ModelInfo;
   /** Every job submitted, in order. */
@@ -94,6 +105,10 @@ export class FakeEngine extends Engine {
 
   override async tokenizeInfill(prefix: string, suffix: string): Promise<Int32Array> {
     return this.tokenize(`<pre>${prefix}<suf>${suffix}<mid>`);
+  }
+
+  override async unenforcedParts(schema: object, path: string): Promise<string[]> {
+    return fakeUnenforcedParts(schema, path);
   }
 
   override async pieces(tokens: readonly number[]): Promise<Uint8Array[]> {

@@ -10,10 +10,14 @@ type Part =
   | { ways: Part[][] }
   | { part: Part; least: number; most: number };
 
-const TOKEN = /\s*(?:"((?:[^"\\]|\\.)*)"|\[((?:[^\]\\]|\\.)*)\]|([a-z][\w-]*)|([()|?*+])|\{(\d+),(\d*)\})/y;
+const TOKEN = /\s*(?:"((?:[^"\\]|\\.)*)"|\[((?:[^\]\\]|\\.)*)\]|([a-z][\w-]*)|([()|?*+])|\{(\d+)(?:(,)(\d*))?\})/y;
+
+const MAX_DEPTH = 40;
 
 export class GbnfTexts {
   readonly #rules = new Map<string, Part[][]>();
+  /** The nesting depth of the shortest text of each rule. */
+  readonly #heights = new Map<string, number>();
 
   constructor(gbnf: string) {
     for (const line of gbnf.split('\n').filter((each) => each !== '')) {
@@ -22,6 +26,25 @@ export class GbnfTexts {
       if (this.#rules.has(name)) throw new Error(`two rules ${name}`);
       this.#rules.set(name, new Reader(text).ways());
     }
+    for (let changed = true; changed; ) {
+      changed = false;
+      for (const [name, ways] of this.#rules) {
+        const height = this.#heightOf(ways);
+        if (this.#heights.has(name) || height === Infinity) continue;
+        this.#heights.set(name, height + 1);
+        changed = true;
+      }
+    }
+  }
+
+  #heightOf(ways: Part[][]): number {
+    return Math.min(...ways.map((way) => Math.max(0, ...way.map((part) => this.#heightOfPart(part)))));
+  }
+
+  #heightOfPart(part: Part): number {
+    if ('rule' in part) return this.#heights.get(part.rule) ?? Infinity;
+    if ('ways' in part) return this.#heightOf(part.ways);
+    return 'part' in part && part.least > 0 ? this.#heightOfPart(part.part) : 0;
   }
 
   has(root: string, text: string): boolean {
@@ -29,13 +52,14 @@ export class GbnfTexts {
     return this.#endsOfRule(root, [...text], 0, known).has([...text].length);
   }
 
-  /** Repetitions without a limit come to three at most. */
+  /** Repetitions come to three more than they must at most. Deep within each other, rules have their shortest texts. */
   one(root: string, random: () => number): string {
     return this.#oneOf(this.#rules.get(root) as Part[][], random, 0);
   }
 
   #oneOf(ways: Part[][], random: () => number, depth: number): string {
-    const usable = depth > 40 ? ways.slice(-1) : ways;
+    const least = depth > MAX_DEPTH ? this.#heightOf(ways) : Infinity;
+    const usable = depth > MAX_DEPTH ? ways.filter((way) => this.#heightOf([way]) === least) : ways;
     const way = usable[Math.floor(random() * usable.length)] as Part[];
     return way.map((part) => this.#onePart(part, random, depth + 1)).join('');
   }
@@ -48,7 +72,7 @@ export class GbnfTexts {
       const [first, last] = part.ranges[Math.floor(random() * part.ranges.length)] as [number, number];
       return String.fromCodePoint(first + Math.floor(random() * (last - first + 1)));
     }
-    const most = Math.min(part.most, part.least + 3);
+    const most = depth > MAX_DEPTH ? part.least : Math.min(part.most, part.least + 3);
     const times = part.least + Math.floor(random() * (most - part.least + 1));
     return Array.from({ length: times }, () => this.#onePart(part.part, random, depth)).join('');
   }
@@ -115,7 +139,7 @@ class Reader {
       TOKEN.lastIndex = this.#at;
       const found = TOKEN.exec(this.#text);
       if (!found) throw new Error(`not understood: ${this.#text.slice(this.#at)}`);
-      const [whole, literal, set, rule, sign, least, most] = found;
+      const [whole, literal, set, rule, sign, least, comma, most] = found;
       this.#at += whole.length;
       const way = ways.at(-1) as Part[];
       if (literal !== undefined)
@@ -131,7 +155,7 @@ class Reader {
       else if (sign === '|') ways.push([]);
       else {
         const counts = { '?': [0, 1], '*': [0, Infinity], '+': [1, Infinity] }[sign ?? ''];
-        const [from, to] = counts ?? [Number(least), most ? Number(most) : Infinity];
+        const [from, to] = counts ?? [Number(least), most ? Number(most) : comma ? Infinity : Number(least)];
         const part = way.pop();
         if (!part) throw new Error('nothing is repeated');
         way.push({ part, least: from as number, most: to as number });
@@ -153,11 +177,22 @@ function codesOf(text: string): number[] {
 }
 
 function rangesOf(set: string): [number, number][] {
-  if (set.startsWith('^')) throw new Error('what is not in a set would be more than JSON allows');
   const ranges: [number, number][] = [];
   const one = String.raw`(\\x..|\\u.{4}|\\U.{8}|\\[^xuU]|[^\\-])`;
-  for (const [, first = '', last = first] of set.matchAll(new RegExp(`${one}(?:-${one})?`, 'gu'))) {
+  const members = set.startsWith('^') ? set.slice(1) : set;
+  for (const [, first = '', last = first] of members.matchAll(new RegExp(`${one}(?:-${one})?`, 'gu'))) {
     ranges.push([codesOf(first)[0] as number, codesOf(last)[0] as number]);
   }
-  return ranges;
+  return set.startsWith('^') ? complementOf(ranges) : ranges;
+}
+
+/** All other code points but for surrogates, which UTF-8 does not have. */
+function complementOf(ranges: [number, number][]): [number, number][] {
+  const others: [number, number][] = [];
+  let next = 0;
+  for (const [first, last] of [...ranges, [0xd800, 0xdfff], [0x110000, 0x110000]].sort(([a = 0], [b = 0]) => a - b)) {
+    if (first !== undefined && first > next) others.push([next, first - 1]);
+    next = Math.max(next, (last ?? 0) + 1);
+  }
+  return others;
 }

@@ -36,6 +36,7 @@ export const CALLS: Readonly<Record<CallName, CallRule>> = {
   tokenize: { runsIn: 'preparation' },
   tokenizeTextPrompt: { runsIn: 'preparation' },
   tokenizeInfill: { runsIn: 'preparation' },
+  unenforcedParts: { runsIn: 'preparation' },
   tokenizeInputs: { runsIn: 'preparation' },
   tokenizePairs: { runsIn: 'preparation' },
   pieces: { runsIn: 'preparation' },

@@ -116,6 +116,11 @@ export abstract class Engine {
     return this.call('tokenizeInfill', [prefix, suffix], on);
   }
 
+  /** The paths of the parts of a JSON schema that no grammar enforces, each below `path`. Rejects with `invalid_grammar`. */
+  unenforcedParts(schema: object, path: string, on?: AbortOptions): Promise<string[]> {
+    return this.call('unenforcedParts', [JSON.stringify(schema), path], on);
+  }
+
   /** The bytes of each token; control tokens are spelled by their names. Rejects with `invalid_job`. */
   async pieces(tokens: readonly number[], on?: AbortOptions): Promise<Uint8Array[]> {
     const { bytes, ends } = await this.call('pieces', [Int32Array.from(tokens)], on);

@@ -255,6 +255,8 @@ export interface NativePreparer {
   /** Rejects with `context_length_exceeded` if the text is too long to fit, before tokenizing it. */
   tokenizeTextPrompt(prompt: string, contextLength: number, owner: number): Promise<Int32Array>;
   tokenizeInfill(prefix: string, suffix: string, owner: number): Promise<Int32Array>;
+  /** The parts of a JSON schema that no grammar enforces, each with `path` before it. Rejects with `invalid_grammar`. */
+  unenforcedParts(schema: string, path: string, owner: number): Promise<string[]>;
   /** Tokenizes texts for embedding; stops at the first with more tokens than `most`. */
   tokenizeInputs(texts: readonly string[], most: number, owner: number): Promise<NativeTokenLists>;
   /** Tokenizes each document together with the query, for ranking; stops likewise. */

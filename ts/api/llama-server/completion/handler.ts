@@ -3,12 +3,16 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Job } from '../../../engine/job.js';
 import { MODEL_ERRORS } from '../../../http/openapi/failures.js';
 import { completionExamples, type Operation } from '../../../http/openapi/operation.js';
-import { bodyRoute, MAX_IGNORED_PARTS, nameIgnoredParts } from '../../../http/read-fields.js';
+import { bodyRoute, nameIgnoredParts } from '../../../http/read-fields.js';
 import type { AppContext } from '../../context.js';
 import { PromptProgress } from '../../shared/completion/reply-fields.js';
 import { dataFailure, streamCompletion } from '../../shared/completion/stream-reply.js';
-import { unenforcedOf } from '../../shared/json-schema/unenforced.js';
-import { aboutPrompt, firstOfEach, submitCompletions } from '../../shared/text/submit-completions.js';
+import {
+  aboutPrompt,
+  firstOfEach,
+  submitCompletions,
+  unenforcedOfSchema,
+} from '../../shared/text/submit-completions.js';
 import { spell } from '../../shared/text/to-tokens.js';
 import { type Leased, withModel } from '../../shared/with-model.js';
 import { toGenerationSettings } from '../generation-settings.js';
@@ -76,7 +80,7 @@ async function completeTexts(
   const { stream = false, json_schema: schema, return_progress: returnsProgress = false } = settings;
   const translate = (thrown: unknown) => aboutPrompt(thrown, settings);
   try {
-    if (schema) nameIgnoredParts(reply, unenforcedOf(schema, 'json_schema', MAX_IGNORED_PARTS));
+    if (schema) nameIgnoredParts(reply, await unenforcedOfSchema(engine, schema, { signal }));
     const body = await toCompletionRequest(engine, settings, prompts, { signal });
     const known = await Promise.all(
       prompts.map(async (prompt) => {

@@ -3,14 +3,18 @@
 import type { FastifyInstance } from 'fastify';
 import { MODEL_ERRORS } from '../../../http/openapi/failures.js';
 import { completionExamples, type Operation } from '../../../http/openapi/operation.js';
-import { bodyRoute, MAX_IGNORED_PARTS, nameIgnoredParts, readParts } from '../../../http/read-fields.js';
+import { bodyRoute, nameIgnoredParts, readParts } from '../../../http/read-fields.js';
 import type { AppContext } from '../../context.js';
 import { parametersOf } from '../../shared/chat/chat-schema.js';
 import type { ExtendedEndpoint } from '../../shared/completion/completion-extension.js';
 import { newCompletionHead, PromptProgress } from '../../shared/completion/reply-fields.js';
 import { dataFailure, streamCompletion } from '../../shared/completion/stream-reply.js';
-import { unenforcedOf } from '../../shared/json-schema/unenforced.js';
-import { aboutPrompt, firstOfEach, submitCompletions } from '../../shared/text/submit-completions.js';
+import {
+  aboutPrompt,
+  firstOfEach,
+  submitCompletions,
+  unenforcedOfSchema,
+} from '../../shared/text/submit-completions.js';
 import { type CompletionRequest, completionSchema } from '../../shared/text/text-schema.js';
 import { withModel } from '../../shared/with-model.js';
 import { completionChunkSchema, completionReplySchema } from './schema.js';
@@ -32,7 +36,7 @@ export function completionsRoute(app: FastifyInstance, context: AppContext, exte
       const { return_progress: returnsProgress = false } = body;
       const translate = (thrown: unknown) => aboutPrompt(thrown, body);
       try {
-        if (body.json_schema) nameIgnoredParts(reply, unenforcedOf(body.json_schema, 'json_schema', MAX_IGNORED_PARTS));
+        if (body.json_schema) nameIgnoredParts(reply, await unenforcedOfSchema(engine, body.json_schema, { signal }));
         const started = await submitCompletions(engine, body, profile, signal);
         const { choicesPerPrompt, streams } = started;
         const prompt = typeof body.prompt === 'string' ? body.prompt : null;

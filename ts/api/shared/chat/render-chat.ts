@@ -13,7 +13,7 @@ import type { ImageInput } from '../../../engine/job.js';
 import { ChasquiError } from '../../../errors.js';
 import { type LoadImagesOptions, loadImages } from '../../../images/load-images.js';
 import { limitTextDepth } from '../json-schema/json-depth.js';
-import { unenforcedOf } from '../json-schema/unenforced.js';
+import { notEnforced } from '../json-schema/schema-check.js';
 import type { InputGrammars } from '../tools/input-grammars.js';
 import type { ChatCompletionRequest } from './chat-schema.js';
 import { type ChatTranslation, imagesIn } from './field-origins.js';
@@ -56,11 +56,12 @@ export async function renderChat(
   { strict = false, maxParts, ...loading }: RenderChatOptions,
 ): Promise<RenderedChat> {
   const plain = await renderBody(engine, body, loading);
+  const unenforced = await unenforcedParts(engine, body, maxParts, loading);
   const enforced = inputGrammars?.enforce(plain.grammar);
   const rendered = enforced ? { ...plain, grammar: enforced.grammar } : plain;
   const withoutPlace = enforced?.passedOver ?? [];
   if (strict) refusePassedOver(withoutPlace);
-  const unnamed = [...withoutPlace, ...unenforcedParts(body, rendered, maxParts)];
+  const unnamed = [...withoutPlace, ...unenforcedLimits(body, rendered), ...unenforced];
   return { rendered, ignored: [...new Set([...passedOver, ...unnamed.map((part) => origins.nameOf(part))])] };
 }
 
@@ -156,35 +157,43 @@ function isText(part: TextPart | ImagePart): part is TextPart {
   return part.type === 'text';
 }
 
+/** Limits of reasoning, if the reasoning cannot be told from the rest. */
+export function unenforcedLimits(body: ChatCompletionRequest, rendered: Pick<RenderedPrompt, 'reasoning'>): string[] {
+  const limits = ['reasoning_budget_tokens', 'thinking_budget_tokens'] as const;
+  return limits.filter(
+    (field) =>
+      body[field] !== undefined &&
+      toReasoningTags(body, rendered) === null &&
+      toReasoningBudget({ [field]: body[field] }) !== null,
+  );
+}
+
 /**
- * The parts of schemas that no grammar enforces, and limits of reasoning if the reasoning cannot be told from the rest. Yields
- * at most `max` parts, and one more if there are more. A strict schema has already been checked: its parts listed here are
- * those that `strict` allows.
+ * The parts of schemas that no grammar enforces: `max` of them, and one more if there are more. Throws
+ * `unsupported_parameter` for a part of a strict schema.
  */
-export function unenforcedParts(
-  body: ChatCompletionRequest,
-  rendered: Pick<RenderedPrompt, 'reasoning'>,
+export async function unenforcedParts(
+  engine: Engine,
+  { tools = [], tool_choice: choice, response_format: format, json_schema: schema }: ChatCompletionRequest,
   max: number,
-): string[] {
-  const found: string[] = [];
-  for (const field of ['reasoning_budget_tokens', 'thinking_budget_tokens'] as const) {
-    if (body[field] === undefined || toReasoningTags(body, rendered) !== null) continue;
-    if (toReasoningBudget({ [field]: body[field] }) !== null) found.push(field);
-  }
-  const { tools = [], tool_choice: choice, response_format: format, json_schema: schema } = body;
-  const schemas: [object | null | undefined, string][] = [
-    [format?.json_schema?.schema, 'response_format.json_schema.schema'],
+  { signal }: AbortOptions = {},
+): Promise<string[]> {
+  const schemas: [object | null | undefined, path: string, strict?: boolean | null | undefined][] = [
+    [format?.json_schema?.schema, 'response_format.json_schema.schema', format?.json_schema?.strict],
     [format?.schema, 'response_format.schema'],
     [schema, 'json_schema'],
   ];
   if (choice !== 'none') {
     for (const [index, { function: tool }] of tools.entries()) {
-      schemas.push([tool.parameters, `tools[${index}].function.parameters`]);
+      schemas.push([tool.parameters, `tools[${index}].function.parameters`, tool.strict]);
     }
   }
-  for (const [each, path] of schemas) {
-    if (each) found.push(...unenforcedOf(each, path, max - found.length));
-    if (found.length > max) return found;
-  }
-  return found;
+  const found = await Promise.all(
+    schemas.map(async ([each, path, strict]) => {
+      const parts = each ? await engine.unenforcedParts(each, path, { signal }) : [];
+      if (strict && parts[0] !== undefined) throw notEnforced(parts[0]);
+      return parts;
+    }),
+  );
+  return found.flat().slice(0, max + 1);
 }

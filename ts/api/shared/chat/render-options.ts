@@ -37,7 +37,7 @@ function readConstraints(body: ChatCompletionRequest, model: ModelInfo, options:
 
 function readTools(tools: readonly Tool[], schemas: SchemaCheck): ChatTool[] {
   const names = new Set<string>();
-  return tools.map(({ function: { name, description, parameters, strict } }, index) => {
+  return tools.map(({ function: { name, description, parameters } }, index) => {
     const path = `tools[${index}].function`;
     if (names.has(name)) {
       throw new ChasquiError('invalid_value', `There are two tools named \`${name}\`.`, `${path}.name`);
@@ -46,7 +46,7 @@ function readTools(tools: readonly Tool[], schemas: SchemaCheck): ChatTool[] {
     const tool: ChatTool = { name };
     if (description) tool.description = description;
     if (parameters) {
-      schemas.check(parameters, `${path}.parameters`, strict ?? false);
+      schemas.check(parameters, `${path}.parameters`);
       tool.parameters = parameters;
     }
     return tool;
@@ -91,25 +91,24 @@ function readSchema(body: ChatCompletionRequest, schemas: SchemaCheck): object |
   const ofFormat = readResponseFormat(body.response_format, schemas);
   if (body.json_schema === undefined) return ofFormat;
   if (ofFormat !== null) throw notTogether('json_schema', 'response_format');
-  return orAnyObject(body.json_schema, 'json_schema', false, schemas);
+  return orAnyObject(body.json_schema, 'json_schema', schemas);
 }
 
 function readResponseFormat(format: ResponseFormat | undefined, schemas: SchemaCheck): object | null {
   if (format === undefined || format.type === 'text') return null;
   const path = 'response_format.json_schema';
   if (format.type === 'json_object' || (format.schema && !format.json_schema)) {
-    return orAnyObject(format.schema, 'response_format.schema', false, schemas);
+    return orAnyObject(format.schema, 'response_format.schema', schemas);
   }
   if (!format.json_schema) {
     throw new ChasquiError('missing_required_parameter', `Missing required parameter: \`${path}\`.`, path);
   }
-  const { schema, strict } = format.json_schema;
-  return orAnyObject(schema, `${path}.schema`, strict ?? false, schemas);
+  return orAnyObject(format.json_schema.schema, `${path}.schema`, schemas);
 }
 
-function orAnyObject(schema: object | null | undefined, path: string, strict: boolean, schemas: SchemaCheck): object {
+function orAnyObject(schema: object | null | undefined, path: string, schemas: SchemaCheck): object {
   if (!schema || Object.keys(schema).length === 0) return ANY_OBJECT;
-  schemas.check(schema, path, strict);
+  schemas.check(schema, path);
   return schema;
 }
 

@@ -1,10 +1,6 @@
-/**
- * Limits JSON Schemas of tools and response formats. Grammars ignore keywords that llama.cpp's converter does not know; the
- * reply lists them (`renderChat`). With `strict` they are an error, unless OpenAI allows the keyword.
- */
+/** Limits JSON Schemas of tools and response formats. */
 import { ChasquiError } from '../../../errors.js';
 import { limitDepth } from './json-depth.js';
-import { unenforced } from './unenforced.js';
 
 /**
  * The length of all schemas of a request together, as JSON, in UTF-16 units. Templates write those of tools into the
@@ -18,12 +14,10 @@ const MAX_MEMBERS = 5000;
 export class SchemaCheck {
   #length = 0;
 
-  check(schema: object, param: string, strict: boolean): void {
+  check(schema: object, param: string): void {
     limitDepth(schema, param);
     this.#limitLength(schema, param);
     limitMembers(schema, param);
-    if (!strict) return;
-    for (const part of unenforced(schema, param, true)) throw notEnforced(part);
   }
 
   #limitLength(schema: object, param: string): void {
@@ -50,10 +44,11 @@ function limitMembers(schema: object, param: string): void {
   }
 }
 
-function notEnforced(param: string): ChasquiError {
+/** The error for a part of a strict schema. */
+export function notEnforced(param: string): ChasquiError {
   return new ChasquiError(
     'unsupported_parameter',
-    `\`${param}\` cannot be enforced, but the schema is to be obeyed strictly: leave it out, or do not ask for \`strict\`.`,
+    `\`${param}\` cannot be enforced, but the schema is strict. Remove it, or set \`strict\` to false.`,
     param,
   );
 }

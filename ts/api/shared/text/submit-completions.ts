@@ -1,7 +1,7 @@
 /** A valid body of a completions request → one running job for each choice. */
 
 import { checkTokens } from '../../../engine/check-tokens.js';
-import type { Engine, ModelInfo, TextInput, TokenStream } from '../../../engine/engine.js';
+import type { AbortOptions, Engine, ModelInfo, TextInput, TokenStream } from '../../../engine/engine.js';
 import type { Grammar, Job } from '../../../engine/job.js';
 import { grammarOfSchema } from '../../../engine/render-request.js';
 import { ChasquiError, type ErrorCode } from '../../../errors.js';
@@ -165,6 +165,12 @@ function toCommonJob(body: CompletionRequest, profile: Profile, model: ModelInfo
 
 function toGrammar(schema: object | undefined): Grammar | null {
   if (schema === undefined) return null;
-  new SchemaCheck().check(schema, 'json_schema', false);
+  new SchemaCheck().check(schema, 'json_schema');
   return grammarOfSchema(schema);
+}
+
+/** The parts of `json_schema` that no grammar enforces. */
+export function unenforcedOfSchema(engine: Engine, schema: object, on: AbortOptions): Promise<string[]> {
+  new SchemaCheck().check(schema, 'json_schema');
+  return engine.unenforcedParts(schema, 'json_schema', on);
 }

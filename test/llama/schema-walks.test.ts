@@ -1,0 +1,189 @@
+// Random texts of a schema's grammar are values that the schema allows, according to Ajv. CHASQUI_WALKS sets the number of texts
+// for each schema, 300 by default. CHASQUI_SCHEMA_SUITE is a checkout of github.com/json-schema-org/JSON-Schema-Test-Suite. Its
+// schemas of draft 2020-12 are then tested as well.
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { buildTarget } from '../support/cxx-tests.js';
+import { GbnfTexts } from '../support/gbnf-texts.js';
+import { root } from '../support/places.js';
+import { seededRandom } from '../support/seeded-random.js';
+import { WALKED_SCHEMAS } from '../support/walked-schemas.js';
+
+const WALKS = Number(process.env.CHASQUI_WALKS ?? 300);
+
+interface Converted {
+  gbnf?: string;
+  unenforced?: string[];
+  error?: string;
+}
+
+function convert(schemas: readonly unknown[]): Converted[] {
+  const program = path.join(root, 'build', 'Release', 'schema-grammars');
+  const input = schemas.map((schema) => `${JSON.stringify(schema)}\n`).join('');
+  const { stdout, status, stderr } = spawnSync(program, { input, encoding: 'utf8', maxBuffer: 1 << 29 });
+  assert.is(status, 0, stderr);
+  return stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+}
+
+const isDate = (date: string) => new Date(`${date}T00:00Z`).toJSON()?.startsWith(date) ?? false;
+const TIME = /^([01]\d|2[0-3])(:[0-5]\d){2}(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
+const LABELS = /^(?!.{254})[a-z\d]([a-z\d-]{0,61}[a-z\d])?(\.[a-z\d]([a-z\d-]{0,61}[a-z\d])?)*$/i;
+const FORMATS = {
+  date: isDate,
+  time: TIME,
+  'date-time': (text: string) => isDate(text.slice(0, 10)) && text[10] === 'T' && TIME.test(text.slice(11)),
+  duration: /^P(?!$)((\d+Y)?(\d+M)?(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+S)?)?|\d+W)$/,
+  email: (text: string) =>
+    /^[\w!#$%&'*+/=?^`{|}~-]+(\.[\w!#$%&'*+/=?^`{|}~-]+)*$/.test(text.split('@')[0] ?? '') &&
+    LABELS.test(text.split('@')[1] ?? ''),
+  hostname: LABELS,
+  ipv4: /^((25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(\.(?!$)|$)){4}$/,
+  ipv6: (text: string) => URL.canParse(`http://[${text}]/`),
+  uuid: /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i,
+};
+
+function validatorOf(schema: unknown, formats: boolean) {
+  const ajv = new Ajv2020({
+    strict: false,
+    validateFormats: formats,
+    formats: FORMATS,
+    multipleOfPrecision: 6,
+    logger: false,
+  });
+  return ajv.compile(schema as object);
+}
+
+/** The first text that is wrong, null if all are right. */
+function wrongText(gbnf: string, isValid: (value: unknown) => boolean): string | null {
+  const random = seededRandom(1);
+  const texts = new GbnfTexts(gbnf);
+  for (let i = 0; i < WALKS; i++) {
+    const text = texts.one('root', random);
+    try {
+      if (!isValid(JSON.parse(text))) return text;
+    } catch {
+      return text;
+    }
+  }
+  return null;
+}
+
+const own = suite('llama: random texts of the grammars of schemas');
+
+buildTarget('schema-grammars', 'build');
+const converted = convert(Object.values(WALKED_SCHEMAS));
+for (const [index, [name, schema]] of Object.entries(WALKED_SCHEMAS).entries()) {
+  own(name, () => {
+    const { gbnf, unenforced, error } = converted[index] as Converted;
+    assert.is(error, undefined);
+    assert.equal(unenforced, []);
+    assert.is(wrongText(gbnf as string, validatorOf(schema, true)), null, JSON.stringify(schema));
+  });
+}
+
+const REPORTED: [schema: object, places: string[]][] = [
+  [
+    { type: 'object', properties: { a: { contentEncoding: 'base64' }, 'b c': { format: 'uri' } } },
+    ['$.properties.a.contentEncoding', '$.properties.b c.format'],
+  ],
+  [{ anyOf: [s(), { type: 'array', uniqueItems: true }] }, ['$.anyOf[1].uniqueItems']],
+  [{ $ref: '#' }, ['$.$ref']],
+  [{ $ref: 'https://example.com/schema' }, ['$.$ref']],
+  [{ $ref: '#/$defs/a', $defs: { a: { anyOf: [{ $ref: '#/$defs/a' }, s()] } } }, ['$.$defs.a.anyOf']],
+  [{ enum: [] }, ['$.enum']],
+  [{ type: 'string', minLength: 5000 }, ['$.minLength']],
+  [{ type: 'number', minimum: 1e15 }, ['$.minimum']],
+  [{ type: 'integer', multipleOf: 123457 }, ['$.multipleOf']],
+  [{ type: 'object', minProperties: 3 }, ['$.minProperties']],
+  [{ type: 'string', not: { format: 'date' } }, ['$.not']],
+  [{ patternProperties: { '(?=a)': {} } }, ['$.patternProperties.(?=a)']],
+  ...[
+    '^(?=a)$',
+    '(a)\\1',
+    '^a{3000}$',
+    '^[]a]$',
+    '^a]$',
+    '^a{x}$',
+    '\\p{Script=Greek}',
+    `^${'('.repeat(101)}a${')'.repeat(101)}$`,
+  ].map((pattern): [object, string[]] => [{ type: 'string', pattern }, ['$.pattern']]),
+];
+
+function s() {
+  return { type: 'string' };
+}
+
+own('what cannot be enforced is reported by its place', () => {
+  const reports = convert(REPORTED.map(([schema]) => schema));
+  for (const [index, [schema, places]] of REPORTED.entries()) {
+    assert.equal(
+      reports[index]?.unenforced,
+      places,
+      `${JSON.stringify(schema).slice(0, 200)}: ${reports[index]?.error}`,
+    );
+  }
+});
+
+own('a schema that allows nothing is refused', () => {
+  const impossible = [
+    false,
+    { not: {} },
+    { allOf: [{ type: 'string' }, { type: 'null' }] },
+    { type: 'integer', minimum: 1, maximum: 6, multipleOf: 7 },
+    { ...s(), pattern: '^a$', minLength: 2 },
+  ];
+  for (const { error } of convert(impossible)) assert.match(error ?? '', /it allows no value/);
+});
+
+own.run();
+
+interface Group {
+  description: string;
+  schema: unknown;
+  tests: { data: unknown; valid: boolean }[];
+}
+
+const checkout = process.env.CHASQUI_SCHEMA_SUITE;
+if (checkout !== undefined) {
+  const test = suite('llama: schemas of the JSON-Schema-Test-Suite');
+  test('none is wrong, four in five are enforced', () => {
+    const folder = path.join(checkout, 'tests', 'draft2020-12');
+    const files = readdirSync(folder).filter((name) => name.endsWith('.json'));
+    const groups = files.flatMap((name): Group[] => JSON.parse(readFileSync(path.join(folder, name), 'utf8')));
+    const count = { enforced: 0, reported: 0, refused: 0, notJudged: 0 };
+    for (const [index, { gbnf, unenforced, error }] of convert(groups.map(({ schema }) => schema)).entries()) {
+      const { description, schema, tests } = groups[index] as Group;
+      if (error !== undefined) {
+        // Only what allows nothing.
+        assert.not.ok(
+          tests.some(({ valid }) => valid),
+          `${description}: ${error}`,
+        );
+        count.refused++;
+      } else if (unenforced?.length) {
+        count.reported++;
+      } else {
+        let isValid: (value: unknown) => boolean;
+        try {
+          isValid = validatorOf(schema, false);
+          if (tests.some(({ data, valid }) => isValid(data) !== valid)) throw new Error('Ajv disagrees with the suite');
+        } catch {
+          count.notJudged++; // another document, or something that Ajv does not do
+          continue;
+        }
+        assert.is(wrongText(gbnf as string, isValid), null, description);
+        count.enforced++;
+      }
+    }
+    console.log(count);
+    assert.ok(count.enforced / (count.enforced + count.reported + count.refused) >= 0.8, JSON.stringify(count));
+  });
+  test.run();
+}

@@ -254,11 +254,11 @@ test('another model’s name is a 404', async () => {
 
 test('what the chat side finds wrong with tools and schemas has this protocol’s name for the field', async () => {
   const { respond } = responses({ model: { takesTools: true } });
-  const schema = { type: 'object', properties: { a: { type: 'string', not: { const: 'x' } } } };
+  const schema = { type: 'object', properties: { a: { type: 'string', format: 'uri' } } };
   const strict = { type: 'json_schema', name: 'n', schema, strict: true };
   const called = { type: 'function_call', call_id: 'a', name: 'weather', arguments: '{}' };
   const failures: [object, string][] = [
-    [{ text: { format: strict } }, 'text.format.schema.properties.a.not'],
+    [{ text: { format: strict } }, 'text.format.schema.properties.a.format'],
     [{ tools: [tools[0], tools[0]] }, 'tools[1].name'],
     [{ tools, tool_choice: { type: 'function', name: 'other' } }, 'tool_choice'],
     [{ tools, input: [{ role: 'user', content: 'a' }, called] }, 'input[1]'],

@@ -1,6 +1,8 @@
 // Memory of ggml_aligned_malloc() on POSIX systems: patch 0003 calls this. Part of ggml-base.
 #if defined(__linux__)
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <sys/mman.h>
 #endif
 #if !defined(_WIN32)

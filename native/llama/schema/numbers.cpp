@@ -237,8 +237,7 @@ RegexPtr numbers(const NumberLimits& limits) {
     }
     const Decimal unbounded = {std::string(kDigits, '9'), "", false};
     const auto    bound     = [&](double number, bool excluded) {
-        const std::string text = *decimal_of(number);
-        return parse(text[0] == '-' ? text.substr(1) : text, excluded);
+        return parse(decimal_of(std::abs(number)).value(), excluded);
     };
     const bool            has_least = std::isfinite(limits.least), has_most = std::isfinite(limits.most);
     std::vector<RegexPtr> ways;

@@ -26,6 +26,7 @@ interface Case {
   /** The error of a text, or null. Endless texts may be cut off. */
   faultOf: (text: string, isCut: boolean) => string | null;
   mayBeCut?: boolean;
+  temperature?: number;
 }
 
 const matches = (expression: RegExp) => (text: string) => (expression.test(text) ? null : 'no match');
@@ -50,6 +51,8 @@ const CASES: Record<string, Case> = {
     definition: 'start: round~1..2\nround: "(" square? ")"\nsquare: "[" [round round?] "]"',
     faultOf: faultOfBrackets,
     mayBeCut: true,
+    // At 1, the demo model nearly always writes ().
+    temperature: 2,
   },
   'lists that begin with themselves, of what may be empty': {
     syntax: 'lark',
@@ -77,8 +80,8 @@ function testWith(name: string, path: () => string): void {
     await engine.close();
   });
 
-  for (const [what, { syntax, definition, faultOf, mayBeCut = false }] of Object.entries(CASES)) {
-    test(`${what}: ${RUNS} of ${RUNS} seeds at temperature 1`, async ({ app, engine }) => {
+  for (const [what, { syntax, definition, faultOf, mayBeCut = false, temperature = 1 }] of Object.entries(CASES)) {
+    test(`${what}: ${RUNS} of ${RUNS} seeds at temperature ${temperature}`, async ({ app, engine }) => {
       const texts = new Set<string>();
       const run = async (seed: number): Promise<void> => {
         const payload = {
@@ -88,7 +91,7 @@ function testWith(name: string, path: () => string): void {
           tool_choice: 'required',
           parallel_tool_calls: false,
           max_output_tokens: 400,
-          temperature: 1,
+          temperature,
           seed,
         };
         const reply = await app.inject({ method: 'POST', url: '/v1/responses', payload });

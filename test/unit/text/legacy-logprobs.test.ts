@@ -5,9 +5,10 @@ import type { Token } from '../../../ts/engine/engine.js';
 
 const test = suite('text: log-probabilities as columns');
 
-function token(bytes: Buffer, logprob: number, top: [string, number][] = []): Token {
+/** `text`: what the engine publishes with the token. */
+function token(bytes: Buffer, logprob: number, top: [string, number][] = [], text = bytes.toString()): Token {
   const alternatives = top.map(([text, value]) => ({ id: 2, bytes: Buffer.from(text), logprob: value }));
-  return { id: 1, text: '', logprobs: { id: 1, bytes, logprob, top: alternatives } };
+  return { id: 1, text, logprobs: { id: 1, bytes, logprob, top: alternatives } };
 }
 
 test('offsets count characters from where the text begins', () => {
@@ -24,8 +25,8 @@ test('offsets count characters from where the text begins', () => {
 test('the parts of a character begin where it does', () => {
   const columns = new LogprobColumns({ withTop: false, offset: 0 });
   const smile = Buffer.from('🙂');
-  columns.add(token(smile.subarray(0, 2), -1));
-  columns.add(token(smile.subarray(2), -1));
+  columns.add(token(smile.subarray(0, 2), -1, [], ''));
+  columns.add(token(smile.subarray(2), -1, [], '🙂'));
   columns.add(token(Buffer.from('x'), -1));
   assert.equal(columns.take()?.text_offset, [0, 0, 1]);
 });

@@ -108,6 +108,7 @@ Napi::Value rendered_to_js(Napi::Env env, const RenderedPrompt& rendered) {
     result.Set("grammar", rendered.grammar ? grammar_to_js(env, *rendered.grammar) : env.Null());
     result.Set("format", rendered.format ? format_to_js(env, *rendered.format) : env.Null());
     result.Set("reasoning", rendered.reasoning ? reasoning_to_js(env, *rendered.reasoning) : env.Null());
+    result.Set("unenforcedKeywords", strings_to_js(env, {rendered.unenforced.begin(), rendered.unenforced.end()}));
     return result;
 }
 

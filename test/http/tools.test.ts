@@ -307,4 +307,19 @@ test('the same is refused where it is to be obeyed strictly', async () => {
   expectError(await chat({ response_format }), { status: 400, code: 'unsupported_parameter', param });
 });
 
+test('keywords that the format of calls does not enforce are named by their places, and refused if strict', async () => {
+  const { chat } = testApp({ renderWith: () => ({ unenforcedKeywords: ['prefixItems'] }) });
+  const list = { type: 'array', prefixItems: [{ type: 'string' }] };
+  // A property may have the name of a keyword.
+  const parameters = { type: 'object', properties: { list, prefixItems: { type: 'string' } } };
+  const ask = (strict: boolean) =>
+    chat({ tools: [{ type: 'function', function: { name: 'put', parameters, strict } }] });
+  const place = 'tools[0].function.parameters.properties.list.prefixItems';
+  const reply = await ask(false);
+  assert.is(reply.statusCode, 200, reply.body);
+  assert.is(decodeURIComponent(String(reply.headers['x-chasqui-ignored'])), place);
+  const refused = await ask(true);
+  assert.equal([refused.statusCode, refused.json().error.param], [400, place]);
+});
+
 test.run();

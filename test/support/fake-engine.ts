@@ -222,7 +222,16 @@ export function finishOf(promptTokens: number, completionTokens: number, changes
 
 /** A rendered prompt for a completion that is plain text. */
 export function plainPrompt(prompt: string): RenderedPrompt {
-  return { prompt, additionalStops: [], preservedTokens: [], grammar: null, format: null, reasoning: null, images: [] };
+  return {
+    prompt,
+    additionalStops: [],
+    preservedTokens: [],
+    grammar: null,
+    format: null,
+    reasoning: null,
+    unenforcedKeywords: [],
+    images: [],
+  };
 }
 
 const FAKE_FORMAT: ReplyFormat = { kind: 0, parser: '', generationPrompt: '', continues: false };

@@ -108,6 +108,8 @@ export interface RenderedPrompt {
   format: ReplyFormat | null;
   /** For `Job.reasoning`; `null`: the template marks no reasoning. */
   reasoning: ReasoningTags | null;
+  /** Keywords of schemas of tools that the format of calls does not enforce, such as `pattern`. */
+  unenforcedKeywords: readonly string[];
 }
 
 /** Opaque. */

@@ -201,6 +201,8 @@ export interface NativeRenderedPrompt {
   format: NativeReplyFormat | null;
   /** `null`: the template marks no reasoning. */
   reasoning: NativeReasoningTags | null;
+  /** Keywords of schemas of tools that the format of calls does not enforce, such as `pattern`. */
+  unenforcedKeywords: string[];
 }
 
 /** Growth of a parsed completion, in the order of the fields. */

@@ -13,6 +13,7 @@ import type { ImageInput } from '../../../engine/job.js';
 import { ChasquiError } from '../../../errors.js';
 import { type LoadImagesOptions, loadImages } from '../../../images/load-images.js';
 import { limitTextDepth } from '../json-schema/json-depth.js';
+import { placesOf } from '../json-schema/keyword-places.js';
 import { notEnforced } from '../json-schema/schema-check.js';
 import type { InputGrammars } from '../tools/input-grammars.js';
 import type { ChatCompletionRequest } from './chat-schema.js';
@@ -56,7 +57,10 @@ export async function renderChat(
   { strict = false, maxParts, ...loading }: RenderChatOptions,
 ): Promise<RenderedChat> {
   const plain = await renderBody(engine, body, loading);
-  const unenforced = await unenforcedParts(engine, body, maxParts, loading);
+  const unenforced = [
+    ...(await unenforcedParts(engine, body, maxParts, loading)),
+    ...unenforcedInCalls(body, plain.unenforcedKeywords, maxParts),
+  ].slice(0, maxParts + 1);
   const enforced = inputGrammars?.enforce(plain.grammar);
   const rendered = enforced ? { ...plain, grammar: enforced.grammar } : plain;
   const withoutPlace = enforced?.passedOver ?? [];
@@ -196,4 +200,16 @@ export async function unenforcedParts(
     }),
   );
   return found.flat().slice(0, max + 1);
+}
+
+/** Formats of calls in which strings are not JSON enforce other keywords than a JSON grammar. */
+function unenforcedInCalls({ tools = [] }: ChatCompletionRequest, keywords: readonly string[], max: number): string[] {
+  if (keywords.length === 0) return [];
+  const wanted = new Set(keywords);
+  return tools.flatMap(({ function: tool }, index) => {
+    const path = `tools[${index}].function.parameters`;
+    const places = tool.parameters ? placesOf(wanted, tool.parameters, path, max + 1) : [];
+    if (tool.strict && places[0] !== undefined) throw notEnforced(places[0]);
+    return places;
+  });
 }

@@ -157,6 +157,7 @@ function toCommonJob(body: CompletionRequest, profile: Profile, model: ModelInfo
       grammar: toGrammar(schema),
       format: null,
       reasoning: null,
+      unenforcedKeywords: [],
     },
     profile,
     model,

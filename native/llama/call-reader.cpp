@@ -37,8 +37,6 @@ public:
         }
     }
 
-    bool all_complete = true;
-
 private:
     // The first node with one of the tags below `node`, but not below another member.
     const Node* find(const Node& node, std::initializer_list<std::string_view> tags) const {
@@ -69,7 +67,6 @@ private:
             add_members(node, call.arguments);
             if (!node.is_partial) call.arguments += call.arguments.empty() ? "{}" : "}";
         }
-        all_complete = all_complete && !node.is_partial;
         message_.tool_calls.push_back(std::move(call));
     }
 
@@ -143,10 +140,9 @@ private:
 
 }  // namespace
 
-bool read_calls(const common_peg_ast_arena& ast, const common_peg_parse_result& result, common_chat_msg& message) {
+void read_calls(const common_peg_ast_arena& ast, const common_peg_parse_result& result, common_chat_msg& message) {
     Reader reader(ast, message);
     for (const common_peg_ast_id node : result.nodes) reader.read(ast.get(node));
-    return reader.all_complete;
 }
 
 }  // namespace chasqui

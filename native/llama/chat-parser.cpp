@@ -310,11 +310,7 @@ private:
             const std::string& arguments = diff.tool_call_delta.arguments;
             if (!arguments.empty()) deltas_.push_back(calls_.delta(diff.tool_call_index, message, arguments));
         }
-        if (!is_last) return;
-        calls_.announce_until(message.tool_calls.size(), message, deltas_);
-        for (size_t i = 0; i < message.tool_calls.size(); ++i) {
-            if (message.tool_calls[i].arguments.empty()) deltas_.push_back(calls_.delta(i, message, "{}"));
-        }
+        if (is_last) calls_.announce_until(message.tool_calls.size(), message, deltas_);
     }
 
     // Whitespace after the opening tag, which may be in the prompt, is not part of the reasoning.

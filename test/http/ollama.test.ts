@@ -186,7 +186,7 @@ test('a call is told whole, with its arguments as an object', async () => {
   assert.equal(app.engine.renderOptions[0]?.tools?.[0]?.name, 'weather');
 });
 
-test('a call that was cut off is none', async () => {
+test('a call that was cut off is text', async () => {
   const parser = () => ({
     push: (_: string, isLast: boolean) =>
       isLast ? [{ toolIndex: 0, toolId: 'a', toolName: 'weather', toolArguments: '{"ci' }] : [],
@@ -194,7 +194,7 @@ test('a call that was cut off is none', async () => {
   });
   const app = testApp({ batches: () => [[{ text: CALL, finish: finishOf(1, 1, { reason: 'length' }) }]], parser });
   const { message, done_reason } = (await chat(app, { tools: [tool] })).json();
-  assert.equal([message, done_reason], [{ role: 'assistant', content: '' }, 'length']);
+  assert.equal([message, done_reason], [{ role: 'assistant', content: 'weather({"ci' }, 'length']);
 });
 
 test('reasoning is told apart, and asked for by think', async () => {

@@ -32,6 +32,44 @@ test('a whole reply has its calls, its reasoning and their finish reason', async
   assert.equal(reply.usage.completion_tokens_details, { reasoning_tokens: 1 });
 });
 
+for (const reason of ['length', 'stop'] as const) {
+  test(`a call that was cut off is reported, but not as a complete one: ${reason}`, async () => {
+    const text = '<call>add {"a":1}</call><call>add {"a"';
+    const finish = finishOf(1, 5, { reason });
+    const { app, chat } = testApp({ batches: () => [[{ text, finish }]] });
+    const post = async (url: string, body: object) => (await app.inject({ method: 'POST', url, payload: body })).json();
+    const messages = [{ role: 'user', content: 'Add.' }];
+
+    const [choice] = (await chat({ tools })).json().choices;
+    assert.is(choice.finish_reason, reason);
+    assert.is(choice.message.tool_calls[1].function.arguments, '{"a"');
+    const chunks = chunksOf((await chat({ tools, stream: true })).body);
+    assert.is(chunks.at(-1)?.choices[0]?.finish_reason, reason);
+
+    const named = [{ name: 'add', input_schema: { type: 'object' } }];
+    const message = await post('/v1/messages', { model: 'fake', max_tokens: 5, messages, tools: named });
+    assert.equal(
+      message.content.map((block: { text?: string; input?: object }) => block.text ?? block.input),
+      [{ a: 1 }, 'add({"a"'],
+    );
+    assert.is(message.stop_reason, reason === 'length' ? 'max_tokens' : 'end_turn');
+
+    const ollama = await post('/api/chat', { model: 'fake', messages, tools, stream: false });
+    assert.equal([ollama.message.tool_calls.length, ollama.message.content], [1, 'add({"a"']);
+    assert.is(ollama.done_reason, reason);
+
+    const functions = [{ type: 'function', name: 'add', parameters: { type: 'object' } }];
+    const response = await post('/v1/responses', { model: 'fake', input: 'Add.', tools: functions });
+    assert.equal(
+      response.output.map((item: { status: string; arguments: string }) => [item.status, item.arguments]),
+      [
+        ['completed', '{"a":1}'],
+        ['incomplete', '{"a"'],
+      ],
+    );
+  });
+}
+
 test('content is null where there are calls only', async () => {
   const { chat } = testApp({ batches: () => [[{ text: '<call>add {}</call>' }]] });
   const { message } = (await chat({ tools })).json().choices[0];

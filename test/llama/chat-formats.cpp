@@ -64,6 +64,17 @@ const Test families("chat: tool calls and reasoning of a dozen model families, w
     }
 });
 
+const Test cut("chat: a call that is cut off has no arguments but those that came", [] {
+    const ChatTemplate   chat(source_of("Qwen-Qwen2.5-7B-Instruct"));
+    const RenderedPrompt prompt = chat.render("{" + kQuestion + "," + kTools + "}");
+    const std::string    call   = "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": ";
+    for (const std::string& arguments : {"", "{", "{\"city\": \"Li"}) {
+        const Reply reply = read(*prompt.format, call + arguments, 7);
+        expect_equal(reply.calls.size(), size_t{1});
+        expect_equal(reply.calls[0], "get_weather(" + arguments + ")");
+    }
+});
+
 const Test odd("chat: what does not fit the format is content, all of it and once", [] {
     const ChatTemplate   chat(source_of("Qwen-Qwen2.5-7B-Instruct"));
     const RenderedPrompt prompt = chat.render("{" + kQuestion + "," + kTools + "}");

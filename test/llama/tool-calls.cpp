@@ -60,6 +60,16 @@ std::string closed_reasoning(const RenderedPrompt& prompt, const std::string& te
     return {};
 }
 
+// Text that was cut off within a call is the beginning of the call, without an invented end.
+void expect_beginning(const ChatFormat& format, std::string string, const std::string& call, const std::string& what) {
+    while (!string.empty() && (static_cast<unsigned char>(string.back()) & 0xC0) == 0x80) string.pop_back();
+    if (!string.empty() && static_cast<unsigned char>(string.back()) >= 0xC0) string.pop_back();
+    const Reply cut = read(format, string, string.size() + 1);
+    if (cut.calls.empty()) return;
+    const std::string arguments = cut.calls[0].substr(cut.calls[0].find('('), cut.calls[0].size() - 1 - cut.calls[0].find('('));
+    expect(call.compare(call.find('('), arguments.size(), arguments) == 0, what + "its beginning: " + string + " as " + cut.calls[0]);
+}
+
 const Test walk("tool calls: strings of the grammar of every template are one call", [] {
     common_log_pause(common_log_main());
     const char*       count = std::getenv("CHASQUI_STRINGS");
@@ -98,6 +108,7 @@ const Test walk("tool calls: strings of the grammar of every template are one ca
                     if (i % 4 == 0) {
                         const Reply pieces = read(*prompt.format, string, 1 + static_cast<size_t>(i) % 5);
                         expect(pieces.calls == whole.calls, what + "the same in pieces: " + string);
+                        expect_beginning(*prompt.format, string.substr(0, random() % string.size()), whole.calls[0], what);
                     }
                     common_json line = {{"template", name}, {"set", set}, {"choice", choice.name}, {"text", string}};
                     line["call"]     = whole.calls[0];

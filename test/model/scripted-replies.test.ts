@@ -28,19 +28,15 @@ const tools = [
 ];
 
 // biome-ignore lint/suspicious/noExplicitAny: replies of several kinds
-type Ask = (content: string, body?: object) => Promise<{ status: number; reply: any }>;
+type Ask = (content: string, body?: object, url?: string) => Promise<{ status: number; reply: any }>;
 
 async function withModel(folder: string, script: Script, use: (ask: Ask) => Promise<void>): Promise<void> {
   const file = writeScriptedModel(path.join(folder, 'm.gguf'), script);
   const engine = await loadModel(file, { contextSize: 1024, parallel: 2, threads: 1 });
   const app = buildApp(SingleModel.of(engine), runtime);
-  await use(async (content, body = {}) => {
+  await use(async (content, body = {}, url = '/v1/chat/completions') => {
     const payload = { model: 'm', temperature: 0, max_tokens: 40, messages: [{ role: 'user', content }], ...body };
-    const { statusCode: status, body: text } = await app.inject({
-      method: 'POST',
-      url: '/v1/chat/completions',
-      payload,
-    });
+    const { statusCode: status, body: text } = await app.inject({ method: 'POST', url, payload });
     return { status, reply: JSON.parse(text) };
   });
   await app.close();
@@ -58,6 +54,21 @@ test('stop strings do not apply within a tool call', async ({ folder }) => {
     }
     const [{ message, finish_reason: reason }] = (await ask('Say', { stop: ['END'] })).reply.choices;
     assert.equal([message.content, reason], ['One ', 'stop']);
+  });
+});
+
+test('a call that max_tokens cuts off is not complete', async ({ folder }) => {
+  await withModel(folder, { calls: [{ tool: 'look', arguments: { at: 'X' } }], say: 'Done.' }, async (ask) => {
+    for (const choice of ['auto', 'required']) {
+      const { reply } = await ask('Look', { tools, tool_choice: choice, max_tokens: 1 });
+      const [{ message, finish_reason: reason }] = reply.choices;
+      assert.equal([message.tool_calls[0].function.arguments, reason], ['', 'length'], JSON.stringify(reply));
+    }
+    const named = tools.map(({ function: { name, parameters } }) => ({ name, input_schema: parameters }));
+    const { reply } = await ask('Look', { tools: named, max_tokens: 1 }, '/v1/messages');
+    assert.equal([reply.content, reply.stop_reason], [[{ type: 'text', text: 'look(' }], 'max_tokens']);
+    const { reply: chat } = await ask('Look', { tools, stream: false, options: { num_predict: 1 } }, '/api/chat');
+    assert.equal([chat.message.content, chat.done_reason], ['look(', 'length']);
   });
 });
 

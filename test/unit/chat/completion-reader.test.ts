@@ -86,6 +86,20 @@ test('an answer that is cut off within a call ends with length', () => {
   assert.is(reader.finishReason, 'length');
 });
 
+test('only complete calls are a reason to finish', () => {
+  for (const [text, reason] of [
+    ['<call>add {"a":1}', 'tool_calls'],
+    ['<call>add {"a":1}</call><call>add {"a"', 'stop'],
+    ['<call>add {"a":"\n"}', 'stop'],
+    ['<call>add 5', 'stop'],
+    ['<call>add ', 'stop'],
+  ] as const) {
+    const reader = new CompletionReader(true);
+    reader.read(parseBatches([tokens([text])]).flat());
+    assert.is(reader.finishReason, reason, text);
+  }
+});
+
 test('it knows whether the answer has ended', () => {
   const reader = new CompletionReader();
   assert.not(reader.ended);

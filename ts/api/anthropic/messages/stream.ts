@@ -5,10 +5,10 @@ import type { ErrorBody } from '../../../http/error-body.js';
 import type { SseEvent } from '../../../http/sse.js';
 import { newId } from '../../../new-id.js';
 import { toAnthropicError } from '../../shared/anthropic-errors.js';
+import { parseArguments, toCallText } from '../../shared/completion/call-arguments.js';
 import { type CompletionProtocol, typedEvent } from '../../shared/completion/completion-event-encoder.js';
 import { type CompletionPart, CompletionParts, type PartEvent } from '../../shared/completion/completion-parts.js';
 import type { CompletionDelta } from '../../shared/completion/completion-reader.js';
-import { isTextTooDeep } from '../../shared/json-schema/json-depth.js';
 import type { CompletionBlock, MessageReply, StopReason } from './reply-schema.js';
 
 export interface MessageSettings {
@@ -87,7 +87,8 @@ export class MessageEvents implements CompletionProtocol {
     if (finish.reason === 'length') {
       return finish.completionTokens < this.#settings.maxTokens ? 'model_context_window_exceeded' : 'max_tokens';
     }
-    if (this.#parts.all.some(({ kind }) => kind === 'tool_call')) return 'tool_use';
+    const calls = this.#parts.all.filter(({ kind }) => kind === 'tool_call');
+    if (calls.length > 0 && calls.every(({ text }) => parseArguments(text) !== null)) return 'tool_use';
     return this.#isAskedFor(finish.stopString) ? 'stop_sequence' : 'end_turn';
   }
 
@@ -101,7 +102,7 @@ function toEvents(change: PartEvent): SseEvent[] {
   const { index } = change.part;
   switch (change.type) {
     case 'opened':
-      return [typedEvent({ type: 'content_block_start', index, content_block: toBlock({ ...change.part, text: '' }) })];
+      return [typedEvent({ type: 'content_block_start', index, content_block: toEmptyBlock(change.part) })];
     case 'grown':
       return [typedEvent({ type: 'content_block_delta', index, delta: toDelta(change.part, change.by) })];
     case 'closed':
@@ -126,22 +127,21 @@ function sign({ kind, index }: CompletionPart): SseEvent[] {
   return [typedEvent({ type: 'content_block_delta', index, delta: { type: 'signature_delta', signature: '' } })];
 }
 
+function toEmptyBlock(part: CompletionPart): CompletionBlock {
+  return toBlock({ ...part, text: part.kind === 'tool_call' ? '{}' : '' });
+}
+
+/** A call that was cut off is text. */
 function toBlock({ kind, text, callId, name }: CompletionPart): CompletionBlock {
   switch (kind) {
     case 'reasoning':
       return { type: 'thinking', thinking: text, signature: '' };
     case 'text':
       return { type: 'text', text };
-    case 'tool_call':
-      return { type: 'tool_use', id: callId, name, input: parseInput(text), caller: { type: 'direct' } };
-  }
-}
-
-/** Arguments that the token limit cut off are no object; what is nested too deeply cannot be told again as JSON. */
-function parseInput(json: string): unknown {
-  try {
-    return isTextTooDeep(json) ? {} : JSON.parse(json);
-  } catch {
-    return {};
+    case 'tool_call': {
+      const input = parseArguments(text);
+      if (input === null) return { type: 'text', text: toCallText(name, text) };
+      return { type: 'tool_use', id: callId, name, input, caller: { type: 'direct' } };
+    }
   }
 }

@@ -2,10 +2,10 @@
 
 import type { TokenStream } from '../../../engine/engine.js';
 import type { ErrorBody } from '../../../http/error-body.js';
+import { parseArguments, toCallText } from '../../shared/completion/call-arguments.js';
 import type { LogprobEntry } from '../../shared/completion/chat-reply-schema.js';
 import { type CallDelta, type CompletionDelta, CompletionReader } from '../../shared/completion/completion-reader.js';
 import { type ChoiceBatch, forEachChoice } from '../../shared/completion/stream-reply.js';
-import { isTextTooDeep } from '../../shared/json-schema/json-depth.js';
 import { ollamaFailure, type RequestTimes, toEnding } from '../ollama-settings.js';
 import type { OllamaToolCall } from '../schema.js';
 
@@ -26,12 +26,19 @@ interface Piece {
   logprobs: LogprobEntry[];
 }
 
+interface ReportedCall {
+  index: number;
+  id: string;
+  name: string;
+  json: string;
+}
+
 export class CompletionLines {
   readonly #settings: LineSettings;
   readonly #reader: CompletionReader;
   readonly #whole: Piece = { content: '', thinking: '', calls: [], logprobs: [] };
   /** The incomplete tool call. Arguments are sent as an object, and therefore only when they are complete. */
-  #call: { index: number; id: string; name: string; json: string } | null = null;
+  #call: ReportedCall | null = null;
 
   constructor(settings: LineSettings) {
     this.#settings = settings;
@@ -61,8 +68,11 @@ export class CompletionLines {
     return { ...this.#line(this.#whole), done: true, ...toEnding(this.#settings.times, this.#reader.finish) };
   }
 
-  #add(delta: CompletionDelta, calls = this.#readCalls(delta.tool_calls ?? [])): string[] {
-    const { content = '', reasoning_content: thinking = '', logprobs = [] } = delta;
+  #add(delta: CompletionDelta, ended = this.#readCalls(delta.tool_calls ?? [])): string[] {
+    const { reasoning_content: thinking = '', logprobs = [] } = delta;
+    const calls = ended.flatMap((call) => toToolCall(call) ?? []);
+    const cut = ended.filter((call) => toToolCall(call) === null).map(({ name, json }) => toCallText(name, json));
+    const content = (delta.content ?? '') + cut.join('');
     if (content === '' && thinking === '' && calls.length === 0 && logprobs.length === 0) return [];
     this.#whole.content += content;
     this.#whole.thinking += thinking;
@@ -71,25 +81,23 @@ export class CompletionLines {
     return [JSON.stringify({ ...this.#line({ content, thinking, calls, logprobs }), done: false })];
   }
 
-  #readCalls(deltas: readonly CallDelta[]): OllamaToolCall[] {
-    const complete: OllamaToolCall[] = [];
+  /** Returns the calls that have ended. */
+  #readCalls(deltas: readonly CallDelta[]): ReportedCall[] {
+    const ended: ReportedCall[] = [];
     for (const { index, id = '', function: piece } of deltas) {
       if (this.#call?.index !== index) {
-        complete.push(...this.#closeCall());
+        ended.push(...this.#closeCall());
         this.#call = { index, id, name: piece.name ?? '', json: '' };
       }
       this.#call.json += piece.arguments;
     }
-    return complete;
+    return ended;
   }
 
-  /** Drops a call that was cut off by the token limit: its arguments are incomplete. */
-  #closeCall(): OllamaToolCall[] {
+  #closeCall(): ReportedCall[] {
     const call = this.#call;
     this.#call = null;
-    const parsed = call && parseArguments(call.json);
-    if (!call || !parsed) return [];
-    return [{ id: call.id, function: { index: call.index, name: call.name, arguments: parsed } }];
+    return call === null ? [] : [call];
   }
 
   #line({ content = '', thinking = '', calls = [], logprobs = [] }: Partial<Piece>): Record<string, unknown> {
@@ -102,11 +110,8 @@ export class CompletionLines {
   }
 }
 
-function parseArguments(json: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = isTextTooDeep(json) ? null : JSON.parse(json || '{}');
-    return typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown> | null) : null;
-  } catch {
-    return null;
-  }
+/** Null for a call that was cut off. */
+function toToolCall({ index, id, name, json }: ReportedCall): OllamaToolCall | null {
+  const parsed = parseArguments(json);
+  return parsed && { id, function: { index, name, arguments: parsed } };
 }

@@ -7,6 +7,7 @@ import type { Finish } from '../../../engine/engine.js';
 import type { ErrorBody } from '../../../http/error-body.js';
 import type { SseEvent } from '../../../http/sse.js';
 import { newId } from '../../../new-id.js';
+import { isComplete } from '../../shared/completion/call-arguments.js';
 import type { LogprobEntry, PromptProgressReport } from '../../shared/completion/chat-reply-schema.js';
 import { type CompletionProtocol, typedEvent } from '../../shared/completion/completion-event-encoder.js';
 import { type CompletionPart, CompletionParts, type PartEvent } from '../../shared/completion/completion-parts.js';
@@ -115,7 +116,8 @@ export class ResponseEvents implements CompletionProtocol {
     return changes.flatMap((change) => {
       if (change.type === 'opened') return this.#open(change.part);
       if (change.type === 'grown') return this.#grow(change.part, change.by, change.logprobs);
-      return this.#close(change.part, status);
+      const { kind, text } = change.part;
+      return this.#close(change.part, kind === 'tool_call' && !isComplete(text) ? 'incomplete' : status);
     });
   }
 

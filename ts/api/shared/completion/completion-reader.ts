@@ -1,6 +1,7 @@
 /** Tokens of one completion → what each adds to it, in the words of OpenAI's deltas. */
 import type { Finish, FinishReason, ReplyDelta, Token } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
+import { isComplete } from './call-arguments.js';
 import type { LogprobEntry } from './chat-reply-schema.js';
 import { LogprobQueue, ReturnedTokens, toLogprobEntry } from './logprobs.js';
 
@@ -34,7 +35,8 @@ export class CompletionReader {
   #returned: ReturnedTokens | null = null;
   /** Entries of text that is not sent yet. */
   readonly #entries: LogprobEntry[] = [];
-  #callsTools = false;
+  /** The arguments of each call so far, as JSON. */
+  readonly #arguments: string[] = [];
   #finish: Finish | null = null;
 
   constructor(parsed = false) {
@@ -47,8 +49,11 @@ export class CompletionReader {
     return this.#finish;
   }
 
+  /** `tool_calls` only if all calls are complete. */
   get finishReason(): FinishReason | 'tool_calls' {
-    return this.#callsTools && this.finish.reason === 'stop' ? 'tool_calls' : this.finish.reason;
+    const { reason } = this.finish;
+    const calls = this.#arguments;
+    return reason === 'stop' && calls.length > 0 && calls.every(isComplete) ? 'tool_calls' : reason;
   }
 
   /** How many of the tokens were spent on reasoning, up to its end mark; `null` for completions without a format. */
@@ -96,7 +101,7 @@ export class CompletionReader {
   /** Null for a parser's delta that adds nothing. */
   #toCompletionDelta(delta: ReplyDelta): CompletionDelta | null {
     if (delta.toolIndex !== undefined) {
-      this.#callsTools = true;
+      this.#arguments[delta.toolIndex] = (this.#arguments[delta.toolIndex] ?? '') + (delta.toolArguments ?? '');
       return { tool_calls: [toCallDelta(delta, delta.toolIndex)] };
     }
     const { reasoning, content } = delta;

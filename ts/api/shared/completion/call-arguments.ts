@@ -1,0 +1,26 @@
+/** The arguments of a tool call at the end of its completion, which may have cut the call off. */
+import { isTextTooDeep } from '../json-schema/json-depth.js';
+
+/** Whether the arguments are a complete JSON object. */
+export function isComplete(json: string): boolean {
+  return toObject(json) !== null;
+}
+
+/** Null if the arguments are incomplete, or nested too deeply to be serialised again. */
+export function parseArguments(json: string): Record<string, unknown> | null {
+  return isTextTooDeep(json) ? null : toObject(json);
+}
+
+/** Text in place of such a call, for protocols whose calls have parsed arguments. */
+export function toCallText(name: string, json: string): string {
+  return `${name}(${json}`;
+}
+
+function toObject(json: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown> | null) : null;
+  } catch {
+    return null;
+  }
+}

@@ -25,8 +25,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// llama.cpp's parser is recursive, so nesting is limited.
-constexpr long kMaxDepth = 512;
 // The parser gives up when the text has not matched the format for this many bytes.
 constexpr size_t kMaxUnmatchedBytes = 256;
 
@@ -145,11 +143,6 @@ public:
 
     std::vector<ChatDelta> push(const std::string& text, bool is_last) {
         input_ += text;
-        for (const char c : text) {
-            if (c == '{' || c == '[' || c == '(') ++depth_;
-            if ((c == '}' || c == ']' || c == ')') && depth_ > 0) --depth_;
-        }
-        if (depth_ > kMaxDepth) gave_up_ = true;
         if (gave_up_) {
             report_rest();
         } else if (is_last || !continue_run(text)) {
@@ -343,8 +336,7 @@ private:
     const std::string            generation_prompt_;
     std::shared_ptr<const Rules> rules_;
 
-    std::string            input_;      // the generation prompt, then the text
-    long                   depth_ = 0;  // of open brackets
+    std::string            input_;  // the generation prompt, then the text
     Parsed                 parsed_;
     ToolCalls              calls_;
     std::optional<size_t>  unmatched_since_;   // size of the input when it first did not fit the format

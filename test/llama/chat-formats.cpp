@@ -68,10 +68,71 @@ const Test cut("chat: a call that is cut off has no arguments but those that cam
     const ChatTemplate   chat(source_of("Qwen-Qwen2.5-7B-Instruct"));
     const RenderedPrompt prompt = chat.render("{" + kQuestion + "," + kTools + "}");
     const std::string    call   = "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": ";
-    for (const std::string& arguments : {"", "{", "{\"city\": \"Li"}) {
+    for (const std::string arguments : {"", "{", "{\"city\": \"Li"}) {
         const Reply reply = read(*prompt.format, call + arguments, 7);
         expect_equal(reply.calls.size(), size_t{1});
         expect_equal(reply.calls[0], "get_weather(" + arguments + ")");
+    }
+});
+
+std::string repeated(const std::string& text, size_t n) {
+    std::string all;
+    for (size_t i = 0; i < n; ++i) all += text;
+    return all;
+}
+
+const Test brackets("chat: brackets in text, reasoning and strings do not stop the parser", [] {
+    const std::string code     = repeated("void f() {\n", 600);
+    const std::string call     = "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Lima\"}}\n</tool_call>";
+    const std::string in_json  = "{\"city\": \"" + repeated("([{", 600) + "\"}";
+    const std::string raw_call = "<tool_call>\n<function=get_weather>\n<parameter=city>\n";
+    const struct {
+        const char* name;
+        std::string output, reasoning, content, arguments;
+    } kCases[] = {
+        {"Qwen-Qwen2.5-7B-Instruct", code + call, "", code, "{\"city\": \"Lima\"}"},
+        {"Qwen-Qwen3-0.6B", "<think>\n" + code + "</think>\n\n" + call, code, "", "{\"city\": \"Lima\"}"},
+        {"Qwen-Qwen2.5-7B-Instruct", "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": " + in_json + "}\n</tool_call>", "", "", in_json},
+        {"Qwen3-Coder", raw_call + repeated("([{", 600) + "\n</parameter>\n</function>\n</tool_call>", "", "",
+         "{\"city\":\"" + repeated("([{", 600) + "\"}"},
+    };
+    for (const auto& each : kCases) {
+        const ChatTemplate   chat(source_of(each.name));
+        const RenderedPrompt prompt = chat.render("{" + kQuestion + "," + kTools + "}");
+        for (const size_t piece : {size_t{97}, each.output.size()}) {
+            const Reply reply = read(*prompt.format, each.output, piece);
+            expect_equal(reply.reasoning, each.reasoning);
+            expect_equal(reply.content, each.content);
+            expect_equal(reply.calls.size(), size_t{1});
+            expect_equal(reply.calls[0], "get_weather(" + each.arguments + ")");
+        }
+    }
+});
+
+const Test deep("chat: a call nested too deeply does not overflow the stack", [] {
+    const std::string tree =
+        R"("tools": [{"type": "function", "function": {"name": "grow", "parameters": {"type": "object",
+        "properties": {"a": {"$ref": "#/$defs/node"}}, "$defs": {"node": {"type": "object", "properties": {"a": {"$ref": "#/$defs/node"}}}}}}}])";
+    const std::string next = "]<]minimax[>[";
+    const struct {
+        const char* name;
+        std::string open, level, inner, unlevel, close;
+    } kFormats[] = {
+        {"Qwen-Qwen2.5-7B-Instruct", "<tool_call>\n{\"name\": \"grow\", \"arguments\": ", "{\"a\":", "{}", "}", "}\n</tool_call>"},
+        {"google-gemma-4-31B-it", "<|tool_call>call:grow{", "a:{", "", "}", "}<tool_call|>"},
+        {"MiniMax-M3", next + "<tool_call>\n" + next + "<invoke name=\"grow\">", next + "<a>", "", next + "</a>",
+         next + "</invoke>\n" + next + "</tool_call>"},
+    };
+    for (const auto& each : kFormats) {
+        const ChatTemplate   chat(source_of(each.name));
+        const RenderedPrompt prompt = chat.render("{" + kQuestion + "," + tree + R"(,"chat_template_kwargs": {"enable_thinking": false}})");
+        for (const size_t levels : {size_t{100}, size_t{100'000}}) {
+            const std::string text = each.open + repeated(each.level, levels) + each.inner + repeated(each.unlevel, levels) + each.close;
+            const Reply       reply    = read(*prompt.format, text, text.size());
+            const bool        is_whole = reply.calls.size() == 1 && reply.content.empty();
+            expect(is_whole == (levels == 100), std::string(each.name) + ": " + std::to_string(levels) + " levels");
+            if (levels > 100) expect_equal(reply.content, text);
+        }
     }
 });
 

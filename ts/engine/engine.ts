@@ -22,7 +22,7 @@ import type {
 } from './engine-types.js';
 import type { ImageInput, Job } from './job.js';
 import { shareImages } from './prepared-prompts.js';
-import { toRenderRequest } from './render-request.js';
+import { toRenderRequest, toWellFormedJson } from './render-request.js';
 
 export type * from './engine-types.js';
 
@@ -118,7 +118,7 @@ export abstract class Engine {
 
   /** The paths of the parts of a JSON schema that no grammar enforces, each below `path`. Rejects with `invalid_grammar`. */
   unenforcedParts(schema: object, path: string, on?: AbortOptions): Promise<string[]> {
-    return this.call('unenforcedParts', [JSON.stringify(schema), path], on);
+    return this.call('unenforcedParts', [toWellFormedJson(schema), path], on);
   }
 
   /** The bytes of each token; control tokens are spelled by their names. Rejects with `invalid_job`. */

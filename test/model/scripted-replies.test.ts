@@ -86,6 +86,17 @@ test('stop strings do not apply within reasoning', async ({ folder }) => {
   });
 });
 
+test('reasoning before a forced call is bounded by half of max_tokens', async ({ folder }) => {
+  await withModel(folder, { calls: [], say: 'hm, END', reasons: true }, async (ask) => {
+    const short = [{ type: 'function', function: { name: 'look', parameters: { type: 'object', maxProperties: 0 } } }];
+    const { reply } = await ask('Look', { tools: short, tool_choice: 'required', max_tokens: 200 });
+    const [{ message, finish_reason: reason }] = reply.choices;
+    assert.is(message.reasoning_content, 'hm, '.repeat(100));
+    assert.is(message.tool_calls[0].function.name, 'look');
+    assert.is(reason, 'tool_calls', JSON.stringify(reply));
+  });
+});
+
 test('invalid logits end their own request, and their cells are not reused', async ({ folder }) => {
   await withModel(folder, { calls: [], say: 'Done.', invalid: 'BROKEN' }, async (ask) => {
     const [broken, whole] = await Promise.all([ask('One BROKEN two'), ask('One two')]);

@@ -47,7 +47,10 @@ export interface Job {
   format: NativeReplyFormat | null;
   /** Marks of reasoning, from `Engine.render`; `null`: reasoning is not limited. */
   reasoning: NativeReasoningTags | null;
-  /** Tokens of reasoning before it is ended; `null`: as in the load options. */
+  /**
+   * Tokens of reasoning before it is ended; `null`: as in the load options, and at most half of `maxTokens` before a forced
+   * call.
+   */
   reasoningBudget: number | null;
   /** Text that is inserted when the budget ends reasoning; `null`: as in the load options. */
   reasoningMessage: string | null;
@@ -90,7 +93,10 @@ export function completeJob(options: GenerateOptions, defaults: Readonly<Samplin
 
 const SETTINGS = Object.keys(NEUTRAL_SAMPLING) as (keyof SamplingSettings)[];
 
-type ReasoningFields = Pick<Job, 'reasoning' | 'reasoningBudget' | 'reasoningMessage' | 'stop'>;
+type ReasoningFields = Pick<
+  Job,
+  'reasoning' | 'reasoningBudget' | 'reasoningMessage' | 'stop' | 'grammar' | 'maxTokens'
+>;
 
 /** The limits that `loadModel` sets for jobs without their own. */
 export interface ReasoningLimits {
@@ -115,13 +121,24 @@ const UNLIMITED = 2 ** 31 - 1;
 
 /** The limit on the reasoning of a job; `null`: unlimited. Jobs with stop strings have one, because the engine follows it. */
 export function reasoningLimitOf(
-  { reasoning, reasoningBudget, reasoningMessage, stop }: ReasoningFields,
+  { reasoning, reasoningBudget, reasoningMessage, stop, ...job }: ReasoningFields,
   defaults: ReasoningLimits,
 ): (NativeReasoningTags & { maxTokens: number; message: string }) | null {
-  const budget = reasoningBudget ?? defaults.budget ?? (stop.length > 0 ? UNLIMITED : null);
+  const unset = atMost(defaults.budget, beforeForcedCall(job)) ?? (stop.length > 0 ? UNLIMITED : null);
+  const budget = reasoningBudget ?? unset;
   if (reasoning === null || budget === null) return null;
   const message = beforeTag(reasoningMessage ?? defaults.message, reasoning.ends);
   return { ...reasoning, maxTokens: budget, message };
+}
+
+/** Leaves half of the tokens to a call that the grammar forces. */
+function beforeForcedCall({ grammar, maxTokens }: Pick<Job, 'grammar' | 'maxTokens'>): number | null {
+  const isForced = grammar?.calls === true && !grammar.lazy;
+  return isForced && maxTokens !== null ? Math.floor(maxTokens / 2) : null;
+}
+
+function atMost(budget: number | null, limit: number | null): number | null {
+  return budget === null || limit === null ? (budget ?? limit) : Math.min(budget, limit);
 }
 
 /** Cuts a message off at a closing tag: one is written after it in any case, and a second one would be text. */

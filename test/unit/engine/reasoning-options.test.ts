@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { completeJob, reasoningLimitOf, reasoningLimits } from '../../../ts/engine/job.js';
+import { completeJob, grammarOf, reasoningLimitOf, reasoningLimits } from '../../../ts/engine/job.js';
 import { FAKE_TAGS } from '../../support/fake-engine.js';
 
 const test = suite('unit: how long a model may reason');
@@ -21,6 +21,19 @@ test('a job goes before the options, and without either there is no limit', () =
     maxTokens: 3,
     message: '',
   });
+});
+
+test('reasoning before a forced call leaves it half of the tokens', () => {
+  const grammar = { ...grammarOf('root ::= "a"'), calls: true };
+  const most = (job: object, options: object = {}) => limitOf({ grammar, maxTokens: 101, ...job }, options)?.maxTokens;
+  assert.is(most({}), 50);
+  assert.is(most({ stop: ['a'] }), 50);
+  assert.is(most({}, { reasoningBudget: 20 }), 20);
+  assert.is(most({}, { reasoningBudget: 80 }), 50);
+  assert.is(most({ reasoningBudget: 80 }), 80);
+  assert.is(most({ maxTokens: null }), undefined);
+  assert.is(most({ grammar: { ...grammar, lazy: true } }), undefined, 'not forced');
+  assert.is(most({ grammar: { ...grammar, calls: false } }), undefined, 'no call');
 });
 
 test('where reasoning cannot be told from the rest there is none either', () => {

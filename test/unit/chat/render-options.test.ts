@@ -21,9 +21,9 @@ function refusal(body: Partial<ChatCompletionRequest>, taken = model): [code: st
   throw new Error('It was not refused.');
 }
 
-const tool = (name: string, parameters?: object, strict?: boolean) => ({
+const tool = (name: string, parameters?: object) => ({
   type: 'function' as const,
-  function: { name, ...(parameters && { parameters }), ...(strict !== undefined && { strict }) },
+  function: { name, ...(parameters && { parameters }) },
 });
 const named = (name: string) => ({ type: 'function' as const, function: { name } });
 
@@ -93,55 +93,6 @@ test('reasoning', () => {
     {
       a: [1],
       reasoning_effort: 'low',
-    },
-  );
-});
-
-const STRICT: [schema: object, param: string][] = [
-  [{ type: 'object', patternProperties: {} }, 'patternProperties'],
-  [{ anyOf: [{ type: 'string' }, { type: 'string', format: 'uri' }] }, 'anyOf[1].format'],
-  [{ $defs: { x: { type: 'array', uniqueItems: true } }, $ref: '#/$defs/x' }, '$defs.x.uniqueItems'],
-  [{ type: 'array', items: { not: {} } }, 'items.not'],
-  [{ type: 'object', properties: { if: { type: 'string', maxLength: 5000 } } }, 'properties.if.maxLength'],
-  [{ type: 'object', properties: { v: true } }, 'properties.v'],
-  [{ $ref: '#' }, '$ref'],
-  [{ enum: [] }, 'enum'],
-];
-
-for (const [schema, at] of STRICT) {
-  test(`strictly: ${at} cannot be enforced, otherwise it is let pass`, () => {
-    const format = (strict: boolean) => ({
-      response_format: { type: 'json_schema' as const, json_schema: { name: 'x', schema, strict } },
-    });
-    assert.equal(refusal(format(true)), ['unsupported_parameter', `response_format.json_schema.schema.${at}`]);
-    assert.equal(options(format(false)), { jsonSchema: schema });
-    assert.equal(refusal({ tools: [tool('a', schema, true)] }), [
-      'unsupported_parameter',
-      `tools[0].function.parameters.${at}`,
-    ]);
-    assert.equal(options({ tools: [tool('a', schema)] }).toolChoice, 'auto');
-  });
-}
-
-test('strictly: what the grammar enforces passes', () => {
-  const schema = {
-    $schema: 'https://json-schema.org/draft/2020-12/schema',
-    type: 'object',
-    properties: {
-      minimum: { type: ['integer', 'null'], description: 'x' },
-      when: { type: 'string', format: 'date' },
-      n: { type: 'integer', minimum: 1, exclusiveMaximum: 9 },
-      all: { type: 'array', items: { $ref: '#/$defs/x' }, maxItems: 3 },
-      kind: { enum: ['not', { if: 1 }], default: { if: 2 } },
-    },
-    required: ['when'],
-    additionalProperties: false,
-    $defs: { x: { type: 'string', pattern: '^[a-z]+$', maxLength: 5 } },
-  };
-  assert.equal(
-    options({ response_format: { type: 'json_schema', json_schema: { name: 'x', schema, strict: true } } }),
-    {
-      jsonSchema: schema,
     },
   );
 });

@@ -75,6 +75,8 @@ function assertSame(actual: Answer, expected: Answer): void {
 }
 
 function kept(folder: string): string[] {
+  // The engine creates the folder with the first state.
+  if (!fs.existsSync(folder)) return [];
   const all = fs.readdirSync(folder, { recursive: true, encoding: 'utf8' });
   return all.filter((name) => name.endsWith('.state')).map((name) => path.join(folder, name));
 }

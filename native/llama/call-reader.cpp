@@ -7,6 +7,8 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace chasqui {
 
@@ -70,8 +72,8 @@ private:
         message_.tool_calls.push_back(std::move(call));
     }
 
-    // Opens the object with the first of them.
-    void add_members(const Node& node, std::string& json) {
+    // Opens the object with the first of them. A member whose value is not known yet is left out.
+    void add_members(const Node& node, std::string& json) const {
         for (const common_peg_ast_id child : node.children) {
             const Node& each = ast_.get(child);
             if (each.tag != call_tag::kMember) {
@@ -81,49 +83,56 @@ private:
             const Node* key   = find(each, {call_tag::kKey});
             const Node* value = value_of(each);
             if (key == nullptr || value == nullptr) continue;
-            json += (json.empty() ? "{" : ",") + quoted(std::string(key->text)) + ":";
-            add_value(*value, !each.is_partial, json);
+            const std::string text = text_of(*value, !each.is_partial);
+            if (text.empty()) continue;
+            json += (json.empty() ? "{" : ",") + quoted(std::string(key->text)) + ":" + text;
         }
     }
 
-    void add_items(const Node& node, bool is_closed, std::string& json, bool& is_first) {
+    void collect_items(const Node& node, std::vector<const Node*>& items) const {
         for (const common_peg_ast_id child : node.children) {
             const Node& each = ast_.get(child);
-            if (each.tag.compare(0, 5, "call-") != 0) {
-                add_items(each, is_closed, json, is_first);
-                continue;
+            if (each.tag.compare(0, 5, "call-") == 0) {
+                items.push_back(&each);
+            } else {
+                collect_items(each, items);
             }
-            if (!is_first) json += ",";
-            is_first = false;
-            add_value(each, is_closed || !each.is_partial, json);
         }
     }
 
-    // `is_closed`: what follows the value is complete, too.
-    void add_value(const Node& node, bool is_closed, std::string& json) {
+    // `is_closed`: what follows the value is complete, too. Until then the text may turn out to be of another type, and lists
+    // may go on. The result is empty while the type is open.
+    std::string text_of(const Node& node, bool is_closed) const {
         if (node.tag == call_tag::kText) {
             std::string text = quoted(node.sanitized_text());
             if (!is_closed) text.pop_back();
-            json += text;
-        } else if (node.tag == call_tag::kQuoted) {
-            add_quoted(node.text.substr(1, node.text.size() - 2), json);
-        } else if (node.tag == call_tag::kObject) {
+            return text;
+        }
+        if (node.tag == call_tag::kQuoted) return unquoted(node.text.substr(1, node.text.size() - 2));
+        if (node.tag == call_tag::kObject) {
             std::string members;
             add_members(node, members);
-            json += members.empty() ? "{" : members;
-            if (!node.is_partial) json += "}";
-        } else if (node.tag == call_tag::kArray) {
-            json += "[";
-            bool is_first = true;
-            add_items(node, !node.is_partial, json, is_first);
-            if (!node.is_partial) json += "]";
-        } else {
-            json += without_trailing_space(node.text);
+            if (!is_closed) return members;
+            return (members.empty() ? "{" : members) + "}";
         }
+        if (node.tag == call_tag::kArray) {
+            std::vector<const Node*> items;
+            collect_items(node, items);
+            std::vector<std::string> texts;  // backwards: an item is closed if another one follows
+            for (size_t i = items.size(); i-- > 0;) {
+                std::string text = text_of(*items[i], is_closed || !texts.empty());
+                if (!text.empty()) texts.push_back(std::move(text));
+            }
+            std::string json;
+            for (auto text = texts.rbegin(); text != texts.rend(); ++text) json += (json.empty() ? "[" : ",") + *text;
+            if (!is_closed) return json;
+            return (json.empty() ? "[" : json) + "]";
+        }
+        return std::string(without_trailing_space(node.text));
     }
 
-    static void add_quoted(std::string_view text, std::string& json) {
-        json += '"';
+    static std::string unquoted(std::string_view text) {
+        std::string json = "\"";
         for (size_t i = 0; i < text.size(); ++i) {
             const bool is_escape = text[i] == '\\' && i + 1 < text.size();
             if (is_escape && text[i + 1] != '\'') json += text[i];
@@ -131,7 +140,7 @@ private:
             if (!is_escape && text[i] == '"') json += '\\';
             json += text[i];
         }
-        json += '"';
+        return json + '"';
     }
 
     const common_peg_ast_arena& ast_;

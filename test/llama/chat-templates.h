@@ -40,9 +40,9 @@ struct Reply {
     std::vector<std::string> calls;  // name(arguments)
 };
 
-// Pushes the text in pieces of so many bytes.
+// Pushes the text in pieces of so many bytes, each of which is parsed.
 inline Reply read(const ChatFormat& format, const std::string& text, size_t piece) {
-    ChatParser               parser(format);
+    ChatParser               parser(format, 0);
     Reply                    reply;
     std::vector<std::string> ids;
     const auto               add = [&](const std::vector<ChatDelta>& deltas) {

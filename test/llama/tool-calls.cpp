@@ -1,6 +1,7 @@
 #include "chat-templates.h"
 #include "random-strings.h"
 
+#include "core/error-code.h"
 #include "llama/chat-template.h"
 
 #include <json.h>
@@ -115,6 +116,55 @@ const Test walk("tool calls: strings of the grammar of every template are one ca
                     calls << line.dump_safe() << "\n";
                 }
             }
+        }
+    }
+});
+
+// A format whose strings are raw, and one with arrays and objects of its own.
+const char* const kOwnFormats[] = {"Qwen3-Coder", "MiniMax-M3", "google-gemma-4-31B-it"};
+
+RenderedPrompt rendered_with(const char* name, const std::string& parameters) {
+    const std::string tools = R"([{"type":"function","function":{"name":"f","parameters":)" + parameters + "}}]";
+    return ChatTemplate(source_of(name)).render("{" + kConversation + "," + kChoices[0].fields + ",\"tools\":" + tools + "}");
+}
+
+const Test reported("tool calls: keywords of whole arguments that a format does not enforce are reported", [] {
+    const std::set<std::string> expected = {"parameters.anyOf", "parameters.minProperties"};
+    for (const char* name : kOwnFormats) {
+        const RenderedPrompt prompt = rendered_with(name, R"({"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}},
+            "anyOf":[{"required":["a"]},{"required":["b"]}],"minProperties":1,"required":5})");
+        expect(prompt.unenforced == expected, std::string(name) + ": the keywords of the arguments to be reported");
+    }
+});
+
+const Test pieces("tool calls: arguments of any type are the same in pieces as whole", [] {
+    std::mt19937 random{1};
+    for (const char* name : kOwnFormats) {
+        const RenderedPrompt prompt = rendered_with(name, R"({"type":"object","required":["any","grid","map"],"properties":{
+            "any":{},"grid":{"type":"array","items":{"type":"array"}},"map":{"type":"object","properties":{"x":{}}}}})");
+        RandomStrings        strings(prompt.grammar->gbnf);
+        for (int i = 0; i < 40; ++i) {
+            const std::string string = strings.next(random, 20 + 4 * i).substr(prompt.format->generation_prompt.size());
+            const Reply       whole  = read(*prompt.format, string, string.size() + 1);
+            for (const size_t piece : {1, 3}) {
+                expect(read(*prompt.format, string, piece).calls == whole.calls, std::string(name) + ", the same in pieces: " + string);
+            }
+        }
+    }
+});
+
+const Test combinations("tool calls: alternatives that multiply are refused", [] {
+    const std::string itself = R"({"type":"object","allOf":[{"$ref":"#"},{"$ref":"#"}]})";
+    std::string       defs   = R"("d0":{"type":"string"})";
+    for (int i = 1; i < 31; ++i) {
+        const std::string before = R"({"$ref":"#/$defs/d)" + std::to_string(i - 1) + "\"}";
+        defs += ",\"d" + std::to_string(i) + R"(":{"anyOf":[)" + before + "," + before + "]}";
+    }
+    const std::string doubling = R"({"type":"object","properties":{"a":{"$ref":"#/$defs/d30"}},"$defs":{)" + defs + "}}";
+    for (const char* name : kOwnFormats) {
+        for (const std::string& parameters : {itself, doubling}) {
+            const auto error = expect_throws<Error>([&] { rendered_with(name, parameters); });
+            expect(error.code() == ErrorCode::invalid_grammar, std::string(name) + ": invalid_grammar, but got " + error.what());
         }
     }
 });

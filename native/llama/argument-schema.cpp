@@ -1,5 +1,6 @@
 #include "argument-schema.h"
 
+#include "../core/error-code.h"
 #include "pattern.h"
 
 #include <algorithm>
@@ -10,7 +11,12 @@ namespace chasqui {
 
 namespace {
 
-constexpr int kMaxDepth = 32;
+constexpr int    kMaxDepth    = 32;
+constexpr size_t kMaxResolved = 200'000;  // alternatives within alternatives multiply
+
+// Keywords about whole objects. Formats with raw strings write each member on its own.
+constexpr const char* kOfObjects[] = {"anyOf", "oneOf", "not", "if", "const", "enum", "minProperties", "maxProperties",
+                                      "patternProperties", "propertyNames", "dependentRequired", "dependentSchemas", "dependencies"};
 
 const std::vector<std::string> kOtherTypes = {"null", "boolean", "integer", "number", "object", "array"};
 
@@ -74,6 +80,9 @@ bool is_true(const common_json& schema) { return schema.is_boolean() && schema.g
 }  // namespace
 
 const common_json& ArgumentSchema::resolve(const common_json& schema) const {
+    if (++n_resolved_ > kMaxResolved) {
+        throw Error(ErrorCode::invalid_grammar, "A tool's schema combines too many alternatives for the model's format of calls.");
+    }
     const common_json* at = &schema;
     for (int i = 0; i < kMaxDepth && at->is_object() && at->contains("$ref"); ++i) {
         const std::string  ref  = at->at("$ref").get<std::string>();
@@ -246,6 +255,9 @@ std::vector<common_json> ArgumentSchema::alternatives(const common_json& schema)
 void ArgumentSchema::merge(const common_json& given, std::vector<Property>& all, int depth) const {
     const common_json& schema = resolve(given);
     if (!schema.is_object() || depth > kMaxDepth) return;
+    for (const char* keyword : kOfObjects) {
+        if (schema.contains(keyword)) ignored_.insert(&given == &root_ ? kOfParameters + keyword : keyword);
+    }
     const auto find = [&](const std::string& name) {
         return std::find_if(all.begin(), all.end(), [&](const Property& property) { return property.name == name; });
     };
@@ -257,7 +269,9 @@ void ArgumentSchema::merge(const common_json& given, std::vector<Property>& all,
     for (size_t i = 0; schema.contains("allOf") && i < schema.at("allOf").size(); ++i) {
         merge(schema.at("allOf").at(i), all, depth + 1);
     }
-    for (size_t i = 0; schema.contains("required") && i < schema.at("required").size(); ++i) {
+    const bool lists_required = schema.contains("required") && schema.at("required").is_array();
+    for (size_t i = 0; lists_required && i < schema.at("required").size(); ++i) {
+        if (!schema.at("required").at(i).is_string()) continue;
         const std::string name = schema.at("required").at(i).get<std::string>();
         if (const auto found = find(name); found != all.end()) {
             found->is_required = true;

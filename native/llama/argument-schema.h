@@ -12,6 +12,9 @@
 
 namespace chasqui {
 
+// Before the name of a keyword that is not enforced in the schema of the arguments themselves, but may be elsewhere.
+inline const std::string kOfParameters = "parameters.";
+
 // Reads the JSON schema of a tool's arguments, for formats with raw strings.
 class ArgumentSchema {
 public:
@@ -54,6 +57,7 @@ private:
 
     common_json                   root_;
     mutable std::set<std::string> ignored_;
+    mutable size_t                n_resolved_ = 0;
 };
 
 }  // namespace chasqui

@@ -360,4 +360,15 @@ test('keywords that the format of calls does not enforce are named by their plac
   assert.equal([refused.statusCode, refused.json().error.param], [400, place]);
 });
 
+test('keywords of whole arguments are named only where they are about those', async () => {
+  const { chat } = testApp({ renderWith: () => ({ unenforcedKeywords: ['parameters.anyOf'] }) });
+  const anyOf = [{ type: 'string' }, { type: 'null' }];
+  const tools = [{ anyOf: [{ required: ['a'] }, { required: ['b'] }] }, { properties: { a: { anyOf } } }].map(
+    (parameters, index) => ({ type: 'function', function: { name: `f${index}`, parameters, strict: index === 1 } }),
+  );
+  const reply = await chat({ tools });
+  assert.is(reply.statusCode, 200, reply.body);
+  assert.is(decodeURIComponent(String(reply.headers['x-chasqui-ignored'])), 'tools[0].function.parameters.anyOf');
+});
+
 test.run();

@@ -98,6 +98,8 @@ const REPORTED: [schema: object, places: string[]][] = [
   [{ $ref: 'https://example.com/schema' }, ['$.$ref']],
   [{ $ref: '#/$defs/a', $defs: { a: { anyOf: [{ $ref: '#/$defs/a' }, s()] } } }, ['$.$defs.a.anyOf']],
   [{ enum: [] }, ['$.enum']],
+  [{ type: 'object', required: 'a' }, ['$.required']],
+  [{ type: 'object', required: ['a', 5] }, ['$.required']],
   [{ type: 'string', minLength: 5000 }, ['$.minLength']],
   [{ type: 'number', minimum: 1e15 }, ['$.minimum']],
   [{ type: 'integer', multipleOf: 123457 }, ['$.multipleOf']],

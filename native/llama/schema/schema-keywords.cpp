@@ -235,11 +235,16 @@ void Schemas::read_object(int location, Case& each) {
         layer->has_additional = true;
     }
     if (!layer->properties.empty() || !layer->patterns.empty() || layer->has_additional) limits.layers = {layer};
-    if (const auto found = keywords.find("required"); found != keywords.end() && found->second->is_array()) {
+    if (const auto found = keywords.find("required"); found != keywords.end()) {
         std::unordered_set<std::string> known;
-        for (const common_json& name : *found->second) {
-            if (!name.is_string()) continue;
-            if (known.insert(name.get<std::string>()).second) limits.required.push_back(name.get<std::string>());
+        if (!found->second->is_array()) ignore(location, "required");
+        for (size_t i = 0; found->second->is_array() && i < found->second->size(); ++i) {
+            const common_json& name = found->second->at(i);
+            if (!name.is_string()) {
+                ignore(location, "required");
+            } else if (known.insert(name.get<std::string>()).second) {
+                limits.required.push_back(name.get<std::string>());
+            }
         }
     }
     if (keywords.count("propertyNames") > 0) {

@@ -202,14 +202,19 @@ export async function unenforcedParts(
   return found.flat().slice(0, max + 1);
 }
 
-/** Formats of calls in which strings are not JSON enforce other keywords than a JSON grammar. */
+/**
+ * Formats of calls in which strings are not JSON enforce other keywords than a JSON grammar. `parameters.anyOf` is one that
+ * only the schema of the arguments themselves cannot have.
+ */
 function unenforcedInCalls({ tools = [] }: ChatCompletionRequest, keywords: readonly string[], max: number): string[] {
   if (keywords.length === 0) return [];
   const wanted = new Set(keywords);
-  return tools.flatMap(({ function: tool }, index) => {
+  return tools.flatMap(({ function: { parameters, strict } }, index) => {
     const path = `tools[${index}].function.parameters`;
-    const places = tool.parameters ? placesOf(wanted, tool.parameters, path, max + 1) : [];
-    if (tool.strict && places[0] !== undefined) throw notEnforced(places[0]);
+    const own = Object.keys(parameters ?? {}).filter((keyword) => wanted.has(`parameters.${keyword}`));
+    const places = own.map((keyword) => `${path}.${keyword}`);
+    if (parameters) places.push(...placesOf(wanted, parameters, path, max + 1));
+    if (strict && places[0] !== undefined) throw notEnforced(places[0]);
     return places;
   });
 }

@@ -72,7 +72,7 @@ private:
         message_.tool_calls.push_back(std::move(call));
     }
 
-    // Opens the object with the first of them. A member whose value is not known yet is left out.
+    // Opens the object with the first of them. Without a value, a member is left out.
     void add_members(const Node& node, std::string& json) const {
         for (const common_peg_ast_id child : node.children) {
             const Node& each = ast_.get(child);

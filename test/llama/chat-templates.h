@@ -40,7 +40,7 @@ struct Reply {
     std::vector<std::string> calls;  // name(arguments)
 };
 
-// Pushes the text in pieces of so many bytes, each of which is parsed.
+// Pushes the text in pieces of so many bytes. Each piece is parsed.
 inline Reply read(const ChatFormat& format, const std::string& text, size_t piece) {
     ChatParser               parser(format, 0);
     Reply                    reply;

@@ -120,7 +120,7 @@ const Test walk("tool calls: strings of the grammar of every template are one ca
     }
 });
 
-// A format whose strings are raw, and one with arrays and objects of its own.
+// Formats with raw strings. The last two have their own arrays and objects.
 const char* const kOwnFormats[] = {"Qwen3-Coder", "MiniMax-M3", "google-gemma-4-31B-it"};
 
 RenderedPrompt rendered_with(const char* name, const std::string& parameters) {

@@ -108,6 +108,15 @@ const common_json& ArgumentSchema::resolve(const common_json& schema) const {
     return *at;
 }
 
+std::vector<const common_json*> ArgumentSchema::parts_of(const common_json& list) const {
+    std::vector<const common_json*> parts;
+    for (size_t i = 0; i < list.size(); ++i) {
+        const common_json* part = &resolve(list.at(i));
+        if (std::find(parts.begin(), parts.end(), part) == parts.end()) parts.push_back(part);
+    }
+    return parts;
+}
+
 Automaton ArgumentSchema::texts(const common_json& given, int depth) const {
     const common_json& schema = resolve(given);
     if (schema.is_boolean()) return is_true(schema) ? Automaton::any() : Automaton::none();
@@ -141,13 +150,13 @@ Automaton ArgumentSchema::texts(const common_json& given, int depth) const {
     for (const char* keyword : {"anyOf", "oneOf"}) {
         limit(keyword, [&](const common_json& choices) {
             Automaton any = Automaton::none();
-            for (size_t i = 0; i < choices.size(); ++i) any = any.either(texts(choices.at(i), depth + 1));
+            for (const common_json* choice : parts_of(choices)) any = any.either(texts(*choice, depth + 1));
             return any;
         });
     }
     limit("allOf", [&](const common_json& parts) {
         Automaton both = Automaton::any();
-        for (size_t i = 0; i < parts.size(); ++i) both = both.both(texts(parts.at(i), depth + 1));
+        for (const common_json* part : parts_of(parts)) both = both.both(texts(*part, depth + 1));
         return both;
     });
     limit("not", [&](const common_json& other) { return texts(other, depth + 1).complement(); });
@@ -169,11 +178,11 @@ std::set<std::string> ArgumentSchema::other_types(const common_json& given, int 
     for (const char* keyword : {"anyOf", "oneOf"}) {
         if (!schema.contains(keyword)) continue;
         std::set<std::string> types;
-        for (size_t i = 0; i < schema.at(keyword).size(); ++i) types.merge(other_types(schema.at(keyword).at(i), depth + 1));
+        for (const common_json* choice : parts_of(schema.at(keyword))) types.merge(other_types(*choice, depth + 1));
         all = common_to(all, types);
     }
-    for (size_t i = 0; schema.contains("allOf") && i < schema.at("allOf").size(); ++i) {
-        all = common_to(all, other_types(schema.at("allOf").at(i), depth + 1));
+    if (schema.contains("allOf")) {
+        for (const common_json* part : parts_of(schema.at("allOf"))) all = common_to(all, other_types(*part, depth + 1));
     }
     return all;
 }
@@ -184,9 +193,8 @@ common_json ArgumentSchema::strip_texts(const common_json& given, int depth) con
     for (const char* keyword : {"anyOf", "oneOf"}) {
         if (!schema.contains(keyword)) continue;
         common_json kept = common_json::array();
-        for (size_t i = 0; i < schema.at(keyword).size(); ++i) {
-            const common_json& choice = schema.at(keyword).at(i);
-            if (!other_types(choice, depth + 1).empty()) kept.push_back(strip_texts(choice, depth + 1));
+        for (const common_json* choice : parts_of(schema.at(keyword))) {
+            if (!other_types(*choice, depth + 1).empty()) kept.push_back(strip_texts(*choice, depth + 1));
         }
         schema[keyword] = kept;
     }
@@ -234,7 +242,7 @@ void ArgumentSchema::collect(const common_json& given, std::vector<common_json>&
     if (depth > kMaxDepth) return;
     for (const char* keyword : {"anyOf", "oneOf"}) {
         if (!schema.is_object() || !schema.contains(keyword)) continue;
-        for (size_t i = 0; i < schema.at(keyword).size(); ++i) collect(schema.at(keyword).at(i), all, depth + 1);
+        for (const common_json* choice : parts_of(schema.at(keyword))) collect(*choice, all, depth + 1);
         return;
     }
     const std::set<std::string> types = other_types(schema);
@@ -266,8 +274,8 @@ void ArgumentSchema::merge(const common_json& given, std::vector<Property>& all,
             if (find(name) == all.end()) all.push_back({name, property, false});
         }
     }
-    for (size_t i = 0; schema.contains("allOf") && i < schema.at("allOf").size(); ++i) {
-        merge(schema.at("allOf").at(i), all, depth + 1);
+    if (schema.contains("allOf")) {
+        for (const common_json* part : parts_of(schema.at("allOf"))) merge(*part, all, depth + 1);
     }
     const bool lists_required = schema.contains("required") && schema.at("required").is_array();
     for (size_t i = 0; lists_required && i < schema.at("required").size(); ++i) {

@@ -52,6 +52,8 @@ private:
     common_json              described(const common_json& schema, bool flat, int depth) const;
     common_json              strip_texts(const common_json& schema, int depth) const;
     const common_json&       resolve(const common_json& schema) const;
+    // The schemas of a list. References to one schema are listed once.
+    std::vector<const common_json*> parts_of(const common_json& list) const;
     void                     collect(const common_json& schema, std::vector<common_json>& all, int depth) const;
     void                     merge(const common_json& schema, std::vector<Property>& all, int depth) const;
 

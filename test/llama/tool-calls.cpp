@@ -154,11 +154,11 @@ const Test pieces("tool calls: arguments of any type are the same in pieces as w
 });
 
 const Test combinations("tool calls: alternatives that multiply are refused", [] {
-    const std::string itself = R"({"type":"object","allOf":[{"$ref":"#"},{"$ref":"#"}]})";
+    const std::string itself = R"({"type":"object","allOf":[{"$ref":"#"},{"allOf":[{"$ref":"#"}]}]})";
     std::string       defs   = R"("d0":{"type":"string"})";
     for (int i = 1; i < 31; ++i) {
         const std::string before = R"({"$ref":"#/$defs/d)" + std::to_string(i - 1) + "\"}";
-        defs += ",\"d" + std::to_string(i) + R"(":{"anyOf":[)" + before + "," + before + "]}";
+        defs += ",\"d" + std::to_string(i) + R"(":{"anyOf":[)" + before + R"(,{"anyOf":[)" + before + "]}]}";
     }
     const std::string doubling = R"({"type":"object","properties":{"a":{"$ref":"#/$defs/d30"}},"$defs":{)" + defs + "}}";
     for (const char* name : kOwnFormats) {

@@ -33,7 +33,7 @@ function variables() {
 }
 
 function apps(command: string, ...args: string[]) {
-  return runCli(['apps', command, ...args, '--org', 'acme'], variables());
+  return runCli(['apps', command, ...args, '--org', 'acme'], { ...variables(), COLUMNS: '80' });
 }
 
 async function json(command: string, ...args: string[]) {

@@ -47,10 +47,11 @@ export const HELLO: Partial<Token>[][] = [[{ text: 'Hel' }], [{ text: 'lo' }, { 
 
 /** The converter itself is tested in test/llama and test/model. */
 function fakeUnenforcedParts(schema: object, path: string): string[] {
-  return Object.entries(schema).flatMap(([keyword, value]): string[] => {
+  // Like `properties`, a property can be of any type: only the model's engine checks it.
+  return Object.entries(schema ?? {}).flatMap(([keyword, value]): string[] => {
     if (keyword === 'uniqueItems' || (keyword === 'format' && value === 'uri')) return [`${path}.${keyword}`];
     if (keyword !== 'properties') return [];
-    return Object.entries(value as Record<string, object>).flatMap(([name, property]) =>
+    return Object.entries((value ?? {}) as Record<string, object>).flatMap(([name, property]) =>
       fakeUnenforcedParts(property, `${path}.properties.${name}`),
     );
   });

@@ -3,7 +3,7 @@
 #include "../core/error-code.h"
 #include "call-parser.h"
 #include "gbnf.h"
-#include "pattern.h"
+#include "schema/rules.h"
 
 #include <json-schema-to-grammar.h>
 
@@ -25,6 +25,23 @@ std::string trimmed(const std::string& text) {
     const size_t begin = text.find_first_not_of(" \n\t");
     if (begin == std::string::npos) return {};
     return text.substr(begin, text.find_last_not_of(" \n\t") + 1 - begin);
+}
+
+// A pattern of the strings that json_of() takes for another type.
+std::string like(const std::set<std::string>& types) {
+    static const std::pair<const char*, const char*> kPatterns[] = {
+        {"object", R"(^\{)"},
+        {"array", R"(^\[)"},
+        {"number", R"(^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\s*$)"},
+        {"integer", R"(^-?[0-9]+\s*$)"},
+        {"boolean", R"(^(true|false)\s*$)"},
+        {"null", R"(^null\s*$)"},
+    };
+    std::string all;
+    for (const auto& [type, pattern] : kPatterns) {
+        if (types.count(type) > 0) all += (all.empty() ? "" : "|") + std::string(pattern);
+    }
+    return all;
 }
 
 }  // namespace
@@ -81,29 +98,34 @@ Peg ArgumentParser::json(const common_json& schema) {
     return p.gbnf(p.tag(call_tag::kJson, p.json()) + p.space(), json_rule(schema));
 }
 
-// A raw string up to `close`, which is included.
-Peg ArgumentParser::raw(const Automaton& texts, const std::string& close) {
-    const std::string gbnf           = texts.until(close).to_gbnf("x");
-    const auto [known, is_new] = text_rules_.emplace(gbnf, "");
-    if (gbnf.empty()) {
+// A raw string up to `close`, which is included. No match of the pattern `excluded` is permitted.
+Peg ArgumentParser::raw(const ArgumentSchema& schema, const common_json& value, const std::string& close,
+                        const std::string& excluded) {
+    schema::RegexPtr wrong = raw_texts::ended_early(close);
+    if (!excluded.empty()) wrong = schema::choice({wrong, schema::parse_pattern(excluded)});
+    const schema::Automaton plain = raw_texts::complement(schema::automaton_of(*wrong, budget_), budget_);
+    const schema::Automaton texts = schema.texts(value, plain);
+    if (texts.is_empty()) {
         throw Error(ErrorCode::invalid_grammar, "A tool's schema permits no string that the model's format of calls can hold.");
     }
+    schema::Rules     grammar;
+    const std::string first = grammar.plain_text(texts), gbnf = grammar.grammar();
+    const auto [known, is_new] = text_rules_.emplace(gbnf, "");
     if (is_new) {
         const std::string prefix = "s" + std::to_string(text_rules_.size()) + "-";
-        known->second            = prefix + "x-0";
+        known->second            = prefix + first;
         rules += with_prefixed_names(gbnf, prefix) + "\n";
     }
     return p.gbnf(p.tag(call_tag::kText, p.until(close)), known->second) + p.literal(close);
 }
 
-Peg ArgumentParser::string(const Automaton& texts, const std::string& close) {
-    if (!format_.has_cdata) return raw(texts, close);
+Peg ArgumentParser::string(const ArgumentSchema& schema, const common_json& value, const std::string& close,
+                           const std::string& excluded) {
+    if (!format_.has_cdata) return raw(schema, value, close, excluded);
     static const std::string kOpen = "<![CDATA[", kClose = "]]>";
-    Automaton                prefixed = Automaton::of({kOpen});
-    prefixed.states.back().edges = Automaton::any().states[0].edges;
-    for (auto& edge : prefixed.states.back().edges) edge.to = prefixed.states.size() - 1;
-    return p.choice({p.literal(kOpen) + raw(texts, kClose) + p.literal(close),
-                     p.negate(p.literal(kOpen)) + raw(texts.both(prefixed.complement()), close)});
+    const std::string        others = (excluded.empty() ? "" : excluded + "|") + R"(^<!\[CDATA\[)";
+    return p.choice({p.literal(kOpen) + raw(schema, value, kClose, excluded) + p.literal(close),
+                     p.negate(p.literal(kOpen)) + raw(schema, value, close, others)});
 }
 
 // Reads a value of one of these types if it may also be a string.
@@ -121,31 +143,15 @@ Peg ArgumentParser::json_of(const std::set<std::string>& types) {
     return any;
 }
 
-// Strings that json_of() does not take for another type.
-Automaton ArgumentParser::unlike(const std::set<std::string>& types) {
-    Automaton  taken = Automaton::none();
-    const auto add   = [&](const char* type, const char* pattern) {
-        if (types.count(type) > 0) taken = taken.either(texts_matching(pattern));
-    };
-    add("object", R"(^\{)");
-    add("array", R"(^\[)");
-    add("number", R"(^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\s*$)");
-    add("integer", R"(^-?[0-9]+\s*$)");
-    add("boolean", R"(^(true|false)\s*$)");
-    add("null", R"(^null\s*$)");
-    return taken.complement();
-}
-
 Peg ArgumentParser::close_json(const std::string& close) { return p.space() + p.literal(trimmed(close)); }
 
 Peg ArgumentParser::raw_or_json(const ArgumentSchema& schema, const common_json& value, const std::string& close) {
     const std::set<std::string> types = schema.other_types(value);
-    const Automaton             texts = schema.texts(value);
-    if (types.empty()) return string(texts, close);
-    if (texts.is_empty()) return json(schema.without_texts(value)) + close_json(close);
+    if (types.empty()) return string(schema, value, close);
+    if (schema.texts(value).is_empty()) return json(schema.without_texts(value)) + close_json(close);
     const Peg typed = p.tag(call_tag::kJson, json_of(types)) + p.space();
     return p.choice({p.atomic(p.gbnf(typed, json_rule(schema.without_texts(value))) + close_json(close)),
-                     string(texts.both(unlike(types)), close)});
+                     string(schema, value, close, like(types))});
 }
 
 // Gemma's values and elements: objects and arrays are written in the format's own way.
@@ -156,16 +162,15 @@ Peg ArgumentParser::nested(const ArgumentSchema& schema, const common_json& valu
     const std::string name = "v" + std::to_string(nested_rules_.size());
     nested_rules_[key]     = name;
     return p.rule(name, [&] {
-        Peg             any   = p.choice();
-        const Automaton texts = schema.texts(value);
-        const bool      gemma = format_.values == Values::gemma;
+        Peg        any   = p.choice();
+        const bool gemma = format_.values == Values::gemma;
         for (const common_json& one : schema.alternatives(value)) any |= nested_one(schema, one, close);
-        if (!texts.is_empty()) {
+        if (!schema.texts(value).is_empty()) {
             static const std::string kQuote = "<|\"|>";
             if (gemma) {
-                any |= p.literal(kQuote) + raw(texts, kQuote);
+                any |= p.literal(kQuote) + raw(schema, value, kQuote);
             } else {
-                any |= raw(texts.both(unlike(schema.other_types(value))), close);
+                any |= raw(schema, value, close, like(schema.other_types(value)));
             }
         }
         return any;
@@ -231,9 +236,10 @@ Peg ArgumentParser::member(const ArgumentSchema& schema, const ArgumentSchema::P
     if (!names_type && before.find("$is_string") == std::string::npos) {
         return p.tag(call_tag::kMember, opened("", "") + raw_or_json(schema, value, close));
     }
-    Peg             any   = p.choice();
-    const Automaton texts = schema.texts(value);
-    if (!texts.is_empty()) any |= p.tag(call_tag::kMember, opened("true", "string") + string(texts, close));
+    Peg any = p.choice();
+    if (!schema.texts(value).is_empty()) {
+        any |= p.tag(call_tag::kMember, opened("true", "string") + string(schema, value, close));
+    }
     const std::set<std::string> types = schema.other_types(value);
     if (names_type) {
         for (const common_json& one : schema.alternatives(value)) {

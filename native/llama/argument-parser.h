@@ -38,10 +38,9 @@ private:
     using Properties = std::vector<ArgumentSchema::Property>;
 
     std::string json_rule(const common_json& schema);
-    Peg raw(const Automaton& texts, const std::string& close);
-    Peg string(const Automaton& texts, const std::string& close);
+    Peg raw(const ArgumentSchema& schema, const common_json& value, const std::string& close, const std::string& excluded = "");
+    Peg string(const ArgumentSchema& schema, const common_json& value, const std::string& close, const std::string& excluded = "");
     Peg json_of(const std::set<std::string>& types);
-    static Automaton unlike(const std::set<std::string>& types);
     Peg close_json(const std::string& close);
     Peg raw_or_json(const ArgumentSchema& schema, const common_json& value, const std::string& close);
     Peg nested(const ArgumentSchema& schema, const common_json& value, const std::string& close);
@@ -59,6 +58,7 @@ private:
 
     std::map<std::string, std::string> json_rules_, text_rules_, nested_rules_;
     size_t                             n_members_ = 0;
+    schema::Budget                     budget_;
 };
 
 }  // namespace chasqui

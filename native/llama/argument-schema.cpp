@@ -1,17 +1,19 @@
 #include "argument-schema.h"
 
 #include "../core/error-code.h"
-#include "pattern.h"
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
 
 namespace chasqui {
+
+using schema::Automaton;
+using schema::Combine;
 
 namespace {
 
 constexpr int    kMaxDepth    = 32;
+constexpr size_t kNoMaximum   = static_cast<size_t>(-1);
 constexpr size_t kMaxResolved = 200'000;  // alternatives within alternatives multiply
 
 // Keywords about whole objects. Formats with raw strings write each member on its own.
@@ -23,18 +25,6 @@ const std::vector<std::string> kOtherTypes = {"null", "boolean", "integer", "num
 // Begins the pattern of a custom tool's input, which is replaced in grammars for JSON and has no place in raw text
 // (ts/api/shared/tools/input-grammars.ts).
 const std::string kPlaceholder = "^the grammar in the description of ";
-
-// Formats of JSON Schema, as patterns.
-const std::map<std::string, std::string> kFormats = {
-    {"date", R"(^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])$)"},
-    {"time", R"(^([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$)"},
-    {"date-time",
-     R"(^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$)"},
-    {"uuid", "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"},
-    {"email", R"(^[A-Za-z0-9_+-]+(\.[A-Za-z0-9_+-]+)*@[A-Za-z0-9]([A-Za-z0-9-]{0,20}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,20}[A-Za-z0-9])?)+$)"},
-    {"ipv4", R"(^((25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)\.){3}(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)$)"},
-    {"uri", R"(^[a-z][a-z0-9+.-]*://[A-Za-z0-9.-]+(/[A-Za-z0-9._~!$&'()*+,;=:@/-]*)?$)"},
-};
 
 std::string type_of(const common_json& value) {
     if (value.is_null()) return "null";
@@ -73,6 +63,12 @@ std::vector<std::string> strings_of(const common_json& schema) {
         if (values.at(i).is_string()) texts.push_back(values.at(i).get<std::string>());
     }
     return texts;
+}
+
+size_t length_of(const common_json& count) {
+    const double value = count.get<double>();
+    if (!(value >= 0 && value < schema::Budget::kMaxStates)) throw schema::UnsupportedPattern("the length is too large");
+    return static_cast<size_t>(value);
 }
 
 bool is_true(const common_json& schema) { return schema.is_boolean() && schema.get<bool>(); }
@@ -117,49 +113,53 @@ std::vector<const common_json*> ArgumentSchema::parts_of(const common_json& list
     return parts;
 }
 
-Automaton ArgumentSchema::texts(const common_json& given, int depth) const {
+Automaton ArgumentSchema::texts(const common_json& given, Automaton all, int depth) const {
     const common_json& schema = resolve(given);
-    if (schema.is_boolean()) return is_true(schema) ? Automaton::any() : Automaton::none();
-    if (!schema.is_object() || depth > kMaxDepth) return Automaton::any();
-    if (schema.contains("type") && types_of(schema.at("type")).count("string") == 0) return Automaton::none();
+    if (schema.is_boolean()) return is_true(schema) ? all : raw_texts::none();
+    if (!schema.is_object() || depth > kMaxDepth) return all;
+    if (schema.contains("type") && types_of(schema.at("type")).count("string") == 0) return raw_texts::none();
 
-    Automaton  all   = Automaton::any();
-    const auto limit = [&](const char* keyword, const auto& make) {
+    const auto limit = [&](const char* keyword, Combine how, const auto& make) {
         if (!schema.contains(keyword)) return;
         try {
-            all = all.both(make(schema.at(keyword)));
-        } catch (const AutomatonLimit&) {
+            all = schema::combine(all, make(schema.at(keyword)), how, budget_);
+        } catch (const schema::UnsupportedPattern&) {
+            ignored_.insert(keyword);
+        } catch (const schema::InvalidPattern&) {
             ignored_.insert(keyword);
         }
     };
-    const auto count = [](const common_json& value) { return value.get<int64_t>(); };
-    const auto values = [&](const common_json&) { return Automaton::of(strings_of(schema)); };
-    limit("const", values);
-    limit("enum", values);
-    limit("pattern", [](const common_json& pattern) {
+    const auto values = [&](const common_json&) { return raw_texts::of(strings_of(schema), budget_); };
+    limit("const", Combine::both, values);
+    limit("enum", Combine::both, values);
+    limit("pattern", Combine::both, [&](const common_json& pattern) {
         const std::string text = pattern.get<std::string>();
-        return text.compare(0, kPlaceholder.size(), kPlaceholder) == 0 ? Automaton::any() : texts_matching(text);
+        if (text.compare(0, kPlaceholder.size(), kPlaceholder) == 0) return raw_texts::any();
+        return schema::automaton_of(*schema::parse_pattern(text), budget_);
     });
-    limit("format", [&](const common_json& format) {
-        const auto known = kFormats.find(format.get<std::string>());
-        if (known == kFormats.end()) throw AutomatonLimit("format");
-        return texts_matching(known->second);
+    limit("format", Combine::both, [&](const common_json& name) {
+        const schema::RegexPtr format = schema::format_of(name.get<std::string>());
+        if (format == nullptr) throw schema::UnsupportedPattern("unknown format");
+        return schema::automaton_of(*format, budget_);
     });
-    limit("minLength", [&](const common_json& min) { return Automaton::of_length(count(min), -1); });
-    limit("maxLength", [&](const common_json& max) { return Automaton::of_length(0, count(max)); });
+    limit("minLength", Combine::both, [](const common_json& min) { return schema::of_length(length_of(min), kNoMaximum); });
+    limit("maxLength", Combine::both, [](const common_json& max) { return schema::of_length(0, length_of(max)); });
     for (const char* keyword : {"anyOf", "oneOf"}) {
-        limit(keyword, [&](const common_json& choices) {
-            Automaton any = Automaton::none();
-            for (const common_json* choice : parts_of(choices)) any = any.either(texts(*choice, depth + 1));
-            return any;
+        limit(keyword, Combine::only_first, [&](const common_json& choices) {
+            Automaton others = raw_texts::any();
+            for (const common_json* choice : parts_of(choices)) {
+                const Automaton permitted = texts(*choice, raw_texts::any(), depth + 1);
+                others                    = schema::combine(others, permitted, Combine::only_first, budget_);
+            }
+            return others;
         });
     }
-    limit("allOf", [&](const common_json& parts) {
-        Automaton both = Automaton::any();
-        for (const common_json* part : parts_of(parts)) both = both.both(texts(*part, depth + 1));
+    limit("allOf", Combine::both, [&](const common_json& parts) {
+        Automaton both = raw_texts::any();
+        for (const common_json* part : parts_of(parts)) both = texts(*part, std::move(both), depth + 1);
         return both;
     });
-    limit("not", [&](const common_json& other) { return texts(other, depth + 1).complement(); });
+    limit("not", Combine::only_first, [&](const common_json& other) { return texts(other, raw_texts::any(), depth + 1); });
     return all;
 }
 

@@ -1,7 +1,7 @@
 // Thread: any.
 #pragma once
 
-#include "automaton.h"
+#include "raw-texts.h"
 
 #include <json.h>
 
@@ -30,8 +30,10 @@ public:
     std::vector<Property> properties() const { return properties_of(root_); }
     std::vector<Property> properties_of(const common_json& schema) const;
 
-    // The strings that the schema permits. Keywords that no automaton can decide are not enforced but listed in `ignored`.
-    Automaton texts(const common_json& schema) const { return texts(schema, 0); }
+    // The strings among these that the schema permits. A keyword is listed in `ignored` if its automaton would be too large.
+    schema::Automaton texts(const common_json& schema, schema::Automaton among = raw_texts::any()) const {
+        return texts(schema, std::move(among), 0);
+    }
     // Types of permitted values that are not strings.
     std::set<std::string> other_types(const common_json& schema) const { return other_types(schema, 0); }
     // The schema of those values, with the definitions that it refers to.
@@ -47,7 +49,7 @@ public:
     const std::set<std::string>& ignored() const { return ignored_; }
 
 private:
-    Automaton                texts(const common_json& schema, int depth) const;
+    schema::Automaton        texts(const common_json& schema, schema::Automaton all, int depth) const;
     std::set<std::string>    other_types(const common_json& schema, int depth) const;
     common_json              described(const common_json& schema, bool flat, int depth) const;
     common_json              strip_texts(const common_json& schema, int depth) const;
@@ -59,6 +61,7 @@ private:
 
     common_json                   root_;
     mutable std::set<std::string> ignored_;
+    mutable schema::Budget        budget_;
     mutable size_t                n_resolved_ = 0;
 };
 

@@ -169,4 +169,17 @@ const Test combinations("tool calls: alternatives that multiply are refused", []
     }
 });
 
+const Test limits("tool calls: keywords of raw strings beyond a limit are named", [] {
+    const auto unenforced = [](const std::string& keyword) {
+        return rendered_with(kOwnFormats[0], R"({"properties":{"a":{"type":"string",)" + keyword + "}}}").unenforced;
+    };
+    using Names = std::set<std::string>;
+    expect(unenforced(R"("maxLength":1000)").empty(), "a length that is enforced");
+    expect(unenforced(R"("maxLength":15000)") == Names{"maxLength"}, "a long one beside the closing tag");
+    expect(unenforced(R"("maxLength":1e30)") == Names{"maxLength"}, "a length beyond all limits");
+    expect(unenforced(R"("pattern":"(a|b)*a(a|b){30}")") == Names{"pattern"}, "an automaton that is too large");
+    expect(unenforced(R"("pattern":"(?=a)b")") == Names{"pattern"}, "a pattern that looks ahead");
+    expect(unenforced(R"("format":"uri")") == Names{"format"}, "a format that JSON does not enforce either");
+});
+
 }  // namespace

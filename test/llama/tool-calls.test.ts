@@ -21,13 +21,15 @@ interface Tool {
   parameters: object;
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+/** A day that exists, in this notation. */
+const isDate = (text: string): boolean =>
+  /^\d{4}-\d\d-\d\d$/.test(text) && new Date(`${text}T00:00Z`).toJSON()?.slice(0, 10) === text;
 
 test('the arguments of every call validate against the schema of its tool', () => {
   const sets: Record<string, Tool[]> = JSON.parse(
     readFileSync(path.join(import.meta.dirname, 'tool-sets.json'), 'utf8'),
   );
-  const ajv = new Ajv2020({ strict: false, formats: { uuid: UUID } });
+  const ajv = new Ajv2020({ strict: false, formats: { date: isDate } });
   const validators = new Map(
     Object.entries(sets).flatMap(([set, tools]) =>
       tools.map((tool) => [`${set}/${tool.name}`, ajv.compile(tool.parameters)] as const),

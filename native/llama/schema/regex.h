@@ -53,4 +53,7 @@ struct UnsupportedPattern : std::runtime_error {
 // Parses ECMA-262 with the flag `u`. The pattern of JSON Schema matches anywhere in the string.
 RegexPtr parse_pattern(const std::string& source);
 
+// The strings of a format; null if it is not enforced.
+RegexPtr format_of(const std::string& name);
+
 }  // namespace chasqui::schema

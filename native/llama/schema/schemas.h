@@ -164,7 +164,5 @@ Case  case_of(Type type);
 Type  type_of(const common_json& value);
 // False for keywords that only describe.
 bool is_assertion(const std::string& keyword);
-// The strings of a format; null if it is not enforced.
-RegexPtr format_of(const std::string& name);
 
 }  // namespace chasqui::schema

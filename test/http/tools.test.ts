@@ -10,6 +10,7 @@ import { readSse } from '../support/read-sse.js';
 const test = suite('http: tools, formats and reasoning');
 
 const tools = [{ type: 'function', function: { name: 'add', parameters: { type: 'object' } } }];
+const PARAMETERS = 'tools[0].function.parameters';
 const two: Partial<Token>[][] = [
   [{ text: '<think>Both.</think>' }, { text: 'Sure.' }],
   [{ text: '<call>add {"a":' }, { text: '1}</call>' }],
@@ -369,6 +370,15 @@ test('keywords of whole arguments are named only where they are about those', as
   const reply = await chat({ tools });
   assert.is(reply.statusCode, 200, reply.body);
   assert.is(decodeURIComponent(String(reply.headers['x-chasqui-ignored'])), 'tools[0].function.parameters.anyOf');
+});
+
+test('parameters of another type than an object are refused by name', async () => {
+  const { chat } = testApp();
+  const ask = (type: unknown) =>
+    chat({ tools: [{ type: 'function', function: { name: 'put', parameters: { type } } }] });
+  const error = { status: 400, code: 'invalid_value', param: PARAMETERS };
+  for (const type of ['string', ['array', 'null']]) expectError(await ask(type), error);
+  for (const type of [undefined, 'object', ['object', 'null']]) assert.is((await ask(type)).statusCode, 200);
 });
 
 test.run();

@@ -106,7 +106,8 @@ test('nothing that is nested deeper than recursion can bear', () => {
 
 test('no object of a schema with more members than can be looked through', () => {
   const members = (n: number) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`p${i}`, {}]));
-  const schema = (n: number) => ({ type: 'array', items: [{ type: 'object', properties: members(n) }] });
+  const list = (n: number) => ({ type: 'array', items: [{ type: 'object', properties: members(n) }] });
+  const schema = (n: number) => ({ type: 'object', properties: { list: list(n) } });
   assert.equal(refusal({ tools: [tool('a', schema(5001))] }), ['invalid_value', 'tools[0].function.parameters']);
   assert.equal(options({ tools: [tool('a', schema(5000))] }).toolChoice, 'auto');
   assert.equal(options({ tools: [tool('a', { enum: Object.keys(members(6000)) })] }).toolChoice, 'auto');

@@ -47,10 +47,18 @@ function readTools(tools: readonly Tool[], schemas: SchemaCheck): ChatTool[] {
     if (description) tool.description = description;
     if (parameters) {
       schemas.check(parameters, `${path}.parameters`);
+      refuseOtherTypes(parameters, `${path}.parameters`);
       tool.parameters = parameters;
     }
     return tool;
   });
+}
+
+/** Arguments are an object in every format of calls. */
+function refuseOtherTypes(parameters: object, path: string): void {
+  const { type = 'object' } = parameters as { type?: unknown };
+  if ([type].flat().includes('object')) return;
+  throw new ChasquiError('invalid_value', `\`${path}\` must describe an object: arguments have names.`, path);
 }
 
 interface ToolUse {

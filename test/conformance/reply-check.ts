@@ -1,6 +1,7 @@
 /** Replies that were sent, against the OpenAPI document of the mode that sent them. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { ollamaErrorSchema } from '../../ts/api/ollama/schema.js';
+import { anthropicErrorSchema } from '../../ts/api/shared/anthropic-error-schema.js';
 import { ERRORS, type ErrorCode } from '../../ts/errors.js';
 import { errorBodySchema } from '../../ts/http/error-body.js';
 import type { OpenApiDocument } from '../../ts/http/openapi/document.js';
@@ -70,7 +71,12 @@ export class ReplyCheck {
     if (!complete) return null;
     const types = codes.map((code) => ERRORS[code].type);
     if (!body.startsWith('{')) return 'it is not an error';
-    return this.#problem(this.#isOllamas(url) ? OLLAMA_ERROR : errorBodySchema(types, codes), JSON.parse(body));
+    const schema = this.#isAnthropics(url) ? anthropicErrorSchema(types, codes) : errorBodySchema(types, codes);
+    return this.#problem(this.#isOllamas(url) ? OLLAMA_ERROR : schema, JSON.parse(body));
+  }
+
+  #isAnthropics(url: string): boolean {
+    return /\/v1\/messages(\/|\?|$)/.test(url);
   }
 
   /** Whether clients of Ollama would look there. LM Studio's endpoints begin with a version. */

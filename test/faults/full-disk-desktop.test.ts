@@ -28,7 +28,9 @@ test.before(async () => {
 });
 test.after(async () => {
   await app.kill();
-  if (isDisk) spawnSync('umount', [folder]);
+  // The processes of the model use the folder until they notice that the app has been killed.
+  const isUnmounted = () => spawnSync('umount', [folder]).status === 0;
+  if (isDisk) await until(isUnmounted, 'no process uses the disk');
   removeFolder(folder);
 });
 

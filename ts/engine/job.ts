@@ -124,7 +124,9 @@ export function reasoningLimitOf(
   { reasoning, reasoningBudget, reasoningMessage, stop, ...job }: ReasoningFields,
   defaults: ReasoningLimits,
 ): (NativeReasoningTags & { maxTokens: number; message: string }) | null {
-  const unset = atMost(defaults.budget, beforeForcedCall(job)) ?? (stop.length > 0 ? UNLIMITED : null);
+  const limits = [defaults.budget, beforeForcedCall(job)].filter((limit) => limit !== null);
+  const unlimited = stop.length > 0 ? UNLIMITED : null;
+  const unset = limits.length > 0 ? Math.min(...limits) : unlimited;
   const budget = reasoningBudget ?? unset;
   if (reasoning === null || budget === null) return null;
   const message = beforeTag(reasoningMessage ?? defaults.message, reasoning.ends);
@@ -135,10 +137,6 @@ export function reasoningLimitOf(
 function beforeForcedCall({ grammar, maxTokens }: Pick<Job, 'grammar' | 'maxTokens'>): number | null {
   const isForced = grammar?.calls === true && !grammar.lazy;
   return isForced && maxTokens !== null ? Math.floor(maxTokens / 2) : null;
-}
-
-function atMost(budget: number | null, limit: number | null): number | null {
-  return budget === null || limit === null ? (budget ?? limit) : Math.min(budget, limit);
 }
 
 /** Cuts a message off at a closing tag: one is written after it in any case, and a second one would be text. */

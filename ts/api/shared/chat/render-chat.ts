@@ -59,7 +59,7 @@ export async function renderChat(
   const plain = await renderBody(engine, body, loading);
   const unenforced = [
     ...(await unenforcedParts(engine, body, maxParts, loading)),
-    ...unenforcedInCalls(body, plain.unenforcedKeywords, maxParts),
+    ...(plain.unenforcedKeywords.length > 0 ? unenforcedInCalls(body, plain.unenforcedKeywords, maxParts) : []),
   ].slice(0, maxParts + 1);
   const enforced = inputGrammars?.enforce(plain.grammar);
   const rendered = enforced ? { ...plain, grammar: enforced.grammar } : plain;
@@ -207,7 +207,6 @@ export async function unenforcedParts(
  * only the schema of the arguments themselves cannot have.
  */
 function unenforcedInCalls({ tools = [] }: ChatCompletionRequest, keywords: readonly string[], max: number): string[] {
-  if (keywords.length === 0) return [];
   const wanted = new Set(keywords);
   return tools.flatMap(({ function: { parameters, strict } }, index) => {
     const path = `tools[${index}].function.parameters`;

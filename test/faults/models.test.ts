@@ -205,11 +205,11 @@ test('ps, ls, load and unload', async ({ folder }) => {
   assert.is((await run('unload', 'two')).stdout, 'two is unloaded.\n');
   assert.equal(await served.states(), { one: 'unloaded', two: 'unloaded' });
   const unknown = await run('load', 'three');
-  assert.equal([unknown.code, unknown.stdout], [1, '']);
+  assert.equal([unknown.code, unknown.stdout], [5, '']);
   assert.match(unknown.stderr, /`three` is not served here; this server has `one`, `two`/);
   await served.stop();
   const gone = await run('ps');
-  assert.is(gone.code, 1);
+  assert.is(gone.code, 3);
   assert.match(gone.stderr, /^chasqui: no server could be reached at .*--url\n$/);
 });
 

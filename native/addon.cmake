@@ -1,7 +1,8 @@
-file(GLOB engine_sources CONFIGURE_DEPENDS native/llama/*.cpp native/llama/schema/*.cpp native/engine*.cpp)
-add_library(engine STATIC ${engine_sources})
+file(GLOB_RECURSE llama_sources CONFIGURE_DEPENDS native/llama/*.cpp)
+file(GLOB engine_sources CONFIGURE_DEPENDS native/engine*.cpp)
+add_library(engine STATIC ${llama_sources} ${engine_sources})
 # llama.cpp's tables of Unicode: <src/unicode.h>
-set_source_files_properties(native/llama/schema/pattern-parser.cpp PROPERTIES INCLUDE_DIRECTORIES "${CHASQUI_LLAMA_DIR}")
+set_source_files_properties(native/llama/schema/patterns/pattern-parser.cpp PROPERTIES INCLUDE_DIRECTORIES "${CHASQUI_LLAMA_DIR}")
 # PRIVATE keeps llama.cpp's headers out of native/napi.
 target_link_libraries(engine PUBLIC engine-core PRIVATE llama llama-common mtmd vendor::hash vendor::stb)
 set_warnings(engine)
@@ -19,10 +20,10 @@ foreach(file IN LISTS kernel_files)
   string(APPEND llama_stamp "${digest}")
 endforeach()
 string(SHA256 llama_stamp "${llama_stamp}")
-set_source_files_properties(native/llama/state-key.cpp PROPERTIES
+set_source_files_properties(native/llama/decoding/state-key.cpp PROPERTIES
   COMPILE_DEFINITIONS "CHASQUI_LLAMA_STAMP=\"${llama_stamp}\"")
 if(NOT MSVC)
-  set_source_files_properties(native/llama/stb-image.cpp PROPERTIES COMPILE_OPTIONS -w) # not our code
+  set_source_files_properties(native/llama/images/stb-image.cpp PROPERTIES COMPILE_OPTIONS -w) # not our code
 endif()
 
 file(GLOB addon_sources CONFIGURE_DEPENDS native/napi/*.cpp native/addon.cpp)

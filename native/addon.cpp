@@ -1,7 +1,7 @@
 // Thread: JS. The interface between TypeScript and native code; `ts/native/addon.ts` has the types.
-#include "llama/backends.h"
-#include "llama/log.h"
-#include "llama/module-probe.h"
+#include "llama/system/backends.h"
+#include "llama/system/log.h"
+#include "llama/system/module-probe.h"
 #include "napi/addon-state.h"
 #include "napi/chat-values.h"
 #include "napi/engine-wrap.h"

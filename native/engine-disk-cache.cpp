@@ -1,8 +1,8 @@
 // The part of the engine that saves conversations to disk and restores them.
 #include "engine.h"
 
-#include "llama/state-key.h"
-#include "llama/system.h"
+#include "llama/decoding/state-key.h"
+#include "llama/system/system.h"
 
 #include <chrono>
 #include <cstdio>

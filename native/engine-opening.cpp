@@ -1,7 +1,7 @@
 // The part of the engine that opens it and calculates its memory.
 #include "engine.h"
 
-#include "llama/system.h"
+#include "llama/system/system.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 
 #include "core/error-code.h"
 #include "core/snapshot-points.h"
-#include "llama/reasoning.h"
+#include "llama/chat/reasoning.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
 #include "chat-values.h"
 
-#include "../llama/chat-parser.h"
+#include "../llama/chat/chat-parser.h"
 #include "error.h"
 #include "from-js.h"
 

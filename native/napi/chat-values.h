@@ -1,8 +1,8 @@
 // Thread: JS.
 #pragma once
 
-#include "../llama/chat-template.h"
-#include "../llama/grammar.h"
+#include "../llama/chat/chat-template.h"
+#include "../llama/sampling/grammar.h"
 
 #include <napi.h>
 

@@ -1,6 +1,6 @@
 #include "engine-wrap.h"
 
-#include "../llama/special-prompts.h"
+#include "../llama/chat/special-prompts.h"
 #include "addon-state.h"
 #include "call-values.h"
 #include "embed-call.h"

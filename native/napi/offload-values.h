@@ -1,7 +1,7 @@
 // Thread: JS.
 #pragma once
 
-#include "../llama/model.h"
+#include "../llama/model/model.h"
 
 #include <napi.h>
 

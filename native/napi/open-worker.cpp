@@ -1,6 +1,6 @@
 #include "open-worker.h"
 
-#include "../llama/backends.h"
+#include "../llama/system/backends.h"
 #include "addon-state.h"
 #include "engine-wrap.h"
 

@@ -1,7 +1,7 @@
 #include "pool-task.h"
 
-#include "../llama/system.h"
-#include "../llama/vision.h"
+#include "../llama/system/system.h"
+#include "../llama/images/vision.h"
 
 #include <chrono>
 #include <sstream>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../core/prepare-pool.h"
-#include "../llama/preparer.h"
+#include "../llama/chat/preparer.h"
 #include "error.h"
 
 #include <napi.h>

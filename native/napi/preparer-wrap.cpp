@@ -1,7 +1,7 @@
 #include "preparer-wrap.h"
 
-#include "../llama/schema-grammar.h"
-#include "../llama/special-prompts.h"
+#include "../llama/schema/schema-grammar.h"
+#include "../llama/chat/special-prompts.h"
 #include "addon-state.h"
 #include "call-values.h"
 #include "chat-values.h"

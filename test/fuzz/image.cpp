@@ -1,7 +1,7 @@
 // Fuzzes an image file: its header, and its pixels if the header claims a small image.
 #include "core/error-code.h"
 #include "execution.h"
-#include "llama/image-file.h"
+#include "llama/images/image-file.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -3,7 +3,7 @@
 #include "core/error-code.h"
 #include "core/utf8-buffer.h"
 #include "execution.h"
-#include "llama/chat-parser.h"
+#include "llama/chat/chat-parser.h"
 #include "repeats.h"
 #include "templates.h"
 #include "vocabulary.h"

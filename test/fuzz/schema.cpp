@@ -2,7 +2,7 @@
 #include "core/error-code.h"
 #include "execution.h"
 #include "json-mutator.h"
-#include "llama/schema-grammar.h"
+#include "llama/schema/schema-grammar.h"
 #include "vocabulary.h"
 #include "walk.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "llama/chat-template.h"
+#include "llama/chat/chat-template.h"
 
 #include <string>
 

@@ -2,7 +2,7 @@
 // whether special tokens are parsed and added.
 #include "core/error-code.h"
 #include "execution.h"
-#include "llama/tokenizer.h"
+#include "llama/model/tokenizer.h"
 #include "repeats.h"
 #include "vocabulary.h"
 

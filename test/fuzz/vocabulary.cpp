@@ -1,7 +1,7 @@
 #include "vocabulary.h"
 
 #include "core/error-code.h"
-#include "llama/log.h"
+#include "llama/system/log.h"
 
 #include <llama.h>
 #include <mtmd.h>
@@ -15,7 +15,7 @@ void mtmd_log_set(ggml_log_callback, void*) {}
 
 namespace chasqui {
 
-// Replaces native/llama/model.cpp, which loads weights.
+// Replaces native/llama/model/model.cpp, which loads weights.
 Model::Model(const std::string& path, const OffloadOptions& offload, const Progress&)
     : path_(path), offload_(offload) {
     llama_model_params params = llama_model_default_params();

@@ -1,8 +1,8 @@
 // Thread: main. Vocabularies without the models around them.
 #pragma once
 
-#include "llama/model.h"
-#include "llama/tokenizer.h"
+#include "llama/model/model.h"
+#include "llama/model/tokenizer.h"
 
 #include <string>
 #include <vector>

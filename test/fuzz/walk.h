@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/token-constraint.h"
-#include "llama/grammar.h"
+#include "llama/sampling/grammar.h"
 
 #include <string_view>
 

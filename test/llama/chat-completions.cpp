@@ -1,7 +1,7 @@
 #include "chat-templates.h"
 
 #include "core/error-code.h"
-#include "llama/chat-template.h"
+#include "llama/chat/chat-template.h"
 
 #include <log.h>
 

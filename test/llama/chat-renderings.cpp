@@ -2,8 +2,8 @@
 #include "vocabulary.h"
 
 #include "core/error-code.h"
-#include "llama/chat-template.h"
-#include "llama/grammar.h"
+#include "llama/chat/chat-template.h"
+#include "llama/sampling/grammar.h"
 
 #include <chat.h>
 #include <common.h>

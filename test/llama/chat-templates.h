@@ -3,7 +3,7 @@
 
 #include "../native/check.h"
 
-#include "llama/chat-parser.h"
+#include "llama/chat/chat-parser.h"
 
 #include <filesystem>
 #include <fstream>

@@ -3,7 +3,7 @@
 
 #include "vocabulary.h"
 
-#include "llama/grammar.h"
+#include "llama/sampling/grammar.h"
 
 #include <memory>
 #include <string>

@@ -2,8 +2,8 @@
 #include "chat-templates.h"
 #include "vocabulary.h"
 
-#include "llama/chat-template.h"
-#include "llama/tokenizer.h"
+#include "llama/chat/chat-template.h"
+#include "llama/model/tokenizer.h"
 
 #include <json.h>
 

@@ -1,7 +1,7 @@
 #include "../native/check.h"
 
 #include "core/error-code.h"
-#include "llama/decoder.h"
+#include "llama/decoding/decoder.h"
 
 #include <ggml-backend.h>
 

@@ -3,7 +3,7 @@
 
 #include "core/error-code.h"
 #include "core/sampler.h"
-#include "llama/breakers.h"
+#include "llama/sampling/breakers.h"
 
 #include <llama.h>
 

@@ -1,6 +1,6 @@
 #include "../native/check.h"
 
-#include "llama/embedder.h"
+#include "llama/decoding/embedder.h"
 
 #include <ggml-backend.h>
 

@@ -1,6 +1,6 @@
 #include "../native/check.h"
 
-#include "llama/gbnf.h"
+#include "llama/sampling/gbnf.h"
 
 #include <string>
 

@@ -1,8 +1,8 @@
 #include "chat-templates.h"
 #include "vocabulary.h"
 
-#include "llama/chat-template.h"
-#include "llama/grammar.h"
+#include "llama/chat/chat-template.h"
+#include "llama/sampling/grammar.h"
 
 #include <common.h>
 #include <log.h>

@@ -3,7 +3,7 @@
 
 #include "core/error-code.h"
 #include "core/sampler.h"
-#include "llama/grammar.h"
+#include "llama/sampling/grammar.h"
 
 #include <common.h>
 

@@ -4,8 +4,8 @@
 #include "vocabulary.h"
 
 #include "core/error-code.h"
-#include "llama/chat-template.h"
-#include "llama/schema-grammar.h"
+#include "llama/chat/chat-template.h"
+#include "llama/schema/schema-grammar.h"
 
 #include <common.h>
 

@@ -1,7 +1,7 @@
 // What an MTP layer drafts step by step is what it drafts for a text that is computed in one step, alone.
 #include "../native/check.h"
 
-#include "llama/mtp-head.h"
+#include "llama/drafts/mtp-head.h"
 
 #include <ggml-backend.h>
 

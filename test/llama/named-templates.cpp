@@ -2,8 +2,8 @@
 #include "../native/check.h"
 
 #include "core/error-code.h"
-#include "llama/chat-template.h"
-#include "llama/named-templates.h"
+#include "llama/chat/chat-template.h"
+#include "llama/chat/named-templates.h"
 
 #include <llama.h>
 #include <log.h>

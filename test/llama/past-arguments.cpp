@@ -1,8 +1,8 @@
 #include "chat-templates.h"
 
 #include "core/error-code.h"
-#include "llama/chat-template.h"
-#include "llama/past-arguments.h"
+#include "llama/chat/chat-template.h"
+#include "llama/chat/past-arguments.h"
 
 #include <json.h>
 #include <log.h>

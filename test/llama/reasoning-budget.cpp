@@ -6,9 +6,9 @@
 #include "core/error-code.h"
 #include "core/sampler.h"
 #include "core/utf8-buffer.h"
-#include "llama/chat-template.h"
-#include "llama/grammar.h"
-#include "llama/reasoning.h"
+#include "llama/chat/chat-template.h"
+#include "llama/sampling/grammar.h"
+#include "llama/chat/reasoning.h"
 
 #include <log.h>
 #include <reasoning-budget.h>

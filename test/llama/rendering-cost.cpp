@@ -1,6 +1,6 @@
 #include "chat-templates.h"
 
-#include "llama/chat-template.h"
+#include "llama/chat/chat-template.h"
 
 #include <log.h>
 

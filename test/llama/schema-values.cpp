@@ -3,7 +3,7 @@
 #include "vocabulary.h"
 
 #include "core/error-code.h"
-#include "llama/schema-grammar.h"
+#include "llama/schema/schema-grammar.h"
 
 #include <common.h>
 

@@ -2,7 +2,7 @@
 #include "token-corpus.h"
 #include "token-digests.h"
 
-#include "llama/tokenizer.h"
+#include "llama/model/tokenizer.h"
 
 #include <llama-interrupt.h>
 #include <llama.h>

@@ -1,6 +1,6 @@
 // Converts JSON schemas to grammars for test/llama/schema-walks.test.ts: reads a schema a line, and writes an object a line with
 // the grammar and the places that it does not enforce, or with the error.
-#include "llama/schema-grammar.h"
+#include "llama/schema/schema-grammar.h"
 
 #include <json.h>
 

@@ -1,4 +1,4 @@
-/** The mark of a control token in the text of a message, and the header of a prompt with marks (native/llama/control-tokens.h). */
+/** The mark of a control token in the text of a message, and the header of a prompt with marks (native/llama/chat/control-tokens.h). */
 const MARK = '\x7f\x7f';
 const HEADER = `${MARK}\uFDD1`;
 

@@ -1,4 +1,4 @@
-/** JSON for native code: conversations to render (native/llama/chat-template.h), and schemas. */
+/** JSON for native code: conversations to render (native/llama/chat/chat-template.h), and schemas. */
 import type { ChatMessage, ChatTool, ChatToolCall, RenderOptions } from './engine-types.js';
 import { type Grammar, grammarOf, type ImageInput } from './job.js';
 

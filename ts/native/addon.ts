@@ -251,7 +251,7 @@ export interface NativeTokenLists {
  * for all calls of an owner. Rejects with `prepare_timeout`; throws `queue_full` if too many calls are waiting.
  */
 export interface NativePreparer {
-  /** `requestJson`: messages and options (native/llama/chat-template.h). */
+  /** `requestJson`: messages and options (native/llama/chat/chat-template.h). */
   render(requestJson: string, owner: number): Promise<NativeRenderedPrompt>;
   tokenize(text: string, addSpecial: boolean, parseSpecial: boolean, owner: number): Promise<Int32Array>;
   /** Rejects with `context_length_exceeded` if the text is too long to fit, before tokenizing it. */

@@ -1,5 +1,5 @@
 // The formats that are enforced. Some allow a subset of the valid strings.
-#include "regex.h"
+#include "patterns/regex.h"
 
 #include <map>
 

@@ -1,7 +1,7 @@
 // Thread: any.
 #pragma once
 
-#include "automaton.h"
+#include "patterns/automaton.h"
 
 #include <limits>
 #include <optional>

@@ -1,7 +1,7 @@
 // Thread: any, one at a time.
 #pragma once
 
-#include "automaton.h"
+#include "patterns/automaton.h"
 
 #include <map>
 #include <string>

@@ -1,0 +1,307 @@
+#include "argument-parser.h"
+
+#include "../../core/error-code.h"
+#include "call-parser.h"
+#include "../sampling/gbnf.h"
+#include "../schema/rules.h"
+
+#include <json-schema-to-grammar.h>
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+namespace chasqui {
+
+namespace {
+
+using Peg    = common_peg_parser;
+using Values = CallFormat::Values;
+
+// So many members may come in any order; more come in the order of the schema.
+constexpr size_t kMaxPermuted = 5;
+
+std::string trimmed(const std::string& text) {
+    const size_t begin = text.find_first_not_of(" \n\t");
+    if (begin == std::string::npos) return {};
+    return text.substr(begin, text.find_last_not_of(" \n\t") + 1 - begin);
+}
+
+// A pattern of the strings that json_of() takes for another type.
+std::string like(const std::set<std::string>& types) {
+    static const std::pair<const char*, const char*> kPatterns[] = {
+        {"object", R"(^\{)"},
+        {"array", R"(^\[)"},
+        {"number", R"(^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\s*$)"},
+        {"integer", R"(^-?[0-9]+\s*$)"},
+        {"boolean", R"(^(true|false)\s*$)"},
+        {"null", R"(^null\s*$)"},
+    };
+    std::string all;
+    for (const auto& [type, pattern] : kPatterns) {
+        if (types.count(type) > 0) all += (all.empty() ? "" : "|") + std::string(pattern);
+    }
+    return all;
+}
+
+}  // namespace
+
+Peg ArgumentParser::members(const ArgumentSchema& schema, const common_json& parameters) {
+    return members_of(schema, schema.properties(), parameters);
+}
+
+Peg ArgumentParser::nothing() { return p.gbnf(p.eps(), "\"\""); }
+
+
+Peg ArgumentParser::text(const std::string& pattern, const Placeholders& placeholders) {
+    Peg        all = p.eps();
+    const auto add = [&](Peg part) { all = all + part; };
+    for (size_t at = 0; at < pattern.size();) {
+        if (pattern[at] == '~') {
+            add(p.space());
+            ++at;
+            continue;
+        }
+        if (pattern[at] != '$') {
+            const size_t end = std::min(pattern.find_first_of("~$", at), pattern.size());
+            add(p.literal(pattern.substr(at, end - at)));
+            at = end;
+            continue;
+        }
+        if (pattern[at + 1] == '[') {
+            const size_t end = pattern.find("$]", at);
+            add(p.atomic(p.tag(call_tag::kId, text(pattern.substr(at + 2, end - at - 2), placeholders))));
+            at = end + 2;
+            continue;
+        }
+        size_t end = at + 1;
+        while (end < pattern.size() && (std::isalpha(static_cast<unsigned char>(pattern[end])) || pattern[end] == '_')) ++end;
+        add(placeholders.at(pattern.substr(at + 1, end - at - 1))());
+        at = end;
+    }
+    return all;
+}
+
+
+std::string ArgumentParser::json_rule(const common_json& schema) {
+    const auto [known, is_new] = json_rules_.emplace(schema.dump(), "");
+    if (is_new) {
+        const std::string prefix = "j" + std::to_string(json_rules_.size()) + "-";
+        known->second            = prefix + "root";
+        rules += with_prefixed_names(json_schema_to_grammar(schema), prefix) + "\n";
+    }
+    return known->second;
+}
+
+// Grammars allow whitespace after JSON.
+Peg ArgumentParser::json(const common_json& schema) {
+    return p.gbnf(p.tag(call_tag::kJson, p.json()) + p.space(), json_rule(schema));
+}
+
+// A raw string up to `close`, which is included. No match of the pattern `excluded` is permitted.
+Peg ArgumentParser::raw(const ArgumentSchema& schema, const common_json& value, const std::string& close,
+                        const std::string& excluded) {
+    schema::RegexPtr wrong = raw_texts::ended_early(close);
+    if (!excluded.empty()) wrong = schema::choice({wrong, schema::parse_pattern(excluded)});
+    const schema::Automaton plain = raw_texts::complement(schema::automaton_of(*wrong, budget_), budget_);
+    const schema::Automaton texts = schema.texts(value, plain);
+    if (texts.is_empty()) {
+        throw Error(ErrorCode::invalid_grammar, "A tool's schema permits no string that the model's format of calls can hold.");
+    }
+    schema::Rules     grammar;
+    const std::string first = grammar.plain_text(texts), gbnf = grammar.grammar();
+    const auto [known, is_new] = text_rules_.emplace(gbnf, "");
+    if (is_new) {
+        const std::string prefix = "s" + std::to_string(text_rules_.size()) + "-";
+        known->second            = prefix + first;
+        rules += with_prefixed_names(gbnf, prefix) + "\n";
+    }
+    return p.gbnf(p.tag(call_tag::kText, p.until(close)), known->second) + p.literal(close);
+}
+
+Peg ArgumentParser::string(const ArgumentSchema& schema, const common_json& value, const std::string& close,
+                           const std::string& excluded) {
+    if (!format_.has_cdata) return raw(schema, value, close, excluded);
+    static const std::string kOpen = "<![CDATA[", kClose = "]]>";
+    const std::string        others = (excluded.empty() ? "" : excluded + "|") + R"(^<!\[CDATA\[)";
+    return p.choice({p.literal(kOpen) + raw(schema, value, kClose, excluded) + p.literal(close),
+                     p.negate(p.literal(kOpen)) + raw(schema, value, close, others)});
+}
+
+// Reads a value of one of these types if it may also be a string.
+Peg ArgumentParser::json_of(const std::set<std::string>& types) {
+    Peg any = p.choice();
+    if (types.count("object") > 0) any |= p.json_object();
+    if (types.count("array") > 0) any |= p.json_array();
+    if (types.count("number") > 0) {
+        any |= p.json_number();
+    } else if (types.count("integer") > 0) {
+        any |= p.optional(p.literal("-")) + p.chars("[0-9]", 1, -1);
+    }
+    if (types.count("boolean") > 0) any |= p.json_bool();
+    if (types.count("null") > 0) any |= p.json_null();
+    return any;
+}
+
+Peg ArgumentParser::close_json(const std::string& close) { return p.space() + p.literal(trimmed(close)); }
+
+Peg ArgumentParser::raw_or_json(const ArgumentSchema& schema, const common_json& value, const std::string& close) {
+    const std::set<std::string> types = schema.other_types(value);
+    if (types.empty()) return string(schema, value, close);
+    if (schema.texts(value).is_empty()) return json(schema.without_texts(value)) + close_json(close);
+    const Peg typed = p.tag(call_tag::kJson, json_of(types)) + p.space();
+    return p.choice({p.atomic(p.gbnf(typed, json_rule(schema.without_texts(value))) + close_json(close)),
+                     string(schema, value, close, like(types))});
+}
+
+// Gemma's values and elements: objects and arrays are written in the format's own way.
+Peg ArgumentParser::nested(const ArgumentSchema& schema, const common_json& value, const std::string& close) {
+    const std::string key = value.dump() + close;
+    const auto        known = nested_rules_.find(key);
+    if (known != nested_rules_.end()) return p.ref(known->second);
+    const std::string name = "v" + std::to_string(nested_rules_.size());
+    nested_rules_[key]     = name;
+    return p.rule(name, [&] {
+        Peg        any   = p.choice();
+        const bool gemma = format_.values == Values::gemma;
+        for (const common_json& one : schema.alternatives(value)) any |= nested_one(schema, one, close);
+        if (!schema.texts(value).is_empty()) {
+            static const std::string kQuote = "<|\"|>";
+            if (gemma) {
+                any |= p.literal(kQuote) + raw(schema, value, kQuote);
+            } else {
+                any |= raw(schema, value, close, like(schema.other_types(value)));
+            }
+        }
+        return any;
+    });
+}
+
+Peg ArgumentParser::nested_one(const ArgumentSchema& schema, const common_json& one, const std::string& close) {
+    const bool        gemma = format_.values == Values::gemma;
+    const std::string type  = one.is_object() ? one.value("type", std::string()) : "";
+    const Peg         end   = gemma ? p.eps() : p.space() + p.literal(close);
+    const bool        fixed = one.is_object() && (one.contains("enum") || one.contains("const"));
+    if (type == "object" && !fixed) {
+        const Peg members = members_of(schema, schema.properties_of(one), one);
+        const Peg object  = gemma ? p.literal("{") + p.space() + members + p.space() + p.literal("}") : members;
+        return p.tag(call_tag::kObject, object) + end;
+    }
+    if (type == "array" && !fixed) {
+        const common_json  items = one.contains("items") ? one.at("items") : common_json::make(true);
+        static const char* kOpen = "]<]minimax[>[<item>";
+        const std::string  shut  = "]<]minimax[>[</item>";
+        const Peg          item  = gemma ? nested(schema, items, "") : p.literal(kOpen) + nested(schema, items, shut);
+        const int64_t      min   = one.value("minItems", int64_t{0}), max = one.value("maxItems", int64_t{-1});
+        for (const char* keyword : {"uniqueItems", "contains", "prefixItems"}) {
+            if (one.contains(keyword)) ignored.insert(keyword);
+        }
+        const Peg array = repeated(item, gemma ? ",~" : "~", min, max);
+        return p.tag(call_tag::kArray, gemma ? p.literal("[") + p.space() + array + p.space() + p.literal("]") : array) + end;
+    }
+    return p.atomic(p.gbnf(p.tag(call_tag::kJson, fixed ? p.json() : json_of({type})) + p.space(),
+                           json_rule(schema.without_texts(one))) +
+                    (gemma ? p.eps() : p.literal(close)));
+}
+
+Peg ArgumentParser::repeated(const Peg& item, const std::string& separator, int64_t min, int64_t max) {
+    const auto bounded = [](int64_t n) { return static_cast<int>(std::min<int64_t>(n, 1000)); };
+    if (max == 0) return p.eps();
+    const Peg more = item + p.repeat(text(separator) + item, min > 0 ? bounded(min - 1) : 0, max < 0 ? -1 : bounded(max - 1));
+    return min > 0 ? more : p.optional(more);
+}
+
+
+Peg ArgumentParser::member(const ArgumentSchema& schema, const ArgumentSchema::Property& property) {
+    const std::string pattern   = format_.member;
+    const size_t      at        = pattern.find("$value");
+    const std::string before    = pattern.substr(0, at);
+    std::string       close     = pattern.substr(at + 6);
+    if (const size_t key = close.find("$key"); key != std::string::npos) close.replace(key, 4, property.name);
+
+    const auto opened = [&](const char* is_string, const std::string& type) {
+        return text(before, {{"key", [&] { return p.atomic(p.tag(call_tag::kKey, p.literal(property.name))); }},
+                             {"is_string", [&] { return p.literal(is_string); }},
+                             {"type", [&] { return p.literal(type == "integer" ? "number" : type); }}});
+    };
+    const common_json& value = property.schema;
+    if (format_.values == Values::json) {
+        // The grammar permits JSON only; LFM2.5 also writes strings as Python does.
+        const Peg quoted = p.tag(call_tag::kQuoted, p.literal("'") + p.string_content('\'') + p.literal("'"));
+        const Peg either = p.atomic(quoted) | p.tag(call_tag::kJson, p.json());
+        return p.tag(call_tag::kMember, opened("", "") + p.gbnf(either + p.space(), json_rule(schema.with_definitions(value))));
+    }
+    if (format_.values != Values::raw) return p.tag(call_tag::kMember, opened("", "") + nested(schema, value, close));
+    const bool names_type = before.find("$type") != std::string::npos;
+    if (!names_type && before.find("$is_string") == std::string::npos) {
+        return p.tag(call_tag::kMember, opened("", "") + raw_or_json(schema, value, close));
+    }
+    Peg any = p.choice();
+    if (!schema.texts(value).is_empty()) {
+        any |= p.tag(call_tag::kMember, opened("true", "string") + string(schema, value, close));
+    }
+    const std::set<std::string> types = schema.other_types(value);
+    if (names_type) {
+        for (const common_json& one : schema.alternatives(value)) {
+            const std::string type = one.is_object() ? one.value("type", std::string("object")) : "object";
+            any |= p.tag(call_tag::kMember, opened("false", type) + json(schema.without_texts(one)) + close_json(close));
+        }
+    } else if (!types.empty()) {
+        any |= p.tag(call_tag::kMember, opened("false", "") + json(schema.without_texts(value)) + close_json(close));
+    }
+    return any;
+}
+
+// Each member once; those that are not required may be missing.
+Peg ArgumentParser::members_of(const ArgumentSchema& schema, const Properties& properties,
+               const common_json& object) {
+    const std::string name = "m" + std::to_string(n_members_++);
+    if (properties.empty() && format_.values == Values::gemma) return any_members(schema, object);
+    std::vector<Peg> each;
+    for (size_t i = 0; i < properties.size(); ++i) {
+        each.push_back(p.rule(name + "-" + std::to_string(i), member(schema, properties[i])));
+    }
+    return properties.size() <= kMaxPermuted ? permuted(name, properties, each, (1u << each.size()) - 1, false)
+                                             : in_order(name, properties, each, 0, false);
+}
+
+Peg ArgumentParser::separated(const Peg& member, bool follows) {
+    return follows ? text(format_.member_separator) + member : member;
+}
+
+Peg ArgumentParser::permuted(const std::string& name, const Properties& properties, const std::vector<Peg>& each,
+             uint32_t left, bool follows) {
+    if (left == 0) return p.eps();
+    return p.rule(name + "-left-" + std::to_string(left), [&] {
+        Peg  any     = p.choice();
+        bool may_end = true;
+        for (size_t i = 0; i < each.size(); ++i) {
+            if ((left & (1u << i)) == 0) continue;
+            any |= separated(each[i], follows) + permuted(name, properties, each, left & ~(1u << i), true);
+            may_end = may_end && !properties[i].is_required;
+        }
+        if (may_end) any |= nothing();
+        return any;
+    });
+}
+
+Peg ArgumentParser::in_order(const std::string& name, const Properties& properties, const std::vector<Peg>& each,
+             size_t i, bool follows) {
+    if (i == each.size()) return nothing();
+    return p.rule(name + "-from-" + std::to_string(i) + (follows ? "-more" : ""), [&] {
+        const Peg with = separated(each[i], follows) + in_order(name, properties, each, i + 1, true);
+        return properties[i].is_required ? with : p.choice({with, in_order(name, properties, each, i + 1, follows)});
+    });
+}
+
+// Members of an object without named properties.
+Peg ArgumentParser::any_members(const ArgumentSchema& schema, const common_json& object) {
+    common_json value = common_json::make(true);
+    if (object.is_object() && object.contains("additionalProperties")) value = object.at("additionalProperties");
+    if (value.is_boolean() && !value.get<bool>()) return p.eps();
+    const Peg one = p.tag(call_tag::kMember, p.atomic(p.tag(call_tag::kKey, p.chars("[A-Za-z0-9_-]", 1, 64))) + p.literal(":") +
+                                                 nested(schema, value, ""));
+    return p.optional(one);
+}
+
+}  // namespace chasqui

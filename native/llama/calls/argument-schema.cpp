@@ -1,0 +1,328 @@
+#include "argument-schema.h"
+
+#include "../../core/error-code.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace chasqui {
+
+using schema::Automaton;
+using schema::Combine;
+
+namespace {
+
+constexpr int    kMaxDepth    = 32;
+constexpr size_t kNoMaximum   = static_cast<size_t>(-1);
+constexpr size_t kMaxResolved = 200'000;  // alternatives within alternatives multiply
+
+// Keywords about whole objects. Formats with raw strings write each member on its own.
+constexpr const char* kOfObjects[] = {"anyOf", "oneOf", "not", "if", "const", "enum", "minProperties", "maxProperties",
+                                      "patternProperties", "propertyNames", "dependentRequired", "dependentSchemas", "dependencies"};
+
+const std::vector<std::string> kOtherTypes = {"null", "boolean", "integer", "number", "object", "array"};
+
+// Begins the pattern of a custom tool's input, which is replaced in grammars for JSON and has no place in raw text
+// (ts/api/shared/tools/input-grammars.ts).
+const std::string kPlaceholder = "^the grammar in the description of ";
+
+std::string type_of(const common_json& value) {
+    if (value.is_null()) return "null";
+    if (value.is_boolean()) return "boolean";
+    if (value.is_number_integer()) return "integer";
+    if (value.is_number()) return "number";
+    if (value.is_object()) return "object";
+    return value.is_array() ? "array" : "string";
+}
+
+std::set<std::string> types_of(const common_json& type) {
+    if (type.is_string()) return {type.get<std::string>()};
+    std::set<std::string> types;
+    for (size_t i = 0; type.is_array() && i < type.size(); ++i) types.insert(type.at(i).get<std::string>());
+    return types;
+}
+
+std::set<std::string> common_to(const std::set<std::string>& a, const std::set<std::string>& b) {
+    std::set<std::string> both;
+    for (const std::string& type : a) {
+        if (b.count(type) > 0) both.insert(type);
+        if (type == "integer" && b.count("number") > 0) both.insert(type);
+        if (type == "number" && b.count("integer") > 0) both.insert("integer");
+    }
+    return both;
+}
+
+std::vector<std::string> strings_of(const common_json& schema) {
+    std::vector<std::string> texts;
+    if (schema.contains("const")) {
+        if (schema.at("const").is_string()) texts.push_back(schema.at("const").get<std::string>());
+        return texts;
+    }
+    const common_json& values = schema.at("enum");
+    for (size_t i = 0; i < values.size(); ++i) {
+        if (values.at(i).is_string()) texts.push_back(values.at(i).get<std::string>());
+    }
+    return texts;
+}
+
+size_t length_of(const common_json& count) {
+    const double value = count.get<double>();
+    if (!(value >= 0 && value < schema::Budget::kMaxStates)) throw schema::UnsupportedPattern("the length is too large");
+    return static_cast<size_t>(value);
+}
+
+bool is_true(const common_json& schema) { return schema.is_boolean() && schema.get<bool>(); }
+
+}  // namespace
+
+const common_json& ArgumentSchema::resolve(const common_json& schema) const {
+    if (++n_resolved_ > kMaxResolved) {
+        throw Error(ErrorCode::invalid_grammar, "A tool's schema combines too many alternatives for the model's format of calls.");
+    }
+    const common_json* at = &schema;
+    for (int i = 0; i < kMaxDepth && at->is_object() && at->contains("$ref"); ++i) {
+        const std::string  ref  = at->at("$ref").get<std::string>();
+        const common_json* next = ref.compare(0, 1, "#") == 0 ? &root_ : nullptr;
+        for (size_t begin = 2; next != nullptr && begin <= ref.size() && ref.size() > 1;) {
+            const size_t end = std::min(ref.find('/', begin), ref.size());
+            std::string  key = ref.substr(begin, end - begin);
+            for (const auto& [from, to] : {std::pair<const char*, const char*>{"~1", "/"}, {"~0", "~"}}) {
+                for (size_t found; (found = key.find(from)) != std::string::npos;) key.replace(found, 2, to);
+            }
+            if (next->is_object() && next->contains(key)) {
+                next = &next->at(key);
+            } else if (next->is_array() && !key.empty() && std::stoul("0" + key) < next->size()) {
+                next = &next->at(std::stoul("0" + key));
+            } else {
+                next = nullptr;
+            }
+            begin = end + 1;
+        }
+        if (next == nullptr) break;
+        at = next;
+    }
+    return *at;
+}
+
+std::vector<const common_json*> ArgumentSchema::parts_of(const common_json& list) const {
+    std::vector<const common_json*> parts;
+    for (size_t i = 0; i < list.size(); ++i) {
+        const common_json* part = &resolve(list.at(i));
+        if (std::find(parts.begin(), parts.end(), part) == parts.end()) parts.push_back(part);
+    }
+    return parts;
+}
+
+Automaton ArgumentSchema::texts(const common_json& given, Automaton all, int depth) const {
+    const common_json& schema = resolve(given);
+    if (schema.is_boolean()) return is_true(schema) ? all : raw_texts::none();
+    if (!schema.is_object() || depth > kMaxDepth) return all;
+    if (schema.contains("type") && types_of(schema.at("type")).count("string") == 0) return raw_texts::none();
+
+    const auto limit = [&](const char* keyword, Combine how, const auto& make) {
+        if (!schema.contains(keyword)) return;
+        try {
+            all = schema::combine(all, make(schema.at(keyword)), how, budget_);
+        } catch (const schema::UnsupportedPattern&) {
+            ignored_.insert(keyword);
+        } catch (const schema::InvalidPattern&) {
+            ignored_.insert(keyword);
+        }
+    };
+    const auto values = [&](const common_json&) { return raw_texts::of(strings_of(schema), budget_); };
+    limit("const", Combine::both, values);
+    limit("enum", Combine::both, values);
+    limit("pattern", Combine::both, [&](const common_json& pattern) {
+        const std::string text = pattern.get<std::string>();
+        if (text.compare(0, kPlaceholder.size(), kPlaceholder) == 0) return raw_texts::any();
+        return schema::automaton_of(*schema::parse_pattern(text), budget_);
+    });
+    limit("format", Combine::both, [&](const common_json& name) {
+        const schema::RegexPtr format = schema::format_of(name.get<std::string>());
+        if (format == nullptr) throw schema::UnsupportedPattern("unknown format");
+        return schema::automaton_of(*format, budget_);
+    });
+    limit("minLength", Combine::both, [](const common_json& min) { return schema::of_length(length_of(min), kNoMaximum); });
+    limit("maxLength", Combine::both, [](const common_json& max) { return schema::of_length(0, length_of(max)); });
+    for (const char* keyword : {"anyOf", "oneOf"}) {
+        limit(keyword, Combine::only_first, [&](const common_json& choices) {
+            Automaton others = raw_texts::any();
+            for (const common_json* choice : parts_of(choices)) {
+                const Automaton permitted = texts(*choice, raw_texts::any(), depth + 1);
+                others                    = schema::combine(others, permitted, Combine::only_first, budget_);
+            }
+            return others;
+        });
+    }
+    limit("allOf", Combine::both, [&](const common_json& parts) {
+        Automaton both = raw_texts::any();
+        for (const common_json* part : parts_of(parts)) both = texts(*part, std::move(both), depth + 1);
+        return both;
+    });
+    limit("not", Combine::only_first, [&](const common_json& other) { return texts(other, raw_texts::any(), depth + 1); });
+    return all;
+}
+
+std::set<std::string> ArgumentSchema::other_types(const common_json& given, int depth) const {
+    const common_json&    schema = resolve(given);
+    std::set<std::string> all(kOtherTypes.begin(), kOtherTypes.end());
+    if (schema.is_boolean()) return is_true(schema) ? all : std::set<std::string>{};
+    if (!schema.is_object() || depth > kMaxDepth) return all;
+    if (schema.contains("type")) all = common_to(all, types_of(schema.at("type")));
+    if (schema.contains("const")) all = common_to(all, {type_of(schema.at("const"))});
+    if (schema.contains("enum")) {
+        std::set<std::string> types;
+        for (size_t i = 0; i < schema.at("enum").size(); ++i) types.insert(type_of(schema.at("enum").at(i)));
+        all = common_to(all, types);
+    }
+    for (const char* keyword : {"anyOf", "oneOf"}) {
+        if (!schema.contains(keyword)) continue;
+        std::set<std::string> types;
+        for (const common_json* choice : parts_of(schema.at(keyword))) types.merge(other_types(*choice, depth + 1));
+        all = common_to(all, types);
+    }
+    if (schema.contains("allOf")) {
+        for (const common_json* part : parts_of(schema.at("allOf"))) all = common_to(all, other_types(*part, depth + 1));
+    }
+    return all;
+}
+
+common_json ArgumentSchema::strip_texts(const common_json& given, int depth) const {
+    common_json schema = resolve(given);
+    if (!schema.is_object() || depth > kMaxDepth) return schema;
+    for (const char* keyword : {"anyOf", "oneOf"}) {
+        if (!schema.contains(keyword)) continue;
+        common_json kept = common_json::array();
+        for (const common_json* choice : parts_of(schema.at(keyword))) {
+            if (!other_types(*choice, depth + 1).empty()) kept.push_back(strip_texts(*choice, depth + 1));
+        }
+        schema[keyword] = kept;
+    }
+    if (schema.contains("enum")) {
+        common_json kept = common_json::array();
+        for (size_t i = 0; i < schema.at("enum").size(); ++i) {
+            if (!schema.at("enum").at(i).is_string()) kept.push_back(schema.at("enum").at(i));
+        }
+        schema["enum"] = kept;
+    } else if (!schema.contains("const") && !schema.contains("anyOf") && !schema.contains("oneOf")) {
+        const std::set<std::string> types = other_types(schema, depth);
+        if (types.size() == 1) {
+            schema["type"] = *types.begin();
+        } else {
+            common_json all = common_json::array();
+            for (const std::string& type : types) all.push_back(type);
+            schema["type"] = all;
+        }
+        for (const char* keyword : {"pattern", "format", "minLength", "maxLength"}) {
+            if (schema.contains(keyword)) schema.erase(keyword);
+        }
+    } else if (schema.contains("type") && schema.at("type").is_array()) {
+        schema.erase("type");  // the alternatives have theirs
+    }
+    return schema;
+}
+
+common_json ArgumentSchema::without_texts(const common_json& given) const {
+    return with_definitions(strip_texts(given, 0));
+}
+
+common_json ArgumentSchema::with_definitions(common_json schema) const {
+    if (!schema.is_object()) return schema;
+    for (const char* note : {"title", "description", "default", "examples"}) {
+        if (schema.contains(note)) schema.erase(note);
+    }
+    for (const char* definitions : {"$defs", "definitions"}) {
+        if (root_.contains(definitions) && !schema.contains(definitions)) schema[definitions] = root_.at(definitions);
+    }
+    return schema;
+}
+
+void ArgumentSchema::collect(const common_json& given, std::vector<common_json>& all, int depth) const {
+    const common_json& schema = resolve(given);
+    if (depth > kMaxDepth) return;
+    for (const char* keyword : {"anyOf", "oneOf"}) {
+        if (!schema.is_object() || !schema.contains(keyword)) continue;
+        for (const common_json* choice : parts_of(schema.at(keyword))) collect(*choice, all, depth + 1);
+        return;
+    }
+    const std::set<std::string> types = other_types(schema);
+    for (const std::string& type : types) {
+        if (type == "integer" && types.count("number") > 0) continue;
+        common_json one = schema.is_object() ? schema : common_json::object();
+        one["type"]     = type;
+        all.push_back(one);
+    }
+}
+
+std::vector<common_json> ArgumentSchema::alternatives(const common_json& schema) const {
+    std::vector<common_json> all;
+    collect(schema, all, 0);
+    return all;
+}
+
+void ArgumentSchema::merge(const common_json& given, std::vector<Property>& all, int depth) const {
+    const common_json& schema = resolve(given);
+    if (!schema.is_object() || depth > kMaxDepth) return;
+    for (const char* keyword : kOfObjects) {
+        if (schema.contains(keyword)) ignored_.insert(&given == &root_ ? kOfParameters + keyword : keyword);
+    }
+    const auto find = [&](const std::string& name) {
+        return std::find_if(all.begin(), all.end(), [&](const Property& property) { return property.name == name; });
+    };
+    if (schema.contains("properties")) {
+        for (const auto& [name, property] : schema.at("properties").items()) {
+            if (find(name) == all.end()) all.push_back({name, property, false});
+        }
+    }
+    if (schema.contains("allOf")) {
+        for (const common_json* part : parts_of(schema.at("allOf"))) merge(*part, all, depth + 1);
+    }
+    const bool lists_required = schema.contains("required") && schema.at("required").is_array();
+    for (size_t i = 0; lists_required && i < schema.at("required").size(); ++i) {
+        if (!schema.at("required").at(i).is_string()) continue;
+        const std::string name = schema.at("required").at(i).get<std::string>();
+        if (const auto found = find(name); found != all.end()) {
+            found->is_required = true;
+        } else {
+            all.push_back({name, common_json::make(true), true});
+        }
+    }
+}
+
+common_json ArgumentSchema::described(const common_json& given, bool flat, int depth) const {
+    const common_json& schema = resolve(given);
+    common_json        simple = common_json::object();
+    simple["description"]     = schema.is_object() ? schema.value("description", std::string()) : "";
+    if (!schema.is_object() || depth > kMaxDepth) {
+        simple["type"] = "string";
+        return simple;
+    }
+    std::set<std::string> types = other_types(schema);
+    types.erase("null");
+    const bool as_text   = flat && types.count("array") > 0;
+    const bool has_texts = as_text || (!types.empty() && !schema.contains("properties") && !texts(schema).is_empty());
+    simple["type"]       = types.empty() || has_texts ? "string" : types.count("number") > 0 ? "number" : *types.begin();
+    if (schema.contains("enum")) simple["enum"] = schema.at("enum");
+    if (schema.contains("const")) simple["enum"] = common_json::array({schema.at("const")});
+    if (types.count("object") > 0 && !has_texts) {
+        common_json properties = common_json::object(), required = common_json::array();
+        for (const Property& property : properties_of(schema)) {
+            properties[property.name] = described(property.schema, flat, depth + 1);
+            if (property.is_required) required.push_back(property.name);
+        }
+        simple["properties"] = properties;
+        simple["required"]   = required;
+        simple["additionalProperties"] = common_json{{"type", "string"}};
+    } else if (types.count("array") > 0 && !has_texts) {
+        simple["items"] = described(schema.value("items", common_json::object()), flat, depth + 1);
+    }
+    return simple;
+}
+
+std::vector<ArgumentSchema::Property> ArgumentSchema::properties_of(const common_json& schema) const {
+    std::vector<Property> all;
+    merge(schema, all, 0);
+    return all;
+}
+
+}  // namespace chasqui

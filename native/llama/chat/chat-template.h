@@ -1,0 +1,107 @@
+// Thread: any; rendering is read-only.
+#pragma once
+
+#include "../calls/call-format.h"
+#include "../sampling/grammar.h"
+#include "../model/model.h"
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+struct common_chat_msg;
+struct common_chat_params;
+struct common_chat_templates;
+struct common_chat_templates_inputs;
+class common_json;
+
+namespace chasqui {
+
+// How to parse a completion into its parts (chat-parser.h).
+struct ChatFormat {
+    int         kind = 0;           // llama.cpp's common_chat_format
+    std::string parser;             // llama.cpp's parser, as JSON
+    std::string generation_prompt;  // the end of the prompt, where the parser begins
+    bool        continues = false;  // the generation prompt contains the start of the completion, which is not reported
+};
+
+// The reasoning tags of a template, and the end of the prompt, which may contain some of them.
+struct ReasoningTags {
+    std::string              start;
+    std::vector<std::string> ends;
+    std::string              prompt_end;
+};
+
+struct RenderedPrompt {
+    std::string                    text;
+    std::vector<std::string>       additional_stops;
+    std::vector<std::string>       preserved_tokens;  // control tokens that the format needs as text
+    std::optional<GrammarSettings> grammar;
+    std::optional<ChatFormat>      format;     // nullopt: the completion is plain text
+    std::optional<ReasoningTags>   reasoning;  // nullopt: no reasoning, or no tags around it
+    std::set<std::string>          unenforced;  // keywords of tools' schemas
+};
+
+struct TemplateCapabilities {
+    bool tools = false, parallel_tool_calls = false, reasoning = false;
+    bool generic_tools = false;  // the template has no format for tools, so a generic one is used (generic-tools.h)
+};
+
+class ControlTokens;
+class MessageOrder;
+
+// The model's chat template, rendered by llama.cpp's Jinja engine.
+class ChatTemplate {
+public:
+    // `override` replaces the model's template unless empty; it may be a name (named-templates.h). Throws
+    // `model_load_failed` if the template does not parse, and `invalid_options` for an unknown name.
+    explicit ChatTemplate(const Model& model, const std::string& override = {});
+    // A template without a model; its special tokens are empty.
+    explicit ChatTemplate(const std::string& source);
+    ~ChatTemplate();
+
+    // `request_json`: an object with (default in parentheses)
+    //   messages              in OpenAI's format; a trailing assistant message is continued. Arguments of past calls
+    //                         are converted to JSON objects (past-arguments.h)
+    //   tools                 in OpenAI's format (none)
+    //   tool_choice           "auto", "none", "required", or the name of the function to call as {"name": ...} ("auto")
+    //   parallel_tool_calls   (if the template supports them)
+    //   json_schema           of the completion, unless it calls a tool (none)
+    //   chat_template_kwargs  variables of the template (none)
+    // Throws `template_failed` with the template's own message, `invalid_grammar` if a schema cannot be converted, and
+    // `unsupported_parameter` if a required tool call has no format.
+    //
+    // `control`: if the messages, tools or template variables contain control tokens, the prompt is sealed
+    // (control-tokens.h). nullptr: they are control tokens.
+    RenderedPrompt render(const std::string& request_json, const ControlTokens* control = nullptr) const;
+
+    const TemplateCapabilities& capabilities() const { return capabilities_; }
+
+private:
+    void               analyse();
+    bool               can_call_tools() const;
+    common_chat_params apply(const common_chat_templates_inputs& inputs) const;
+    // The prompt of these messages instead.
+    std::string        prompt_of(common_chat_templates_inputs inputs, const std::vector<common_chat_msg>& messages) const;
+
+    RenderedPrompt  render_request(const common_json& request) const;
+    RenderedPrompt  render_plain(common_chat_templates_inputs inputs) const;
+    RenderedPrompt  render_formatted(common_chat_templates_inputs inputs, const std::string& only_tool) const;
+    GrammarSettings call_or_schema(common_chat_templates_inputs inputs) const;
+
+    struct Free {
+        void operator()(common_chat_templates* templates) const;
+    };
+    std::unique_ptr<common_chat_templates, Free> templates_;
+    std::unique_ptr<MessageOrder>                order_;
+
+    TemplateCapabilities     capabilities_;
+    CallFormat               call_format_;
+    ReasoningTags            reasoning_;          // empty: none
+    bool                     is_plain_ = false;  // a completion without tool calls is plain text
+    std::vector<std::string> plain_stops_;       // of plain completions
+};
+
+}  // namespace chasqui

@@ -1,0 +1,27 @@
+// Thread: any. The parameters of all contexts, for the classes that create them and for `fit.cpp`, which predicts their
+// memory.
+#pragma once
+
+#include "decoder.h"
+#include "../images/vision.h"
+
+#include <ggml-backend.h>
+#include <llama.h>
+#include <mtmd.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace chasqui {
+
+// `trained_length`: the model's trained context length. Throws `invalid_options`.
+llama_context_params decoder_context_params(uint32_t trained_length, const DecoderOptions& options);
+// `n_slots`: concurrent drafts, each of a sequence of at most `context_length` tokens. Throws `invalid_options`.
+llama_context_params draft_context_params(size_t n_slots, uint32_t context_length, const ContextSettings& settings);
+// `n_slots`: as many as the decoder has. `n_max`: maximum length of a draft. Throws `invalid_options`.
+llama_context_params mtp_context_params(uint32_t n_slots, uint32_t context_length, size_t n_max,
+                                        const ContextSettings& settings);
+// `device`: for the encoder; nullptr: the CPU.
+mtmd_context_params  vision_context_params(const VisionOptions& options, ggml_backend_dev_t device);
+
+}  // namespace chasqui

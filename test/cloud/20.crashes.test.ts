@@ -94,6 +94,31 @@ test('three crashes of a revision bring the one before back, and say so', async 
   assert.ok(events.some(({ state }) => state === 'ROLLBACK'));
 });
 
+test('a rollback and a failed deployment do not make a private app public', async () => {
+  const status = async () => (await cloud.post('secluded', { max_tokens: 1 })).status;
+  await cloud.deployed('secluded', KEPT);
+  assert.is(await status(), 200);
+  const { revision } = await cloud.deploy('secluded', { ...KEPT, auth: 'private', chatTemplate: '{{ raise(' });
+  assert.is(await status(), 401);
+  await cloud.untilRevision('secluded', revision, 'failed');
+  assert.is(await status(), 401);
+  await cloud.cli('apps', 'restart', 'secluded');
+  assert.is(await status(), 401);
+  // The same script again makes it public, without new runners.
+  const { unchanged } = await cloud.deploy('secluded', { ...KEPT });
+  assert.equal([unchanged, await status()], [true, 200]);
+  const closed = await cloud.deployed('secluded', { ...KEPT, auth: 'private', slots: 2 });
+  assert.is((await cloud.cli('apps', 'rollback', 'secluded')).code, 0);
+  assert.is((await cloud.status('secluded')).revision, closed.revision - 1);
+  assert.is(await status(), 401);
+  // A public deployment takes effect when its revision is active.
+  const open = await cloud.deploy('secluded', { ...KEPT, slots: 3 });
+  assert.is(await status(), 401);
+  await cloud.untilRevision('secluded', open.revision, 'active');
+  assert.is(await status(), 200);
+  await cloud.cli('apps', 'delete', 'secluded', '--yes');
+});
+
 test('weights that are gone are a failure that lasts, until somebody deploys again', async () => {
   const file = path.join(cloud.home, 'gone.gguf');
   fs.copyFileSync(demoModelPath, file);

@@ -137,7 +137,15 @@ test('a permanent failure is its own 4xx at once, also for those who wait', asyn
 
 test('requests that wait for an app that is deleted are told so', async () => {
   const row = { id: 'app-1', org: 'acme', name: 'chat', active: 1, failure_code: null, failure_message: null };
-  const kept = { ...row, scale_min: null, scale_max: null, deleted: 0, created_at: 0 };
+  const kept = {
+    ...row,
+    auth: 'private' as const,
+    public_with: null,
+    scale_min: null,
+    scale_max: null,
+    deleted: 0,
+    created_at: 0,
+  };
   const app = new LiveApp(kept, () => {});
   app.activeManifest = toManifest({ model: 'demo', auth: 'private' }, 'chat');
   const gateway = await startGateway([app]);

@@ -26,6 +26,10 @@ export interface AppRow {
   /** Set by `apps scale`; null: the value of the script. */
   scale_min: number | null;
   scale_max: number | null;
+  /** Whether requests need a key. Deployments change it, rollbacks do not. */
+  auth: 'private' | 'public';
+  /** Number of the revision that makes the app public when it becomes active. */
+  public_with: number | null;
   failure_code: ErrorCode | null;
   failure_message: string | null;
   /** 1: deleted, but some of its runners still run. */
@@ -136,6 +140,11 @@ const STEPS = [
   `ALTER TABLE revisions ADD COLUMN is_local INTEGER NOT NULL DEFAULT 0;
   UPDATE revisions SET is_local = 1 WHERE app NOT IN
     (SELECT app FROM revisions WHERE author LIKE 'key %' OR author LIKE 'user %');`,
+  `ALTER TABLE apps ADD COLUMN auth TEXT NOT NULL DEFAULT 'private';
+  ALTER TABLE apps ADD COLUMN public_with INTEGER;
+  UPDATE apps SET auth = 'public' WHERE EXISTS (SELECT 1 FROM revisions WHERE app = apps.id
+    AND number = COALESCE(active, (SELECT MAX(number) FROM revisions WHERE app = apps.id))
+    AND json_extract(options, '$.auth') = 'public');`,
 ];
 
 const MAX_EVENTS_PER_APP = 10_000;
@@ -254,8 +263,9 @@ export class AppStore {
   /** Makes the revision active and clears the app's failure. */
   activate(app: AppRow, number: number, reason: string): void {
     this.database.transaction(() => {
-      const previous = this.app(app.id)?.active ?? null;
+      const { active: previous = null, public_with: publicWith } = this.app(app.id) ?? {};
       this.set(app.id, { active: number, failure_code: null, failure_message: null });
+      if (publicWith === number) this.set(app.id, { auth: 'public', public_with: null });
       this.database.run('UPDATE revisions SET activated_at = ? WHERE app = ? AND number = ?', [
         Date.now(),
         app.id,

@@ -66,11 +66,19 @@ export class AppControl {
     const digest = digestOf({ options, files } as unknown as Json);
     const active = app.row.active === null ? undefined : store.revision(app.id, app.row.active);
     if (active?.digest === digest && app.rollout === null && app.failure === null) {
+      if (app.auth !== manifest.auth) {
+        store.set(app.id, { auth: manifest.auth, public_with: null });
+        this.#audit(actor, 'app.auth', app, { auth: manifest.auth });
+        supervisor.refresh(app);
+      }
       return this.#deployed(app, active.number, true);
     }
     const author = authorOf(actor);
     const row = { options: canonicalJson(options), files: JSON.stringify(files), digest, message, author, strategy };
     const number = store.addRevision(app.row, { ...row, is_local: isLocal ? 1 : 0 });
+    // A private app stays private until the public revision is active.
+    const waits = manifest.auth === 'public' && app.auth === 'private' && active !== undefined;
+    store.set(app.id, waits ? { public_with: number } : { auth: manifest.auth, public_with: null });
     this.#audit(actor, 'app.deploy', app, { revision: number, digest });
     supervisor.rollouts.begin(app, number, strategy, message ?? `deployed by ${author}`);
     return this.#deployed(app, number, false);
@@ -85,6 +93,7 @@ export class AppControl {
     const row = store.revision(app.id, target);
     if (row === undefined) throw new ChasquiError('app_not_found', `${org}/${name} has no revision ${target}.`);
     if (target === app.row.active && app.failure === null) throw refused(`Revision ${target} is active already.`);
+    store.set(app.id, { public_with: null });
     this.#audit(actor, 'app.rollback', app, { revision: target });
     supervisor.rollouts.begin(app, target, 'rolling', `rollback by ${authorOf(actor)}`);
     return this.#deployed(app, target, false);
@@ -100,6 +109,7 @@ export class AppControl {
     supervisor.rollouts.readable(app, row.number);
     const message = `restart of revision ${row.number}`;
     const number = store.addRevision(app.row, { ...row, message, author: authorOf(actor), strategy: 'rolling' });
+    store.set(app.id, { public_with: null });
     this.#audit(actor, 'app.restart', app, { revision: number });
     supervisor.rollouts.begin(app, number, 'rolling', message);
     return this.#deployed(app, number, false);

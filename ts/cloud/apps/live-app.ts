@@ -78,7 +78,7 @@ export class LiveApp implements DeployedApp {
   }
 
   get auth(): 'private' | 'public' {
-    return this.manifest?.auth ?? 'private';
+    return this.row.auth;
   }
 
   get revision(): number | null {

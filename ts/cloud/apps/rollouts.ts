@@ -115,7 +115,6 @@ export class Rollouts {
     // If the write below fails, `settle` repeats it.
     rollout.failure = reason;
     this.#set(app, rollout.revision, 'FAILED', reason);
-    // Without an active revision, this one decides whether requests need a key.
     if (app.row.active === null) app.activeManifest = rollout.manifest;
     if (app.row.active === null) this.#setFailure(app, `Revision ${rollout.revision} failed: ${reason}`);
     app.rollout = null;

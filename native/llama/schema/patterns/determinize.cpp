@@ -52,6 +52,9 @@ bool holds(Regex::Kind test, Neighbour before, Neighbour next) {
     }
 }
 
+// Costs in steps of `reach()`: of copying and finding a subset, for each node, and of sorting a range.
+constexpr size_t kLookup = 8, kSort = 8;
+
 class Determinizer {
 public:
     Determinizer(const Regex& regex, Budget& budget) : budget_(budget) {
@@ -182,6 +185,7 @@ private:
         std::vector<Change> changes;
         for (const int each : reached.sets) {
             const CodePoints set = tests_words_ ? nodes_[each].set->intersect(within) : *nodes_[each].set;
+            budget_.spend(kSort * set.ranges().size());
             for (const CodePointRange& range : set.ranges()) {
                 changes.push_back({range.first, nodes_[each].next[0], true});
                 changes.push_back({range.last + 1, nodes_[each].next[0], false});
@@ -197,7 +201,7 @@ private:
                 if (n == 0) active.erase(changes[i].target);
             }
             if (active.empty()) continue;
-            budget_.spend(active.size());
+            budget_.spend(kLookup * active.size() + 1);
             Subset subset{{}, kind};
             for (const auto& [target, n] : active) subset.nodes.push_back(target);
             const int to = state_of(std::move(subset));

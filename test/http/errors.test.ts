@@ -9,24 +9,41 @@ const test = suite('http: failures outside the body');
 
 test.after.each(closeApps);
 
-for (const contentType of [
-  undefined,
-  'text/plain',
-  'application/x-www-form-urlencoded',
-  'application/jsonp',
-  'json',
-  '',
-]) {
+for (const contentType of ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', 'json', '']) {
   test(`Content-Type ${contentType} is refused`, async () => {
     const { post, engine } = testApp();
-    const reply = await post(
-      JSON.stringify(chatBody()),
-      contentType === undefined ? {} : { 'content-type': contentType },
-    );
+    const reply = await post(JSON.stringify(chatBody()), { 'content-type': contentType });
     expectError(reply, { status: 415, code: 'unsupported_media_type', says: /Content-Type: application\/json/ });
     assert.is(engine.jobs.length, 0);
   });
 }
+
+const OF_PAGES = [{ origin: 'https://evil.example' }, { origin: 'null' }, { 'sec-fetch-site': 'cross-site' }];
+
+test('a body without a Content-Type is JSON, unless a web page sent it', async () => {
+  const { post, engine } = testApp();
+  assert.is((await post(JSON.stringify(chatBody()), {})).statusCode, 200);
+  for (const headers of OF_PAGES) {
+    expectError(await post(JSON.stringify(chatBody()), headers), { status: 415, code: 'unsupported_media_type' });
+  }
+  assert.is(engine.jobs.length, 1);
+});
+
+test('endpoints below /api read JSON of any Content-Type, unless a web page sent it', async () => {
+  const { app, engine } = testApp();
+  const payload = JSON.stringify(chatBody({ stream: false }));
+  const send = (url: string, headers: Record<string, string>) => app.inject({ method: 'POST', url, headers, payload });
+  for (const url of ['/api/chat', '//api//chat', '/api/v0/chat/completions']) {
+    for (const type of ['application/x-www-form-urlencoded', 'application/octet-stream', 'text/plain', '']) {
+      assert.is((await send(url, { 'content-type': type })).statusCode, 200, `${url} ${type}`);
+      for (const headers of OF_PAGES) {
+        assert.is((await send(url, { 'content-type': type, ...headers })).statusCode, 415, `${url} ${type}`);
+      }
+    }
+    assert.is((await send(url, {})).statusCode, 200, url);
+  }
+  assert.is(engine.jobs.length, 15);
+});
 
 for (const contentType of ['application/json; charset=utf-8', 'Application/JSON', 'application/json;charset="utf-8"']) {
   test(`Content-Type ${contentType} is accepted`, async () => {

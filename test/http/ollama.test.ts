@@ -113,8 +113,8 @@ test('errors are texts, and name fields as the request does', async () => {
     assert.equal(Object.keys(reply.json()), ['error']);
     assert.match(reply.json().error, message);
   }
-  const { app } = testApp();
-  const reply = await app.inject({ method: 'POST', url: '/api/chat', payload: '{}' });
+  const page = { origin: 'http://a.example' };
+  const reply = await testApp().app.inject({ method: 'POST', url: '/api/chat', headers: page, payload: '{}' });
   assert.equal([reply.statusCode, typeof reply.json().error], [415, 'string']);
 });
 

@@ -70,7 +70,11 @@ export function createHttpApp(context: HttpContext, options: HttpOptions, endpoi
   replyToOddRequests(app);
   refuseTunnels(app.server, exchanges);
   cutOffUnreadReplies(app, context.options.stallTimeoutMs);
-  readBodies(app, profile, { maxBytes: context.options.bodyLimit, maxSilenceMs: options.bodySilenceMs });
+  readBodies(app, profile, {
+    maxBytes: context.options.bodyLimit,
+    maxSilenceMs: options.bodySilenceMs,
+    anyTypeBelow: `${basePath}/api/`,
+  });
   validateBodies(app);
   const known = guardRequests(app, context, options, endpoints.openUrls);
   app.addHook('preClose', () => running.drain(context.options.drainMs));

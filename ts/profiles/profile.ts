@@ -15,7 +15,7 @@ export interface Profile {
   authentication: 'none' | 'key' | 'bearer';
   /** Whether a request must name the model that is served; if not, any name is accepted. */
   checksModelName: boolean;
-  /** Whether a body must come as `application/json`; if not, any body is read as JSON. */
+  /** Whether a body with another type than `application/json` is refused; `read-body.ts` has the exceptions. */
   demandsJsonContentType: boolean;
   /** Chat fields that only other modes have: ignored and named in a header, or refused in strict mode. */
   unsupportedParameters: readonly string[];

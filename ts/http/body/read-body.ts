@@ -146,15 +146,17 @@ export interface BodyOptions {
   maxBytes: number;
   /** Default 20 s. */
   maxSilenceMs: number | undefined;
+  /** Below this path, clients that are no web page may send any content type, as Ollama's do. */
+  anyTypeBelow: string;
 }
 
 /**
  * A web page of another origin cannot send JSON's content type without a CORS preflight. Requiring that type stops
- * pages from using a local server without permission.
+ * pages from using a local server without permission. Other clients may omit the type.
  */
 export function readBodies(app: FastifyInstance, profile: Profile, options: BodyOptions): void {
   const budget = BodyBudget.forBodiesOf(options.maxBytes);
-  const { maxSilenceMs } = options;
+  const { maxSilenceMs, anyTypeBelow } = options;
   const replies = new WeakMap<IncomingMessage, ServerResponse>();
   app.addHook('onRequest', async (request, reply) => {
     replies.set(request.raw, reply.raw);
@@ -168,10 +170,16 @@ export function readBodies(app: FastifyInstance, profile: Profile, options: Body
     if (bytes.length === 0 && schema?.body === undefined) return undefined;
     return parseJsonBody(bytes, config.imageLists);
   });
-  if (profile.demandsJsonContentType) return;
-  app.addHook('onRequest', async ({ headers }) => {
-    headers['content-type'] = 'application/json';
+  app.addHook('onRequest', async ({ headers, routeOptions: { url = '' } }) => {
+    const needsNoType = headers['content-type'] === undefined || url.startsWith(anyTypeBelow);
+    const isFree = !profile.demandsJsonContentType || (needsNoType && !isFromPage(headers));
+    if (isFree) headers['content-type'] = 'application/json';
   });
+}
+
+/** Browsers name the origin of every POST that crosses origins, as `null` if they hide it. */
+function isFromPage(headers: IncomingHttpHeaders): boolean {
+  return headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
 }
 
 /** A body, and how much of it counts in the budget. */

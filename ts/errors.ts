@@ -17,6 +17,8 @@ export interface CatalogueRow {
   retryAfterSeconds?: number;
   /** Default of `ChasquiError.option`. */
   option?: string;
+  /** Other options that the message may name. */
+  otherOptions?: readonly string[];
 }
 
 function badRequest(meaning: string, status = 400): CatalogueRow {
@@ -93,7 +95,11 @@ export const ERRORS = {
   image_too_large: badRequest('An image, or all images of the request together, have too many bytes or pixels.'),
   image_download_failed: badRequest('The image could not be downloaded.'),
   template_failed: badRequest("The model's chat template rejected the conversation."),
-  context_length_exceeded: { ...badRequest('The prompt does not fit into the context.'), option: 'contextSize' },
+  context_length_exceeded: {
+    ...badRequest('The prompt does not fit into the context.'),
+    option: 'contextSize',
+    otherOptions: ['kvBudgetMiB'],
+  },
   invalid_grammar: badRequest('The grammar or JSON schema cannot be enforced, or allows no token.'),
   prepare_timeout: {
     ...badRequest('Rendering, tokenizing or compiling the request exceeded the time limit.'),
@@ -255,13 +261,15 @@ export class ChasquiError extends Error {
     return Object.assign(error, { retryAfterSeconds, promptTokens, contextLength, option });
   }
 
-  /** Returns a copy with the option renamed by `names`, or this error if `names` does not contain the option. */
+  /** Returns a copy with its options renamed by `names`, or this error if `names` contains none of them. */
   withOptionNamed(names: Readonly<Record<string, string>>): ChasquiError {
     const row: CatalogueRow = ERRORS[this.code];
-    const option = this.option ?? row.option;
-    const name = option === undefined ? undefined : names[option];
-    if (name === undefined) return this;
-    return this.withMessage(this.message.replaceAll(`\`${option}\``, `\`${name}\``), this.param);
+    let { message } = this;
+    for (const option of [this.option ?? row.option, ...(row.otherOptions ?? [])]) {
+      const name = option === undefined ? undefined : names[option];
+      if (name !== undefined) message = message.replaceAll(`\`${option}\``, `\`${name}\``);
+    }
+    return message === this.message ? this : this.withMessage(message, this.param);
   }
 }
 

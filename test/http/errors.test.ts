@@ -79,6 +79,8 @@ test('a prompt longer than the context, whole and streamed', async () => {
     const { chat, engine } = testApp({ model: { contextLength: 100 } });
     const reply = await chat({ stream, messages: [{ role: 'user', content: 'x'.repeat(200) }] });
     expectError(reply, { status: 400, code: 'context_length_exceeded', param: 'messages', says: /206.*100/ });
+    // LiteLLM recognises the error by these words.
+    assert.match(reply.json().error.message, 'maximum context length is 100 tokens');
     assert.is(engine.running.size, 0);
   }
 });

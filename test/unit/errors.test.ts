@@ -49,6 +49,9 @@ test('an option is told by the name that whoever started the server knows', () =
   assert.is(error.withOptionNamed({ imageHosts: '--image-hosts' }), error);
   const tooLong = new ChasquiError('context_length_exceeded', 'Load the model with a larger `contextSize`.');
   assert.match(tooLong.withOptionNamed({ contextSize: '--ctx-size' }).message, 'larger `--ctx-size`.');
+  const tooMuch = new ChasquiError('context_length_exceeded', 'Load the model with a larger `kvBudgetMiB`.');
+  const names = { contextSize: '--ctx-size', kvBudgetMiB: '--kv-budget' };
+  assert.match(tooMuch.withOptionNamed(names).message, 'larger `--kv-budget`.');
 });
 
 function sourcesUnder(folder: string): string[] {

@@ -26,7 +26,7 @@ export function toErrorBody(error: ChasquiError): ErrorBody {
   const { code, promptTokens, contextLength } = error;
   return {
     error: {
-      message: shorten(error.message, MAX_MESSAGE_LENGTH),
+      message: shorten(toMessage(error), MAX_MESSAGE_LENGTH),
       type: row.type,
       param: shownParam,
       code,
@@ -34,6 +34,12 @@ export function toErrorBody(error: ChasquiError): ErrorBody {
       ...(contextLength !== undefined && { n_ctx: contextLength }),
     },
   };
+}
+
+/** LiteLLM and the agents on it recognise a prompt that is too long by these words of OpenAI only. */
+function toMessage({ message, contextLength }: ChasquiError): string {
+  if (contextLength === undefined) return message;
+  return `This model's maximum context length is ${contextLength} tokens. ${message}`;
 }
 
 function shorten(text: string, length: number): string {

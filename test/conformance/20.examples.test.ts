@@ -112,12 +112,12 @@ async function firstEventOf(reply: Response): Promise<string> {
   return text;
 }
 
-const NOT_DEMO = ['/v1/rerank', '/rerank', '/infill'];
+const NOT_DEMO = ['/v1/rerank', '/v2/rerank', '/v1/reranking', '/rerank', '/reranking', '/infill'];
 
 async function sendToFake(url: string, body: object): Promise<Response> {
   const timings = { queuedMs: 1, promptMs: 1, predictedMs: 1 };
   const batches = (job: Job) => [[{ text: 'x', finish: finishOf(job.prompt.length, 2, { timings }) }]];
-  const { app } = testApp({ batches, model: { pooling: url.endsWith('rerank') ? 'rank' : 'mean' } });
+  const { app } = testApp({ batches, model: { pooling: url.includes('/rerank') ? 'rank' : 'mean' } });
   const headers = { 'content-type': 'application/json' };
   const payload = JSON.stringify({ ...body, model: 'fake' });
   const reply = await app.inject({ method: 'POST', url, headers, payload });

@@ -129,4 +129,13 @@ test('refused: no documents, no query, a document of no text', async () => {
   await refused({ query: 'q', documents: ['a'], top_n: 0 }, 'invalid_value', 'top_n');
 });
 
+test('Cohere’s and llama-server’s paths rank as well', async () => {
+  const { send } = testApp({ model: { pooling: 'rank' } });
+  const body = { query: 'q', documents: ['a', 'bb'], return_documents: true };
+  const { results } = (await send(RERANK, body)).json();
+  for (const path of ['/v2/rerank', '/v1/reranking', '/reranking']) {
+    assert.equal((await send(path, body)).json().results, results, path);
+  }
+});
+
 test.run();

@@ -344,6 +344,10 @@ test('texts are ranked in the form of Text Embeddings Inference, documents in ll
   const raw = await send('/rerank', { query: 'q', texts, raw_scores: true, return_text: true, top_n: 1 });
   assert.equal(raw.json(), [{ index: 1, score: 3, text: 'abc' }]);
   assert.is((await send('/rerank', { query: 'q', documents: texts })).json().results[0].relevance_score, 3);
+  const withTexts = await send('/reranking', { query: 'q', texts, return_documents: true, top_n: 1 });
+  assert.is(withTexts.json()[0].text, texts[withTexts.json()[0].index]);
+  const withDocuments = await send('/rerank', { query: 'q', documents: texts, return_documents: true });
+  assert.is(typeof withDocuments.json().results[0].document.text, 'string');
   assert.is((await send('/rerank', { query: 'q' })).json().error.param, 'texts');
   assert.is((await send('/rerank', { query: 'q', texts: [] })).statusCode, 400);
 });

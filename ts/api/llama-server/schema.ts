@@ -155,6 +155,7 @@ export const textRankSchema = objectOf(
     ),
     top_n: field('How many results to return, the most relevant first; without it, all.', integer, { minimum: 1 }),
     return_text: field('Returns the texts as well.', boolean),
+    return_documents: field('The same.', boolean),
     raw_scores: field("Whether scores are the model's own; if not, they are scaled to 0 to 1.", boolean, {
       default: false,
     }),

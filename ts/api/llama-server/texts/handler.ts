@@ -10,7 +10,7 @@ import { chatCompletionSchema, parametersOf, type SentChatCompletion } from '../
 import { renderBody } from '../../shared/chat/render-chat.js';
 import { type InputTokens, inputTokensSchema } from '../../shared/completion/chat-reply-schema.js';
 import { rerankReplySchema } from '../../shared/text/ranking-schema.js';
-import { toRanking } from '../../shared/text/to-ranking.js';
+import { rankerNaming, toRanking } from '../../shared/text/to-ranking.js';
 import { functionsFor } from '../../shared/tools/functions-for.js';
 import { withModel } from '../../shared/with-model.js';
 import { type TextRankRequest, textRankReplySchema, textRankSchema } from '../schema.js';
@@ -33,16 +33,17 @@ export function nativeTextRoutes(app: FastifyInstance, context: AppContext): voi
   };
   app.post<{ Body: SentChatCompletion }>('/v1/chat/completions/input_tokens', settings, count);
 
-  const rank = withModel<TextRankRequest>(context, async ({ body, record }, _reply, { engine, signal }) => {
-    const { query, texts, documents = texts, top_n } = body;
+  const handle: Parameters<typeof withModel<TextRankRequest>>[1] = async ({ body, record }, _reply, leased) => {
+    const { engine, signal } = leased;
+    const { texts, documents = texts } = body;
     if (documents === undefined) throw noTexts();
-    const ranking = await renamingTexts(texts !== undefined, () =>
-      toRanking(engine, { query, documents, ...(top_n !== undefined && { top_n }) }, signal),
-    );
+    const ranking = await renamingTexts(texts !== undefined, () => toRanking(engine, { ...body, documents }, signal));
     record.readTexts(engine.model.id, ranking.usage.prompt_tokens);
     return texts === undefined ? ranking : toTextRanking(ranking, body);
-  });
+  };
+  const rank = withModel<TextRankRequest>(context, handle, null, rankerNaming(context));
   app.post<{ Body: TextRankRequest }>('/rerank', bodyRoute(context, textRankSchema, rankOperation), rank);
+  app.post<{ Body: TextRankRequest }>('/reranking', bodyRoute(context, textRankSchema, rankingOperation), rank);
 }
 
 function noTexts(): ChasquiError {
@@ -94,4 +95,11 @@ const rankOperation: Operation = {
       ],
     },
   }),
+};
+
+const rankingOperation: Operation = {
+  ...rankOperation,
+  id: 'rankingTexts',
+  summary: 'Same as `/rerank` (llama-server).',
+  requestName: 'RankTextsRequest',
 };

@@ -5,7 +5,12 @@ import type { TextRankReply, TextRankRequest } from '../schema.js';
 
 export function toTextRanking(
   { results }: Pick<RerankReply, 'results'>,
-  { texts = [], return_text: withText = false, raw_scores: raw = false }: TextRankRequest,
+  {
+    texts = [],
+    return_documents = false,
+    return_text: withText = return_documents,
+    raw_scores: raw = false,
+  }: TextRankRequest,
 ): TextRankReply {
   return results.map(({ index, relevance_score: score }) => ({
     index,

@@ -5,18 +5,20 @@ import type { Operation } from '../../../http/openapi/operation.js';
 import { bodyRoute } from '../../../http/read-fields.js';
 import type { AppContext } from '../../context.js';
 import { type RerankRequest, rerankReplySchema, rerankSchema } from '../../shared/text/ranking-schema.js';
-import { toRanking } from '../../shared/text/to-ranking.js';
+import { rankerNaming, toRanking } from '../../shared/text/to-ranking.js';
 import { withModel } from '../../shared/with-model.js';
 
-const URL = '/v1/rerank';
-
 export function rerankRoute(app: FastifyInstance, context: AppContext): void {
-  const rank = withModel<RerankRequest>(context, async ({ body, record }, _reply, { engine, signal }) => {
+  const handle: Parameters<typeof withModel<RerankRequest>>[1] = async ({ body, record }, _reply, leased) => {
+    const { engine, signal } = leased;
     const ranking = await toRanking(engine, body, signal);
     record.readTexts(engine.model.id, ranking.usage.prompt_tokens);
     return ranking;
-  });
-  app.post<{ Body: RerankRequest }>(URL, bodyRoute(context, rerankSchema, operation), rank);
+  };
+  const rank = withModel<RerankRequest>(context, handle, null, rankerNaming(context));
+  for (const [url, named] of Object.entries(PATHS)) {
+    app.post<{ Body: RerankRequest }>(url, bodyRoute(context, rerankSchema, { ...operation, ...named }), rank);
+  }
 }
 
 const operation: Operation = {
@@ -41,4 +43,10 @@ const operation: Operation = {
       },
     },
   }),
+};
+
+const PATHS: Readonly<Record<string, Pick<Operation, 'id' | 'summary' | 'requestName'>>> = {
+  '/v1/rerank': { id: operation.id, summary: operation.summary },
+  '/v2/rerank': { id: 'rerankV2', summary: 'Same as `/v1/rerank` (Cohere).', requestName: 'RerankRequest' },
+  '/v1/reranking': { id: 'reranking', summary: 'Same as `/v1/rerank` (llama-server).', requestName: 'RerankRequest' },
 };

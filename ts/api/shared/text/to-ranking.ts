@@ -1,5 +1,6 @@
 /** A valid body of a rerank request → its reply. */
 import type { Engine } from '../../../engine/engine.js';
+import type { ModelPool } from '../../../models/pool.js';
 import type { RerankReply, RerankRequest } from './ranking-schema.js';
 
 export async function toRanking(engine: Engine, body: RerankRequest, signal: AbortSignal): Promise<RerankReply> {
@@ -16,5 +17,14 @@ export async function toRanking(engine: Engine, body: RerankRequest, signal: Abo
     model: engine.model.id,
     results: results.slice(0, body.top_n),
     usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
+  };
+}
+
+/** Without a name, the request means the only loaded model that ranks. */
+export function rankerNaming({ pool }: { pool: Pick<ModelPool, 'list'> }) {
+  return ({ model }: { model?: string }): string | undefined => {
+    if (model !== undefined) return model;
+    const [ranker, ...others] = pool.list().filter(({ engine }) => engine?.model.pooling === 'rank');
+    return others.length === 0 ? ranker?.id : undefined;
   };
 }

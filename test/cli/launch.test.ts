@@ -6,7 +6,7 @@ import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { buildApp } from '../../ts/api/app.js';
-import { SingleModel } from '../../ts/models/single-model.js';
+import { ManagedPool } from '../../ts/models/managed-pool.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { runCli } from '../support/child.js';
 import { FakeEngine } from '../support/fake-engine.js';
@@ -37,7 +37,7 @@ test.before(async (context) => {
     writeFileSync(path.join(bin, name), AGENT);
     chmodSync(path.join(bin, name), 0o755);
   }
-  const app = buildApp(SingleModel.of(new FakeEngine({ model: { id: MODEL } })), runtime);
+  const app = buildApp(ManagedPool.of(new FakeEngine({ model: { id: MODEL } })), runtime);
   context.url = await app.listen({ host: '127.0.0.1', port: 0 });
   context.close = () => app.close();
   context.launch = (args, variables = {}) =>

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { buildApp } from '../../ts/api/app.js';
-import { SingleModel } from '../../ts/models/single-model.js';
+import { ManagedPool } from '../../ts/models/managed-pool.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { runCli } from '../support/child.js';
 import { FakeEngine } from '../support/fake-engine.js';
@@ -12,7 +12,7 @@ const test = suite('cli: models of a server that wants a key');
 
 for (const authentication of ['bearer', 'key'] as const) {
   test(`the key of the variable opens a server of the scheme ${authentication}`, async () => {
-    const pool = SingleModel.of(new FakeEngine());
+    const pool = ManagedPool.of(new FakeEngine());
     const app = buildApp(pool, { ...runtime, authentication }, { access: (key) => key === 'id:secret' });
     await app.listen({ host: '127.0.0.1', port: 0 });
     const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;

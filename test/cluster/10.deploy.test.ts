@@ -143,13 +143,13 @@ test('what the API refuses is said in its words, and nothing has changed', async
   assert.ok(before.includes(keyId));
   // A volume cannot become smaller.
   const smaller = await deploy(PRIVATE, ['--weights-size', '1Gi']);
-  assert.is(smaller.code, 1);
+  assert.is(smaller.code, 3);
   assert.match(smaller.stderr, /PersistentVolumeClaim "acme-chat-weights" is invalid/);
   assert.equal(await keysThere(), before);
   await deployed(PRIVATE, '--weights-size', '2Gi');
   assert.not.ok((await keysThere()).includes(keyId));
   const nobody = await deploy(PRIVATE, ['--context', 'nobody']);
-  assert.is(nobody.code, 1);
+  assert.is(nobody.code, 3);
   assert.match(nobody.stderr, /User "nobody" cannot \w+ resource/);
   const nowhere = await deploy(PRIVATE, ['--namespace', 'nowhere']);
   assert.match(nowhere.stderr, /namespaces "nowhere" not found/);

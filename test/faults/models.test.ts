@@ -109,10 +109,16 @@ test('those that are named are there at the start, side by side within a budget 
   folder,
 }) => {
   const files = ['one', 'two'].flatMap((name) => ['--model', path.join(folder, `${name}.gguf`)]);
-  const served = await Served.start([...files, '--models-memory', '1000', '--ttl', '4']);
+  const served = await Served.start([...files, '--models-memory', '1000']);
   assert.is(served.processes, 2);
   assert.equal(await served.ask('two'), { status: 200, model: 'two' });
-  await until(() => served.processes === 0, 'they are idle for some seconds', 30_000);
+  await served.stop();
+});
+
+test('idle models are unloaded, and loaded again for a request', async ({ folder }) => {
+  const files = ['one', 'two'].flatMap((name) => ['--model', path.join(folder, `${name}.gguf`)]);
+  const served = await Served.start([...files, '--models-memory', '1000', '--ttl', '1']);
+  await until(() => served.processes === 0, 'both are idle', 30_000);
   assert.equal(await served.ask('one'), { status: 200, model: 'one' });
   await served.stop();
 });

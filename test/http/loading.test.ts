@@ -3,13 +3,14 @@ import * as assert from 'uvu/assert';
 import { buildApp } from '../../ts/api/app.js';
 import type { AbortOptions, Engine } from '../../ts/engine/engine.js';
 import { ChasquiError } from '../../ts/errors.js';
+import { ManagedPool } from '../../ts/models/managed-pool.js';
 import type { AcquireOptions, Lease, ModelPool } from '../../ts/models/pool.js';
-import { SingleModel } from '../../ts/models/single-model.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { serverless } from '../../ts/profiles/serverless.js';
 import { CHAT_PATH, chatBody } from '../support/build-app.js';
 import { expectError } from '../support/expect-error.js';
 import { FakeEngine } from '../support/fake-engine.js';
+import { sourceOf } from '../support/fake-source.js';
 import { DEPLOYMENT } from '../support/modes.js';
 import { until } from '../support/until.js';
 
@@ -19,17 +20,20 @@ const test = suite('http: while the model is loaded');
 function loadingApp(profile = runtime) {
   let loaded: (engine: Engine) => void = () => undefined;
   let failed: (error: Error) => void = () => undefined;
-  const pool = new SingleModel({
-    id: 'fake',
-    sizeBytes: 1234,
-    open: ({ onProgress }) => {
-      onProgress?.(0.4);
-      return new Promise((resolve, reject) => {
-        [loaded, failed] = [resolve, reject];
-      });
+  const pool = new ManagedPool([
+    {
+      ...sourceOf(new FakeEngine()),
+      sizeBytes: 1234,
+      open: async ({ onProgress }) => {
+        onProgress?.(0.4);
+        const engine = await new Promise<Engine>((resolve, reject) => {
+          [loaded, failed] = [resolve, reject];
+        });
+        return { engine, measure: () => null };
+      },
     },
-  });
-  const loading = pool.start().catch(() => undefined);
+  ]);
+  const loading = pool.start(['fake']).catch(() => undefined);
   const app = buildApp(pool, profile, profile === serverless ? { deployment: DEPLOYMENT, access: 'public' } : {});
   const end = async (outcome: Engine | Error) => {
     if (outcome instanceof Error) failed(outcome);
@@ -138,7 +142,7 @@ test('load balancers outside the path of a deployment are told too', async () =>
 
 /** A pool that provides its model when the test says so. */
 function slowPool(engine: Engine) {
-  const single = SingleModel.of(engine);
+  const single = ManagedPool.of(engine);
   const slow = {
     progress: (_fraction: number): void => undefined,
     admit: (): void => undefined,
@@ -248,7 +252,7 @@ test('what goes wrong after the comments is an event too; without a stream there
 
 /** A pool that counts its leases. */
 function countedPool(engine: Engine) {
-  const single = SingleModel.of(engine);
+  const single = ManagedPool.of(engine);
   const counted = {
     held: 0,
     taken: 0,

@@ -3,7 +3,6 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { buildApp } from '../../ts/api/app.js';
 import { ManagedPool } from '../../ts/models/managed-pool.js';
-import { MemoryBudget } from '../../ts/models/memory-budget.js';
 import { ModelEvents } from '../../ts/models/model-events.js';
 import type { ManagedSource } from '../../ts/models/model-source.js';
 import type { ModelEntry, ModelPool } from '../../ts/models/pool.js';
@@ -27,14 +26,7 @@ async function listening(): Promise<Listening> {
       return { engine: new FakeEngine({ model: { id } }), measure: () => 10 };
     },
   });
-  const pool = new ManagedPool(['good', 'bad'].map(sourceOf), {
-    budget: MemoryBudget.of(100),
-    anyName: false,
-    autoload: true,
-    loadTimeoutMs: 60_000,
-    ttlMs: 0,
-    onFailure: () => {},
-  });
+  const pool = new ManagedPool(['good', 'bad'].map(sourceOf));
   await pool.start([]);
   const app = buildApp(pool, runtime, { drainMs: 60_000 });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
@@ -99,28 +91,18 @@ test('HEAD is refused, because the events have no end', async () => {
 test('an engine that is started again is loading meanwhile, and says why; one that is given up has failed', async () => {
   const engine = new FakeEngine({ model: { id: 'good' } });
   let tell = () => {};
-  const pool = new ManagedPool(
-    [
-      {
-        id: 'good',
-        aliases: [],
-        sizeBytes: 8,
-        estimatedBytes: 10,
-        open: async ({ onState = () => {} }) => {
-          tell = onState;
-          return { engine, measure: () => 10 };
-        },
-      },
-    ],
+  const pool = new ManagedPool([
     {
-      budget: MemoryBudget.of(100),
-      anyName: false,
-      autoload: true,
-      loadTimeoutMs: 60_000,
-      ttlMs: 0,
-      onFailure: () => {},
+      id: 'good',
+      aliases: [],
+      sizeBytes: 8,
+      estimatedBytes: 10,
+      open: async ({ onState = () => {} }) => {
+        tell = onState;
+        return { engine, measure: () => 10 };
+      },
     },
-  );
+  ]);
   await pool.start(['good']);
   const app = buildApp(pool, runtime);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });

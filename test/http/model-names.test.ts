@@ -2,10 +2,11 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { buildApp } from '../../ts/api/app.js';
-import { SingleModel } from '../../ts/models/single-model.js';
+import { ManagedPool } from '../../ts/models/managed-pool.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { CHAT_PATH } from '../support/build-app.js';
 import { FakeEngine } from '../support/fake-engine.js';
+import { sourceOf } from '../support/fake-source.js';
 
 const test = suite('http: names of models');
 
@@ -13,14 +14,14 @@ const NAMES = ['main', 'gpt-4o', 'qwen3:latest', 'style', 'main:style'];
 
 async function appWithNames() {
   const engine = new FakeEngine({ model: { id: 'main', adapters: [{ name: 'style', scale: 1 }] } });
-  const pool = new SingleModel({
-    id: 'main',
-    aliases: ['gpt-4o', 'qwen3:latest'],
-    sizeBytes: 1000,
-    adapters: [{ name: 'style', path: 'style.gguf', scale: 1 }],
-    open: async () => engine,
-  });
-  await pool.start();
+  const pool = new ManagedPool([
+    {
+      ...sourceOf(engine),
+      aliases: ['gpt-4o', 'qwen3:latest'],
+      adapters: [{ name: 'style', path: 'style.gguf', scale: 1 }],
+    },
+  ]);
+  await pool.start(['main']);
   return buildApp(pool, runtime);
 }
 

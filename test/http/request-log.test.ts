@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { buildApp } from '../../ts/api/app.js';
 import type { AppOptions } from '../../ts/api/context.js';
 import type { LogOptions } from '../../ts/http/log-levels.js';
-import { SingleModel } from '../../ts/models/single-model.js';
+import { ManagedPool } from '../../ts/models/managed-pool.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { CHAT_PATH, chatBody, closeApps, listeningApp, testApp } from '../support/build-app.js';
 import { FakeEngine, type FakeScript, finishOf } from '../support/fake-engine.js';
@@ -88,7 +88,7 @@ for (const level of ['info', 'error'] as const) {
   test(`an error of the server has a line of its own, with its stack (${level})`, async () => {
     const { lines, options } = logging({ level });
     const app = buildApp(
-      SingleModel.of(new FakeEngine({ failAt: 0, failWith: new Error('broken') })),
+      ManagedPool.of(new FakeEngine({ failAt: 0, failWith: new Error('broken') })),
       runtime,
       options,
     );

@@ -4,7 +4,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { buildApp } from '../../ts/api/app.js';
 import { loadModel } from '../../ts/index.js';
-import { SingleModel } from '../../ts/models/single-model.js';
+import { ManagedPool } from '../../ts/models/managed-pool.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { root } from '../support/places.js';
@@ -22,7 +22,7 @@ for (const [name, beginning] of Object.entries(BEGINNINGS)) {
   test(`${name}: add_generation_prompt`, async () => {
     const chatTemplateFile = path.join(root, 'vendor', 'llama.cpp', 'models', 'templates', `${name}.jinja`);
     const engine = await loadModel(demoModelPath, { contextSize: 256, parallel: 1, threads: 1, chatTemplateFile });
-    const app = buildApp(SingleModel.of(engine), runtime);
+    const app = buildApp(ManagedPool.of(engine), runtime);
     const promptOf = async (fields: object): Promise<string> => {
       const payload = { messages: [{ role: 'user', content: 'What is today?' }], ...fields };
       const reply = await app.inject({ method: 'POST', url: '/apply-template', payload });

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { buildApp } from '../../ts/api/app.js';
 import type { Engine } from '../../ts/engine/engine.js';
 import { loadModel } from '../../ts/index.js';
-import { SingleModel } from '../../ts/models/single-model.js';
+import { ManagedPool } from '../../ts/models/managed-pool.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { pictureUri } from '../support/image-files.js';
@@ -18,7 +18,7 @@ async function controlToken(engine: Engine): Promise<string> {
 
 /** The tokens of a prompt, as the engine counts them before and while it computes. */
 async function promptTokens(engine: Engine, content: string | object[]): Promise<number> {
-  const app = buildApp(SingleModel.of(engine), runtime);
+  const app = buildApp(ManagedPool.of(engine), runtime);
   const payload = { model: engine.model.id, max_tokens: 1, messages: [{ role: 'user', content }] };
   const reply = await app.inject({ method: 'POST', url: '/v1/chat/completions', payload });
   assert.is(reply.statusCode, 200, reply.body);
@@ -56,7 +56,7 @@ for (const process of [false, true]) {
 test('/apply-template and the text endpoints show and parse the text as it is', async () => {
   const engine = await loadModel(demoModelPath, OPTIONS);
   const control = await controlToken(engine);
-  const app = buildApp(SingleModel.of(engine), runtime);
+  const app = buildApp(ManagedPool.of(engine), runtime);
   const content = `Hello ${control} \x7f\x7f`;
   const payload = { messages: [{ role: 'user', content }] };
   const { prompt } = (await app.inject({ method: 'POST', url: '/apply-template', payload })).json();

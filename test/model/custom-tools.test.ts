@@ -5,7 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { buildApp } from '../../ts/api/app.js';
 import { loadModel, type Model } from '../../ts/index.js';
-import { SingleModel } from '../../ts/models/single-model.js';
+import { ManagedPool } from '../../ts/models/managed-pool.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { faultOfCutPatch, faultOfPatch, PATCH_GRAMMAR, SHORT_PATCH_GRAMMAR } from '../support/codex-patch.js';
 import { demoModelPath } from '../support/demo-model.js';
@@ -73,7 +73,7 @@ function testWith(name: string, path: () => string): void {
 
   test.before(async (context) => {
     context.engine = await loadModel(path(), { contextSize: 4096, parallel: 2, threads: 1 });
-    context.app = buildApp(SingleModel.of(context.engine), runtime);
+    context.app = buildApp(ManagedPool.of(context.engine), runtime);
   });
   test.after(async ({ app, engine }) => {
     await app.close();
@@ -136,7 +136,7 @@ const tagged = suite('grammars of custom tools, calls without JSON');
 tagged('they are named as passed over, and the call is made all the same', async () => {
   const chatTemplateFile = path.join(root, 'vendor', 'llama.cpp', 'models', 'templates', 'Qwen3-Coder.jinja');
   const engine = await loadModel(demoModelPath, { contextSize: 2048, parallel: 1, threads: 1, chatTemplateFile });
-  const app = buildApp(SingleModel.of(engine), runtime);
+  const app = buildApp(ManagedPool.of(engine), runtime);
   const format = { type: 'grammar', syntax: 'regex', definition: '[0-9]{3}' };
   const payload = {
     model: engine.model.id,
@@ -151,7 +151,7 @@ tagged('they are named as passed over, and the call is made all the same', async
   assert.is(decodeURIComponent(String(reply.headers['x-chasqui-ignored'])), 'tools[0].format');
   const [{ type, name }] = reply.json().output;
   assert.equal([type, name], ['custom_tool_call', 'write']);
-  const strict = buildApp(SingleModel.of(engine), runtime, { strict: true });
+  const strict = buildApp(ManagedPool.of(engine), runtime, { strict: true });
   const refused = await strict.inject({ method: 'POST', url: '/v1/responses', payload });
   assert.equal([refused.statusCode, refused.json().error.param], [400, 'tools[0].format']);
   await strict.close();
@@ -178,7 +178,7 @@ const HOSTILE = {
 
 hostile('they are begun or refused, and the next request is served', async () => {
   const engine = await loadModel(demoModelPath, { contextSize: 2048, parallel: 1, threads: 1 });
-  const app = buildApp(SingleModel.of(engine), runtime);
+  const app = buildApp(ManagedPool.of(engine), runtime);
   const respond = (definition: string) => {
     const tools = [{ type: 'custom', name: 'write', format: { type: 'grammar', syntax: 'lark', definition } }];
     const payload = {

@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import { fortyProperties as schema } from '../../bench/forty-properties.js';
 import { buildApp } from '../../ts/api/app.js';
 import { loadModel, type Model } from '../../ts/index.js';
-import { SingleModel } from '../../ts/models/single-model.js';
+import { ManagedPool } from '../../ts/models/managed-pool.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { tinyModel } from '../support/tiny-model.js';
@@ -65,7 +65,7 @@ function testWith(name: string, path: () => string): void {
 
   test.before(async (context) => {
     context.engine = await loadModel(path(), { contextSize: 4096, parallel: PARALLEL, threads: 1 });
-    context.app = buildApp(SingleModel.of(context.engine), runtime);
+    context.app = buildApp(ManagedPool.of(context.engine), runtime);
   });
   test.after(async ({ app, engine }) => {
     await app.close();

@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { buildApp } from '../../ts/api/app.js';
 import { loadModel } from '../../ts/index.js';
-import { SingleModel } from '../../ts/models/single-model.js';
+import { ManagedPool } from '../../ts/models/managed-pool.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { type Script, writeScriptedModel } from '../support/scripted-model.js';
 
@@ -33,7 +33,7 @@ type Ask = (content: string, body?: object, url?: string) => Promise<{ status: n
 async function withModel(folder: string, script: Script, use: (ask: Ask) => Promise<void>): Promise<void> {
   const file = writeScriptedModel(path.join(folder, 'm.gguf'), script);
   const engine = await loadModel(file, { contextSize: 1024, parallel: 2, threads: 1 });
-  const app = buildApp(SingleModel.of(engine), runtime);
+  const app = buildApp(ManagedPool.of(engine), runtime);
   await use(async (content, body = {}, url = '/v1/chat/completions') => {
     const payload = { model: 'm', temperature: 0, max_tokens: 40, messages: [{ role: 'user', content }], ...body };
     const { statusCode: status, body: text } = await app.inject({ method: 'POST', url, payload });

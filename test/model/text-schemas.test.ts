@@ -4,7 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { buildApp } from '../../ts/api/app.js';
 import { loadModel, type Model } from '../../ts/index.js';
-import { SingleModel } from '../../ts/models/single-model.js';
+import { ManagedPool } from '../../ts/models/managed-pool.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { readSse } from '../support/read-sse.js';
@@ -18,7 +18,7 @@ const test = suite<Context>('text completions: schemas and progress');
 
 test.before(async (context) => {
   context.engine = await loadModel(demoModelPath, { contextSize: 2048, parallel: 1, threads: 1, batchSize: 64 });
-  context.app = buildApp(SingleModel.of(context.engine), runtime);
+  context.app = buildApp(ManagedPool.of(context.engine), runtime);
 });
 test.after(async ({ app, engine }) => {
   await app.close();

@@ -4,7 +4,7 @@ import { buildApp } from '../../ts/api/app.js';
 import type { OpenApiDocument } from '../../ts/http/openapi/document.js';
 import type { JsonSchema } from '../../ts/http/schema/json-schema.js';
 import { loadModel } from '../../ts/index.js';
-import { SingleModel } from '../../ts/models/single-model.js';
+import { ManagedPool } from '../../ts/models/managed-pool.js';
 import { ReplyCheck } from '../conformance/reply-check.js';
 import { namingOf } from '../support/build-app.js';
 import { demoModelPath } from '../support/demo-model.js';
@@ -44,7 +44,7 @@ export async function sendBodies(count: number, seed: number): Promise<BodiesRep
     const deployed = mode === 'serverless' ? { deployment: DEPLOYMENT, access: 'public' as const } : {};
     targets.push(
       await toTarget(
-        buildApp(SingleModel.of(engine, namingOf(PROFILES[mode])), PROFILES[mode], { onServerError, ...deployed }),
+        buildApp(ManagedPool.of(engine, namingOf(PROFILES[mode])), PROFILES[mode], { onServerError, ...deployed }),
         mode,
       ),
     );

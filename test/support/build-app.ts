@@ -2,7 +2,8 @@
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
 import { buildApp } from '../../ts/api/app.js';
 import type { AppOptions } from '../../ts/api/context.js';
-import { type Naming, SingleModel } from '../../ts/models/single-model.js';
+import { ManagedPool } from '../../ts/models/managed-pool.js';
+import type { Naming } from '../../ts/models/pool.js';
 import type { Profile } from '../../ts/profiles/profile.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { FakeEngine, type FakeScript } from './fake-engine.js';
@@ -35,7 +36,7 @@ export function chatBody(body: Record<string, unknown> = {}): Record<string, unk
 export function testApp(script: FakeScript = {}, options: AppOptions = {}, profile: Profile = runtime): TestApp {
   const engine = new FakeEngine(script);
   const serverErrors: unknown[] = [];
-  const pool = SingleModel.of(engine, namingOf(profile));
+  const pool = ManagedPool.of(engine, namingOf(profile));
   const app = buildApp(pool, profile, { onServerError: (error) => serverErrors.push(error), ...options });
   const { deployment } = options;
   const url = deployment ? `/${deployment.org}/${deployment.app}${CHAT_PATH}` : CHAT_PATH;

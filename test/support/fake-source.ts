@@ -46,14 +46,16 @@ export class FakeSource implements ManagedSource {
   }
 }
 
+/** A model whose load succeeds immediately with this engine. */
+export function sourceOf(engine: FakeEngine): ManagedSource {
+  const { id, sizeBytes } = engine.model;
+  return { id, aliases: [], sizeBytes, estimatedBytes: 0, open: async () => ({ engine, measure: () => null }) };
+}
+
 export async function poolOf(sources: FakeSource[], changes: Partial<ManagedPoolOptions> = {}) {
   const failures: unknown[] = [];
   const pool = new ManagedPool(sources, {
     budget: MemoryBudget.of(20),
-    anyName: false,
-    autoload: true,
-    loadTimeoutMs: 60_000,
-    ttlMs: 0,
     onFailure: (_id, error) => failures.push(error),
     ...changes,
   });

@@ -12,7 +12,7 @@ import type { Demand, DeployedApp, RunnerAddress } from '../../ts/cloud/gateway/
 import { createFrontServer, type FrontOptions } from '../../ts/cloud/gateway/front-server.js';
 import { Gateway } from '../../ts/cloud/gateway/gateway.js';
 import type { TimedUsage } from '../../ts/cloud/gateway/usage.js';
-import { SingleModel } from '../../ts/models/single-model.js';
+import { ManagedPool } from '../../ts/models/managed-pool.js';
 import { newId } from '../../ts/new-id.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { FakeEngine, type FakeScript } from './fake-engine.js';
@@ -147,7 +147,7 @@ export interface TestRunner {
 /** The server of a runner, with an engine that answers by a script. */
 export async function startRunner(script: FakeScript = {}): Promise<TestRunner> {
   const engine = new FakeEngine(script);
-  const app = buildApp(SingleModel.of(engine), runtime, { onServerError: () => undefined });
+  const app = buildApp(ManagedPool.of(engine), runtime, { onServerError: () => undefined });
   const file = socketPath();
   await app.listen({ path: file });
   cleanups.push(() => app.close());

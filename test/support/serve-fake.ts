@@ -1,6 +1,6 @@
 /** A program for tests of how a server stops: a fake engine that answers when told so by a line on standard input. */
 import { buildApp } from '../../ts/api/app.js';
-import { SingleModel } from '../../ts/models/single-model.js';
+import { ManagedPool } from '../../ts/models/managed-pool.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { closeServer } from '../../ts/server/close-server.js';
 import { stopOnSignals } from '../../ts/server/stop-on-signals.js';
@@ -9,7 +9,7 @@ import { FakeEngine } from './fake-engine.js';
 const [drain, echo, hardStop = '60000', stuck] = process.argv.slice(2);
 const [drainMs, echoMs, hardStopMs] = [drain, echo, hardStop].map(Number) as [number, number, number];
 const engine = new FakeEngine({ manual: true });
-const pool = SingleModel.of(engine);
+const pool = ManagedPool.of(engine);
 const app = buildApp(pool, runtime, { drainMs });
 process.stdin.on('data', () => engine.step());
 // As an engine that stands still: closing it never ends, and neither does what waits for its thread on exit.

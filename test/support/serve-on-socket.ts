@@ -2,13 +2,13 @@
 import process from 'node:process';
 import { buildApp } from '../../ts/api/app.js';
 import { SupervisedEngine } from '../../ts/engine/child/supervised-engine.js';
-import { SingleModel } from '../../ts/models/single-model.js';
+import { ManagedPool } from '../../ts/models/managed-pool.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { demoModelPath } from './demo-model.js';
 
 const [, , socketPath = ''] = process.argv;
 const engine = await SupervisedEngine.open(demoModelPath, { parallel: 4 }, {});
-const app = buildApp(SingleModel.of(engine), runtime, {});
+const app = buildApp(ManagedPool.of(engine), runtime, {});
 process.once('SIGTERM', async () => {
   await app.close();
   await engine.close();

@@ -61,9 +61,7 @@ export class Instances {
     this.pool = new ManagedPool([], {
       budget: MemoryBudget.ofFree(availableMemory()),
       anyName: true,
-      autoload: true,
       loadTimeoutMs: LOAD_TIMEOUT_MS,
-      ttlMs: 0,
       selected: settings.selected,
       onFailure: settings.onFailure,
     });

@@ -1,14 +1,15 @@
 /** A pool of models: loads them on demand, as many as fit into memory, and evicts idle ones for others. */
 import { untilAborted } from '../engine/calls.js';
+import type { Engine } from '../engine/engine.js';
 import { ChasquiError } from '../errors.js';
 import { AdaptedEngine, withAdapters } from './adapters.js';
 import { LoadProgress } from './load-progress.js';
-import type { MemoryBudget } from './memory-budget.js';
+import { MemoryBudget } from './memory-budget.js';
 import { ModelEvents } from './model-events.js';
 import { type Named, namesOf } from './model-names.js';
 import { ModelSlot } from './model-slot.js';
 import type { ManagedSource } from './model-source.js';
-import { planLoads } from './plan-loads.js';
+import { type LoadPlan, planLoads } from './plan-loads.js';
 import {
   type AcquireOptions,
   givenUp,
@@ -20,27 +21,30 @@ import {
   modelFailed,
   modelLoading,
   modelNotFound,
+  type Naming,
   noRoomForModel,
   type UnloadRequest,
   unloadedByForce,
 } from './pool.js';
 import { isWaitedForWithoutRequest, refuseOneMore, type Waiter, WITHOUT_REQUEST } from './waiter.js';
 
-export interface ManagedPoolOptions {
-  budget: MemoryBudget;
-  /** Unknown names mean the first loaded model, or else the first. */
-  anyName: boolean;
-  /** Requests load the model that they name. */
-  autoload: boolean;
-  loadTimeoutMs: number;
-  /** Idle models are unloaded after this time, unless a request sets another; 0: never. */
-  ttlMs: number;
+export interface ManagedPoolOptions extends Naming {
+  /** Default: unlimited. */
+  budget?: MemoryBudget;
+  /** Requests load the model that they name; default true. */
+  autoload?: boolean;
+  /** Maximal wait of a request for a load; default ten minutes. */
+  loadTimeoutMs?: number;
+  /** Idle models are unloaded after this time, unless a request sets another; default 0: never. */
+  ttlMs?: number;
   /** Pinned models; default none. */
   pins?: readonly string[];
   /** With `anyName`: the model that unknown names mean. */
   selected?(): string | null;
-  onFailure(id: string, error: unknown): void;
+  onFailure?(id: string, error: unknown): void;
 }
+
+const DEFAULTS = { budget: MemoryBudget.of(Infinity), autoload: true, loadTimeoutMs: 600_000, ttlMs: 0 };
 
 /** Requests retry a load that has failed, or a given-up engine, after this time, or when the files have changed. */
 const RETRY_AFTER_MS = 30_000;
@@ -48,7 +52,7 @@ const RETRY_AFTER_MS = 30_000;
 export class ManagedPool implements ModelPool {
   readonly #slots: ModelSlot[] = [];
   readonly #byName = new Map<string, Named>();
-  readonly #options: ManagedPoolOptions;
+  readonly #options: ManagedPoolOptions & typeof DEFAULTS;
   readonly #closing = new AbortController();
   readonly #events = new ModelEvents();
   /** By model id, ordered by the first request of each. */
@@ -59,10 +63,21 @@ export class ManagedPool implements ModelPool {
   #timer: NodeJS.Timeout | undefined;
 
   /** @throws {ChasquiError} `invalid_options`: two models have the same name. */
-  constructor(sources: readonly ManagedSource[], options: ManagedPoolOptions) {
-    this.#options = options;
+  constructor(sources: readonly ManagedSource[], options: ManagedPoolOptions = {}) {
+    this.#options = { ...DEFAULTS, ...options };
     for (const source of sources) this.add(source);
     for (const name of options.pins ?? []) this.#named(name).isPinned = true;
+    this.#isReady = sources.some(({ opened }) => opened !== undefined);
+  }
+
+  /** The pool of a loaded engine, which stays until the pool is closed. */
+  static of(engine: Engine, naming: Naming = {}): ManagedPool {
+    const { id, sizeBytes } = engine.model;
+    const opened = { engine, measure: () => null };
+    return new ManagedPool(
+      [{ id, aliases: [], sizeBytes, estimatedBytes: 0, opened, open: async () => opened }],
+      naming,
+    );
   }
 
   /** @throws {ChasquiError} `invalid_options`: the name is taken. */
@@ -109,20 +124,23 @@ export class ManagedPool implements ModelPool {
    */
   async start(ids: readonly string[], onProgress?: (fraction: number) => void): Promise<void> {
     const slots = ids.map((id) => this.#named(id));
-    const progress = new LoadProgress(slots.map(sizeOf), onProgress);
+    const progress = new LoadProgress(
+      slots.map(({ source }) => source.sizeBytes),
+      onProgress,
+    );
     for (const [at, slot] of slots.entries()) {
       const id = ids[at] as string;
-      const tell = progress.next(sizeOf(slot));
+      const tell = progress.next(slot.source.sizeBytes);
       if (slot.state === 'loaded') continue;
       if (!this.#fits(slot)) {
-        if (slot.isPinned) this.#options.onFailure(id, noRoomForModel(slot.source.id));
+        if (slot.isPinned) this.#options.onFailure?.(id, noRoomForModel(slot.source.id));
         continue;
       }
       await this.#load(slot, tell);
       this.#closing.signal.throwIfAborted();
       if (slot.failure === null) continue;
       if (ids.length === 1) throw slot.failure;
-      this.#options.onFailure(id, slot.failure);
+      this.#options.onFailure?.(id, slot.failure);
     }
     this.#isReady = true;
     this.#replan();
@@ -190,6 +208,9 @@ export class ManagedPool implements ModelPool {
   unload(id: string, { force = false }: UnloadRequest = {}): void {
     const slot = this.#named(id);
     if (!this.#isReady) throw modelLoading(this.#entryOf(slot));
+    if (slot.source.opened !== undefined) {
+      throw new ChasquiError('unsupported_parameter', `The model \`${id}\` stays as long as its server.`, 'model');
+    }
     slot.isLeaving = slot.state === 'loaded' || slot.state === 'loading';
     if (force && slot.state === 'loaded') this.#unload(slot, unloadedByForce(slot.source.id));
     this.#replan();
@@ -250,7 +271,7 @@ export class ManagedPool implements ModelPool {
     else this.#tellChange();
     const { ttlMs = this.#options.ttlMs } = slot.source;
     const keepMs = slot.keepMs ?? (ttlMs || Infinity);
-    slot.whenIdleFor(slot.isPinned ? Infinity : keepMs, () => this.#unload(slot));
+    slot.whenIdleFor(slot.isPinned || slot.source.opened ? Infinity : keepMs, () => this.#unload(slot));
   };
 
   async #wait(slot: ModelSlot, on: AcquireOptions): Promise<Lease> {
@@ -299,12 +320,7 @@ export class ManagedPool implements ModelPool {
       this.#admitAll(slot);
     }
     const waiting = [...this.#waiters.keys()].map(({ source }) => source.id);
-    const plan = planLoads({
-      models: this.#slots.map((slot) => slot.planned),
-      waiting,
-      budgetBytes: this.#options.budget.bytes,
-      now,
-    });
+    const plan = this.#plan(waiting, now);
     if (plan.refuse !== null) {
       const refused = this.#named(plan.refuse);
       this.#refuseAll(refused, noRoomForModel(refused.source.id));
@@ -324,17 +340,19 @@ export class ManagedPool implements ModelPool {
   }
 
   #admitAll(slot: ModelSlot): void {
-    const waiters = this.#waiters.get(slot);
-    this.#waiters.delete(slot);
-    for (const waiter of waiters ?? []) waiter.admit(slot.lend(waiter.on.keepMs));
-    waiters?.clear();
+    for (const waiter of this.#takeWaiters(slot)) waiter.admit(slot.lend(waiter.on.keepMs));
   }
 
   #refuseAll(slot: ModelSlot, error: ChasquiError): void {
-    const waiters = this.#waiters.get(slot);
+    for (const waiter of this.#takeWaiters(slot)) waiter.refuse(error);
+  }
+
+  #takeWaiters(slot: ModelSlot): Waiter[] {
+    const waiters = this.#waiters.get(slot) ?? new Set();
     this.#waiters.delete(slot);
-    for (const waiter of waiters ?? []) waiter.refuse(error);
-    waiters?.clear();
+    const taken = [...waiters];
+    waiters.clear();
+    return taken;
   }
 
   #load(slot: ModelSlot, onProgress?: (fraction: number) => void): Promise<void> {
@@ -349,7 +367,7 @@ export class ManagedPool implements ModelPool {
         this.#admitAll(slot);
         if (slot.isIdle) this.#becameIdle(slot);
       } else {
-        if (this.#isReady && !this.#closing.signal.aborted) this.#options.onFailure(slot.source.id, slot.failure);
+        if (this.#isReady && !this.#closing.signal.aborted) this.#options.onFailure?.(slot.source.id, slot.failure);
         this.#refuseAll(slot, modelFailed(this.#entryOf(slot)));
       }
       this.#replan();
@@ -370,14 +388,11 @@ export class ManagedPool implements ModelPool {
   }
 
   #fits(slot: ModelSlot): boolean {
-    const plan = planLoads({
-      models: this.#slots.map(({ planned }) => planned),
-      waiting: [slot.source.id],
-      budgetBytes: this.#options.budget.bytes,
-      now: performance.now(),
-    });
-    return plan.load === slot.source.id;
+    return this.#plan([slot.source.id], performance.now()).load === slot.source.id;
+  }
+
+  #plan(waiting: readonly string[], now: number): LoadPlan {
+    const models = this.#slots.map(({ planned }) => planned);
+    return planLoads({ models, waiting, budgetBytes: this.#options.budget.bytes, now });
   }
 }
-
-const sizeOf = ({ source }: ModelSlot) => source.sizeBytes;

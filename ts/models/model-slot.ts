@@ -16,7 +16,7 @@ export interface SlotListener {
 
 export class ModelSlot {
   readonly source: ManagedSource;
-  /** Changes in `load` and `unload` alone. */
+  /** Changes in `load` and `unload` only. */
   state: PlannedModel['state'] = 'unloaded';
   /** Accepts no new requests, because others wait for its memory. */
   isClosed = false;
@@ -51,6 +51,9 @@ export class ModelSlot {
     this.#bytes = source.estimatedBytes;
     this.#created = Math.floor((source.modifiedMs?.() ?? Date.now()) / 1000);
     this.#listener = listener;
+    if (source.opened === undefined) return;
+    this.opened = source.opened;
+    this.state = 'loaded';
   }
 
   get planned(): PlannedModel {
@@ -90,7 +93,7 @@ export class ModelSlot {
       progress: this.state === 'loading' ? this.#progress : null,
       sizeBytes,
       reason: failure === null ? null : reasonOf(failure),
-      memoryBytes: engine && !isGivenUp ? this.#bytes : null,
+      memoryBytes: engine && !isGivenUp ? this.#bytes || null : null,
       pid: engine?.processes?.engine ?? null,
       preparationPid: engine?.processes?.preparation ?? null,
       running: this.#leases,

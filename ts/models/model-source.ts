@@ -20,6 +20,8 @@ export interface ManagedSource {
   maxWaiting?: number;
   /** Adapters; each is a model of its own for requests. Default none. */
   adapters?: readonly AdapterFile[];
+  /** The loaded engine of a model that stays as long as the pool; default none. */
+  opened?: OpenedModel;
   open(hooks: OpenHooks): Promise<OpenedModel>;
 }
 

@@ -76,6 +76,11 @@ export interface UnloadRequest {
   force?: boolean | undefined;
 }
 
+export interface Naming {
+  /** Unknown names mean the first loaded model, or else the first; default false. */
+  anyName?: boolean;
+}
+
 export interface ModelPool {
   /** Whether the models that are loaded at the start are loaded. */
   readonly isReady: boolean;

@@ -3,32 +3,25 @@
 import { readAdapterFiles } from '../engine/adapter-file.js';
 import { SupervisedEngine, type SupervisorHooks } from '../engine/child/supervised-engine.js';
 import type { Engine } from '../engine/engine.js';
-import { aliasesOf, type LoadHooks, type LoadOptions, modelIdOf } from '../engine/load-options.js';
+import type { LoadHooks, LoadOptions } from '../engine/load-options.js';
 import { loadModel } from '../engine/model.js';
 import { modifiedMsOf, sizeOfModel } from '../engine/model-files.js';
 import { ChasquiError } from '../errors.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { estimateMemory } from '../models/estimate-memory.js';
-import { ManagedPool } from '../models/managed-pool.js';
+import { ManagedPool, type ManagedPoolOptions } from '../models/managed-pool.js';
 import { MemoryBudget } from '../models/memory-budget.js';
 import type { ManagedSource, OpenHooks } from '../models/model-source.js';
 import type { ModelPool } from '../models/pool.js';
-import { SingleModel } from '../models/single-model.js';
 import { LOAD_OPTIONS } from '../options/load-option-table.js';
 import { availableMemory, residentBytesOf } from '../process/process-usage.js';
 import { type ModelFiles, modelSpecs } from './model-specs.js';
 
-export interface ModelsSettings extends ModelFiles {
+export interface ModelsSettings
+  extends ModelFiles,
+    Omit<ManagedPoolOptions, 'anyName' | 'budget' | 'selected' | 'onFailure'> {
   /** Memory of all loaded models; default: 80 % of free main memory and of GPU memory. */
   budgetBytes?: number;
-  /** Requests load the model that they name; default true. */
-  autoload?: boolean;
-  /** Maximal wait of a request for a load; default ten minutes. */
-  loadTimeoutMs?: number;
-  /** Idle models are unloaded after this time; default 0: never. */
-  ttlMs?: number;
-  /** Models that are loaded first and never evicted; default none. */
-  pins?: readonly string[];
 }
 
 export interface EngineSettings extends Pick<SupervisorHooks, 'stepTimeoutMs' | 'coreDumps' | 'onRestart'> {
@@ -49,59 +42,21 @@ export interface ServedModels {
   close(): Promise<void>;
 }
 
-const LOAD_TIMEOUT_MS = 600_000;
-
 /** @throws {ChasquiError} `invalid_options`: the settings contradict each other, or the folder has no models. */
 export function openPool(settings: PoolSettings, metrics: Metrics, anyName: boolean): ServedModels {
-  const { paths } = settings.models;
-  const [only] = paths;
-  const isSingle = only !== undefined && isSingleModel(settings.models);
-  if (isSingle && settings.engine?.inProcess) return openSingle(only, settings, metrics, anyName);
-  return openSeveral(settings, metrics, anyName);
-}
-
-function openSingle(file: string, settings: PoolSettings, metrics: Metrics, anyName: boolean): ServedModels {
-  const id = modelIdOf(file, settings.model ?? {});
-  const open = (hooks: LoadHooks) => openEngine(id, file, settings, metrics, hooks);
-  const adapters = readAdapterFiles(settings.model?.lora);
-  const aliases = aliasesOf(settings.model ?? {}).filter((name) => name !== id);
-  const source = { id, aliases, sizeBytes: sizeOfModel(file), modifiedMs: modifiedMsOf(file), adapters, open };
-  const pool = new SingleModel(source, { anyName });
-  return {
-    pool,
-    start: async (onProgress) => void (await pool.start({ onProgress })),
-    close: () => pool.close(),
-  };
-}
-
-function openSeveral(settings: PoolSettings, metrics: Metrics, anyName: boolean): ServedModels {
-  const {
-    budgetBytes,
-    autoload = true,
-    loadTimeoutMs = LOAD_TIMEOUT_MS,
-    ttlMs = 0,
-    pins = [],
-    onFailure,
-  } = settings.models;
+  const { models, engine } = settings;
   refuseForSeveral(settings);
-  const specs = modelSpecs(settings.models, settings.model ?? {});
-  const { engine } = settings;
-  const isSingle = isSingleModel(settings.models);
+  const specs = modelSpecs(models, settings.model ?? {});
+  const isSingle = isSingleModel(models);
   const sources = specs.map(({ options, ...spec }) =>
     toSource({ ...spec, model: isSingle ? { fit: 'on', ...options } : options, engine }, metrics),
   );
-  const named = pins.map((name) => idOf(name, sources));
+  const named = (models.pins ?? []).map((name) => idOf(name, sources));
   const pinned = [...new Set([...named, ...specs.filter(({ pin }) => pin).map(({ id }) => id)])];
   const first = [...new Set([...pinned, ...specs.filter(({ atStart }) => atStart).map(({ id }) => id)])];
-  const pool = new ManagedPool(sources, {
-    budget: budgetBytes === undefined ? MemoryBudget.ofFree(availableMemory()) : MemoryBudget.of(budgetBytes),
-    anyName,
-    autoload,
-    loadTimeoutMs,
-    ttlMs,
-    pins: pinned,
-    onFailure: onFailure ?? (() => {}),
-  });
+  const { budgetBytes } = models;
+  const budget = budgetBytes === undefined ? MemoryBudget.ofFree(availableMemory()) : MemoryBudget.of(budgetBytes);
+  const pool = new ManagedPool(sources, { ...models, budget, anyName, pins: pinned });
   return { pool, start: (onProgress) => pool.start(first, onProgress), close: () => pool.close() };
 }
 
@@ -147,10 +102,10 @@ function isSingleModel({ paths, folder, library, presets = [] }: ModelFiles): bo
 }
 
 function refuseForSeveral({ models, model = {}, engine = {} }: PoolSettings): void {
+  if (isSingleModel(models)) return;
   if (engine.inProcess) {
     throw new ChasquiError('invalid_options', 'Several models compute in processes of their own: leave `engine` out.');
   }
-  if (isSingleModel(models)) return;
   const name = (['alias', 'mmproj'] as const).find((each) => model[each] !== undefined && model[each] !== null);
   if (name !== undefined) throw new ChasquiError('invalid_options', `\`${name}\` is for a single model: leave it out.`);
 }

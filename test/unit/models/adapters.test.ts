@@ -5,7 +5,6 @@ import { ManagedPool } from '../../../ts/models/managed-pool.js';
 import { MemoryBudget } from '../../../ts/models/memory-budget.js';
 import type { ManagedSource } from '../../../ts/models/model-source.js';
 import type { ModelPool } from '../../../ts/models/pool.js';
-import { SingleModel } from '../../../ts/models/single-model.js';
 import { FakeEngine } from '../../support/fake-engine.js';
 import { until } from '../../support/until.js';
 
@@ -30,17 +29,8 @@ function sourceOf(id: string, adapters = FILES): ManagedSource & { engine: FakeE
   };
 }
 
-const OPTIONS = {
-  budget: MemoryBudget.of(20),
-  anyName: false,
-  autoload: true,
-  loadTimeoutMs: 60_000,
-  ttlMs: 0,
-  onFailure: () => {},
-};
-
 async function poolOf(...sources: ManagedSource[]): Promise<ManagedPool> {
-  const pool = new ManagedPool(sources, OPTIONS);
+  const pool = new ManagedPool(sources, { budget: MemoryBudget.of(20) });
   await pool.start([]);
   return pool;
 }
@@ -58,15 +48,9 @@ test('a list names what else a model and its adapters go by', async () => {
   const namesIn = (pool: ModelPool) => pool.list().map(({ id, aliases }) => [id, ...aliases]);
   // The name of an adapter alone is the first one's, unless a model has it.
   assert.equal(namesIn(several), [['a', 'z'], ['a:sql', 'sql'], ['a:poems'], ['b'], ['b:sql'], ['b:poems'], ['poems']]);
-  const { engine } = sourceOf('a');
-  const single = new SingleModel({
-    id: 'a',
-    aliases: ['z', 'sql'],
-    sizeBytes: 8,
-    adapters: FILES,
-    open: async () => engine,
-  });
-  await single.start();
+  const source = { ...sourceOf('a'), aliases: ['z', 'sql'] };
+  const { engine } = source;
+  const single = await poolOf(source);
   assert.equal(namesIn(single), [['a', 'z', 'sql'], ['a:sql'], ['a:poems', 'poems']]);
   for (const [name, adapter] of [
     ['z', null],
@@ -152,19 +136,6 @@ test('adapters neither embed nor rank', async () => {
     const error = await refused.catch((thrown) => thrown);
     assert.equal([error.code, error.param], ['model_not_capable', 'model']);
   }
-});
-
-test('so it is where a single model stays', async () => {
-  const engine = new FakeEngine({ model: { id: 'a', adapters: INFO } });
-  const pool = new SingleModel({ id: 'a', sizeBytes: 8, adapters: FILES, open: async () => engine });
-  await pool.start();
-  assert.equal(
-    pool.list().map(({ id }) => id),
-    ['a', 'a:sql', 'a:poems'],
-  );
-  assert.equal(await adaptersFor(pool, engine, 'poems'), ['a:poems', [{ adapter: 1, scale: 1 }]]);
-  assert.equal(await adaptersFor(pool, engine, 'a:sql'), ['a:sql', [{ adapter: 0, scale: 0.5 }]]);
-  assert.is(await pool.acquire('b', {}).catch((error) => error.code), 'model_not_found');
 });
 
 test.run();

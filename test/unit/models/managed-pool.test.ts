@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ChasquiError } from '../../../ts/errors.js';
-import { ManagedPool, type ManagedPoolOptions } from '../../../ts/models/managed-pool.js';
+import { ManagedPool } from '../../../ts/models/managed-pool.js';
 import { MemoryBudget } from '../../../ts/models/memory-budget.js';
 import { FakeSource, poolOf, fakeSources as sources } from '../../support/fake-source.js';
 import { until } from '../../support/until.js';
@@ -260,19 +260,12 @@ test('names', async () => {
   (await any.pool.acquire('b', {})).release();
   for (const name of ['d', undefined]) assert.is((await any.pool.acquire(name, {})).engine.model.id, 'b');
   const same = [new FakeSource('a'), new FakeSource('a')];
-  assert.throws(() => new ManagedPool(same, {} as ManagedPoolOptions), /Two models have the name `a`/);
+  assert.throws(() => new ManagedPool(same), /Two models have the name `a`/);
 });
 
 test('what is loaded at the start is loaded before it is ready', async () => {
   const [a, b, c] = sources(true);
-  const options = {
-    budget: MemoryBudget.of(20),
-    anyName: false,
-    autoload: true,
-    loadTimeoutMs: 1000,
-    ttlMs: 0,
-    onFailure: () => {},
-  };
+  const options = { budget: MemoryBudget.of(20) };
   const pool = new ManagedPool([a, b, c], options);
   const started = pool.start(['a', 'b', 'c']);
   assert.not(pool.isReady);

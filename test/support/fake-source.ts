@@ -46,7 +46,7 @@ export class FakeSource implements ManagedSource {
   }
 }
 
-/** A model whose load succeeds immediately with this engine. */
+/** A model that loads this engine immediately. */
 export function sourceOf(engine: FakeEngine): ManagedSource {
   const { id, sizeBytes } = engine.model;
   return { id, aliases: [], sizeBytes, estimatedBytes: 0, open: async () => ({ engine, measure: () => null }) };

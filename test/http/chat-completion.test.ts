@@ -32,7 +32,13 @@ test('has the published shape and nothing else', async () => {
         finish_reason: 'stop',
       },
     ],
-    usage: { prompt_tokens: 8, completion_tokens: 4, total_tokens: 12, prompt_tokens_details: { cached_tokens: 0 } },
+    usage: {
+      prompt_tokens: 8,
+      completion_tokens: 4,
+      total_tokens: 12,
+      prompt_tokens_details: { cached_tokens: 0 },
+      completion_tokens_details: { reasoning_tokens: 0 },
+    },
   });
 });
 
@@ -52,6 +58,7 @@ test('usage, cached tokens and the finish reason are the engine’s', async () =
     completion_tokens: 7,
     total_tokens: 107,
     prompt_tokens_details: { cached_tokens: 64 },
+    completion_tokens_details: { reasoning_tokens: 0 },
   });
 });
 

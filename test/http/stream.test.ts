@@ -57,6 +57,7 @@ test('the usage chunk is there only when asked for, and then null elsewhere', as
     completion_tokens: 4,
     total_tokens: 12,
     prompt_tokens_details: { cached_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: 0 },
   });
   assert.equal(
     events.map(({ usage }) => usage),

@@ -106,7 +106,11 @@ export const chatCompletionsOperation: Operation = {
           ...head,
           object: 'chat.completion',
           choices: [{ index: 0, message, logprobs: null, finish_reason: 'stop' }],
-          usage: { ...tokens, prompt_tokens_details: { cached_tokens: 0 } },
+          usage: {
+            ...tokens,
+            prompt_tokens_details: { cached_tokens: 0 },
+            completion_tokens_details: { reasoning_tokens: 0 },
+          },
         },
         event: {
           ...head,

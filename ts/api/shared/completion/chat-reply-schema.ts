@@ -38,7 +38,7 @@ export const usage = objectOf(
     prompt_tokens_details: objectOf({ cached_tokens: integer }),
   },
   {
-    /** Present where the template tells reasoning apart, or there were tools. */
+    /** Present in chats. */
     completion_tokens_details: objectOf({ reasoning_tokens: integer }),
   },
 );

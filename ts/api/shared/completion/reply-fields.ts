@@ -25,7 +25,7 @@ export function newCompletionHead(model: string, prefix: 'chatcmpl' | 'cmpl' = '
 /**
  * Counts of all choices. Their common prompt counts once; its cached tokens are those that every choice found, because what
  * one of them did not find was computed for this request.
- * `reasoningTokens` is how many of the choices' tokens were reasoning; with `null` the usage does not mention it.
+ * `reasoningTokens` is how many of the choices' tokens were reasoning; with `null`, as of text completions, the usage does not mention it.
  */
 export function toUsage(choices: readonly Finish[], reasoningTokens: number | null = null): Usage {
   const promptTokens = choices[0]?.promptTokens ?? 0;
@@ -39,9 +39,8 @@ export function toUsage(choices: readonly Finish[], reasoningTokens: number | nu
   };
 }
 
-/** The sum over all choices; `null` for completions without a format, which do not tell reasoning apart. */
-export function totalReasoningTokens(choices: readonly { reasoningTokens: number | null }[]): number | null {
-  if (choices.some(({ reasoningTokens }) => reasoningTokens === null)) return null;
+/** The sum over all choices; 0 for completions without a format, which do not tell reasoning apart. */
+export function totalReasoningTokens(choices: readonly { reasoningTokens: number | null }[]): number {
   return choices.reduce((sum, { reasoningTokens }) => sum + (reasoningTokens ?? 0), 0);
 }
 

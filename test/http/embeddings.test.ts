@@ -45,15 +45,25 @@ test('base64 holds the same as 32-bit floats, little-endian', async () => {
   assert.equal([bytes.readFloatLE(0), bytes.readFloatLE(4)], [2, 98]);
 });
 
-test('the length that vectors have may be asked for, and no other', async () => {
+test('fewer dimensions are the first ones, with length 1 again', async () => {
   const { send } = testApp();
-  assert.is((await send(EMBEDDINGS, input({ input: 'a', dimensions: 2 }))).statusCode, 200);
-  expectError(await send(EMBEDDINGS, input({ input: 'a', dimensions: 1 })), {
-    status: 400,
-    code: 'invalid_value',
-    param: 'dimensions',
-    says: /must be 2/,
-  });
+  const embeddingOf = async (dimensions: number) => {
+    const { data } = (await send(EMBEDDINGS, input({ input: ['abc'], dimensions }))).json();
+    return data[0].embedding;
+  };
+  assert.equal(await embeddingOf(2), [3, 97]);
+  assert.equal(await embeddingOf(1), [1]);
+  const base64 = await send(EMBEDDINGS, input({ input: 'abc', dimensions: 1, encoding_format: 'base64' }));
+  assert.is(base64.json().data[0].embedding, Buffer.from(Float32Array.of(1).buffer).toString('base64'));
+  assert.equal((await send('/api/embed', { model: 'fake', input: 'abc', dimensions: 1 })).json().embeddings, [[1]]);
+  for (const dimensions of [3, 0]) {
+    expectError(await send(EMBEDDINGS, input({ input: 'a', dimensions })), {
+      status: 400,
+      code: 'invalid_value',
+      param: 'dimensions',
+      says: dimensions === 3 ? /at most 2/ : /1/,
+    });
+  }
 });
 
 const tooLong = 'x'.repeat(17);

@@ -151,7 +151,7 @@ export const ollamaEmbedSchema = objectOf(
       orString(limited(arrayOf(string), { maxItems: MAX_EMBEDDING_INPUTS })),
     ),
     truncate: field('Whether a text that is too long is shortened; if not, it is refused.', boolean, { default: true }),
-    dimensions: field("The length of the model's embeddings; any other is refused.", integer, { minimum: 1 }),
+    dimensions: field("How many numbers to keep, up to the length of the model's embeddings.", integer, { minimum: 1 }),
     ...embedding,
   },
 );

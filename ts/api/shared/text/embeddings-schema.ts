@@ -28,7 +28,7 @@ export const embeddingsSchema = objectOf(
       'Numbers, or the bytes of 32-bit floats (little-endian) in base64.',
       oneOf('float', 'base64'),
     ),
-    dimensions: field("The length of the model's embeddings; any other is refused.", integer, { minimum: 1 }),
+    dimensions: field("How many numbers to keep, up to the length of the model's embeddings.", integer, { minimum: 1 }),
     ...modelUseFields,
   },
 );

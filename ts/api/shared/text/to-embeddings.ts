@@ -18,26 +18,33 @@ export async function toEmbeddings(
   signal: AbortSignal,
   field = 'input',
 ): Promise<LazyEmbeddingsReply> {
-  refuseOtherLengths(body.dimensions, engine.model.vectorLength);
+  const { dimensions } = body;
+  refuseLonger(dimensions, engine.model.vectorLength);
   const { inputs, nameOf } = toInputs(body.input, field, MAX_EMBEDDING_INPUTS);
   const { vectors, promptTokens } = await renaming(engine.embed(inputs, { signal }), nameOf);
   const encode = body.encoding_format === 'base64' ? toBase64 : toNumbers;
   return {
     object: 'list',
     model: engine.model.id,
-    data: toData(vectors, encode),
+    data: toData(vectors, (vector) => encode(shorten(vector, dimensions))),
     usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
   };
 }
 
-/** Vectors are not shortened: only some models are trained for it, and model files do not tell. */
-function refuseOtherLengths(wanted: number | undefined, length: number): void {
-  if (wanted === undefined || wanted === length) return;
+function refuseLonger(wanted: number | undefined, length: number): void {
+  if (wanted === undefined || wanted <= length) return;
   throw new ChasquiError(
     'invalid_value',
-    `\`dimensions\` must be ${length}, the length of this model's vectors, but got ${wanted}; leave it out.`,
+    `\`dimensions\` must be at most ${length}, the length of this model's embeddings, but got ${wanted}.`,
     'dimensions',
   );
+}
+
+/** The first `length` numbers, normalized again. Only some models are trained for it, which model files do not record. */
+function shorten(vector: Float32Array, length = vector.length): Float32Array {
+  if (length === vector.length) return vector;
+  const norm = Math.hypot(...vector.subarray(0, length)) || 1;
+  return vector.subarray(0, length).map((value) => value / norm);
 }
 
 /** The engine names an input `input[0]`. The request may have another name for it. */

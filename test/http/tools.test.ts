@@ -381,4 +381,12 @@ test('parameters of another type than an object are refused by name', async () =
   for (const type of [undefined, 'object', ['object', 'null']]) assert.is((await ask(type)).statusCode, 200);
 });
 
+test('a required call has no effect without tools', async () => {
+  const { chat } = testApp();
+  for (const tools of [undefined, []]) {
+    const reply = await chat({ tool_choice: 'required', ...(tools && { tools }) });
+    assert.equal([reply.statusCode, reply.json().choices[0]?.finish_reason], [200, 'stop'], reply.body);
+  }
+});
+
 test.run();

@@ -17,6 +17,8 @@ export interface WithFunctions extends TranslatedChat {
 
 /** Throws `invalid_grammar` for the format of a tool that is no grammar. */
 export function functionsFor(sent: SentChatCompletion): WithFunctions {
+  // As in llama-server: some clients always send `required`.
+  if (sent.tool_choice === 'required' && !sent.tools?.length) return functionsFor({ ...sent, tool_choice: 'none' });
   const { messages, tools, tool_choice: choice, ...rest } = sent;
   if (!namesCustomTools(sent)) return { body: sent as ChatCompletionRequest, ...NO_CUSTOM_TOOLS };
   const origins = new FieldOrigins();

@@ -1,4 +1,5 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
+import type { FastifyInstance } from 'fastify';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { testApp } from '../support/build-app.js';
@@ -40,11 +41,16 @@ for (const mode of MODES) {
 
 for (const mode of ['runtime', 'desktop'] as const) {
   test(`leaves no route out (${mode})`, async () => {
-    const { app } = testApp({}, {}, PROFILES[mode]);
-    await app.ready();
-    const listed = (await app.inject('/nowhere')).json().error.message as string;
-    const [, list = ''] = /There are (.*)\./.exec(listed) ?? [];
-    assert.equal(list.split(/, | and /).sort(), endpointsOf(await documentOf(mode)).sort());
+    const listed: string[] = [];
+    const routes = (fastify: FastifyInstance): void => {
+      fastify.addHook('onRoute', ({ method, url }) => {
+        // Several methods are those that a path refuses.
+        if (typeof method !== 'string' || method === 'HEAD' || method === 'OPTIONS') return;
+        listed.push(`${method} ${url.replace('*', '{id}').replace(/:(\w+)/g, '{$1}')}`);
+      });
+    };
+    await testApp({}, { routes }, PROFILES[mode]).app.ready();
+    assert.equal(listed.sort(), endpointsOf(await documentOf(mode)).sort());
   });
 }
 

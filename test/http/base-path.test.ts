@@ -50,14 +50,17 @@ const MISTAKEN: [url: string, says: RegExp][] = [
     '/acme/chat/v1/v1/models',
     /mean `\/acme\/chat\/v1\/models`\? The base URL of your client already ends in `\/v1`\.$/,
   ],
-  ['/acme/chat/v1', /There are .*GET \/acme\/chat,.*POST \/acme\/chat\/v1\/chat\/completions/],
-  ['/nowhere', /There are /],
+  ['/acme/chat/v1', /mean `\/acme\/chat`\?$/],
+  ['/acme/chat/v1/chat/completion', /mean `\/acme\/chat\/v1\/chat\/completions`\?$/],
+  ['/nowhere', /`GET \/acme\/chat\/openapi\.json` lists the endpoints\.$/],
 ];
 
 for (const [url, says] of MISTAKEN) {
   test(`nothing at ${url}`, async () => {
     const { app } = deployed();
-    expectError(await app.inject(url), { status: 404, type: 'not_found_error', code: 'unknown_url', says });
+    const reply = await app.inject(url);
+    expectError(reply, { status: 404, type: 'not_found_error', code: 'unknown_url', says });
+    assert.ok(reply.body.length < 300, reply.body);
   });
 }
 

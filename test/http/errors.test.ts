@@ -106,7 +106,7 @@ test('a template that refuses', async () => {
 });
 
 const UNKNOWN: [method: 'GET' | 'POST', path: string, says: RegExp][] = [
-  ['GET', '/nowhere', /`GET \/nowhere`.*POST \/v1\/chat\/completions/],
+  ['GET', '/nowhere', /`GET \/nowhere` here\. `GET \/openapi\.json` lists the endpoints\.$/],
   ['POST', '/v1/images', /no `POST \/v1\/images`/],
   ['POST', '/chat/completions', /mean `\/v1\/chat\/completions`\?.*must end in `\/v1`/],
   ['POST', '/v1/v1/chat/completions?x=1', /mean `\/v1\/chat\/completions`\?.*already ends in `\/v1`/],

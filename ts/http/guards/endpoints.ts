@@ -1,4 +1,5 @@
 /** Errors for paths that do not exist, and for methods that a path does not have. */
+import { distance } from 'fastest-levenshtein';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../errors.js';
 
@@ -7,7 +8,6 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 /** The endpoints of an application, as their routes are registered. */
 export class Endpoints {
   readonly #basePath: string;
-  readonly #shown: string[] = [];
   readonly #patterns: RegExp[] = [];
   /** The methods of each path. */
   readonly #methods = new Map<string, Set<string>>();
@@ -55,7 +55,10 @@ export class Endpoints {
     const why = NEVER_HERE.find(([pattern]) => pattern.test(path))?.[1];
     if (why) return new ChasquiError('unknown_url', `There is no \`${request.method} ${shown}\` here: ${why}.`);
     const meant = this.#meantBy(path);
-    const advice = meant ? `Did you mean \`${meant}\`?${this.#adviceFor(path, meant)}` : `There are ${this.#list()}.`;
+    const near = meant ?? this.#nearest(path);
+    const advice = near
+      ? `Did you mean \`${near}\`?${meant ? this.#adviceFor(path, meant) : ''}`
+      : `\`GET ${this.#basePath}/openapi.json\` lists the endpoints.`;
     return new ChasquiError('unknown_url', `There is no \`${request.method} ${shown}\` here. ${advice}`);
   }
 
@@ -66,7 +69,6 @@ export class Endpoints {
     const path = url.length > 1 ? url.replace(/\/$/, '') : url;
     this.#methods.set(path, (this.#methods.get(path) ?? new Set()).add(method));
     if (method === 'HEAD') return;
-    this.#shown.push(`${method} ${url.replace('*', '{id}').replace(/:(\w+)/g, '{$1}')}`);
     this.#patterns.push(toPattern(url));
   }
 
@@ -91,8 +93,14 @@ export class Endpoints {
     return ` The base URL of a client must end in \`${base}\`.`;
   }
 
-  #list(): string {
-    return [this.#shown.slice(0, -1).join(', '), this.#shown.at(-1)].join(' and ');
+  /** Finds the known path with the fewest different characters. */
+  #nearest(path: string): string | null {
+    if (path.length > MAX_SHOWN_LENGTH) return null;
+    const [nearest] = [...this.#methods.keys()]
+      .map((url) => ({ url, edits: distance(path, url) }))
+      .filter(({ edits }) => edits <= path.length * MAX_DIFFERENCE)
+      .sort((one, other) => one.edits - other.edits);
+    return nearest?.url ?? null;
   }
 }
 
@@ -120,7 +128,9 @@ const NEVER_HERE: readonly (readonly [path: RegExp, why: string])[] = [
   ],
 ];
 
-const MAX_SHOWN_LENGTH = 200;
+const MAX_SHOWN_LENGTH = 80;
+/** Of the characters of a path that is suggested. */
+const MAX_DIFFERENCE = 0.25;
 const MAX_SEGMENTS = 20;
 
 function toPattern(url: string): RegExp {

@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { desktop } from '../../ts/profiles/desktop.js';
 import { testApp } from '../support/build-app.js';
 import { type ExpectedError, expectError } from '../support/expect-error.js';
 
@@ -145,6 +146,16 @@ test('Cohere’s and llama-server’s paths rank as well', async () => {
   const { results } = (await send(RERANK, body)).json();
   for (const path of ['/v2/rerank', '/v1/reranking', '/reranking']) {
     assert.equal((await send(path, body)).json().results, results, path);
+  }
+});
+
+test('Ollama’s replies name the model as the request does', async () => {
+  const { send } = testApp({}, {}, desktop);
+  for (const model of ['fake', 'fake:latest', 'any:7b']) {
+    const body = { model, input: 'a', prompt: 'a', messages: [{ role: 'user', content: 'Hi' }], stream: false };
+    for (const path of ['/api/embed', '/api/chat', '/api/generate']) {
+      assert.is((await send(path, body)).json().model, model, path);
+    }
   }
 });
 

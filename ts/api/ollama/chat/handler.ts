@@ -12,7 +12,7 @@ import { startCompletion } from '../../shared/chat/to-job.js';
 import { streamCompletion } from '../../shared/completion/stream-reply.js';
 import { aboutPrompt, submitCompletions } from '../../shared/text/submit-completions.js';
 import { type Leased, withModel } from '../../shared/with-model.js';
-import { ollamaFailure, ollamaNaming, ollamaRoute, toOllamaName } from '../ollama-settings.js';
+import { ollamaFailure, ollamaNaming, ollamaRoute } from '../ollama-settings.js';
 import {
   type OllamaChatRequest,
   type OllamaGenerateRequest,
@@ -118,20 +118,20 @@ async function completeText(exchange: Exchange<OllamaGenerateRequest>): Promise<
 }
 
 async function replyWithLines(
-  { context, request, body, reply, engine, signal, isChat, loadedAt }: Exchange,
+  { context, request, body, reply, signal, isChat, loadedAt }: Exchange,
   streams: readonly TokenStream[],
   { parsed, translate }: { parsed: boolean; translate(thrown: unknown): unknown },
 ): Promise<unknown> {
   const times = { arrivedAt: request.record.arrivedAt, loadedAt };
-  const encoder = new CompletionLines({ model: shownName(body, engine.model.id), isChat, parsed, times });
+  const encoder = new CompletionLines({ model: body.model, isChat, parsed, times });
   if (body.stream === false) return encoder.collect(streams);
   return streamCompletion(request, reply, { streams, encoder, signal, translate, framing: jsonLines }, context.options);
 }
 
 /** Replies to a request without a prompt, which only loads the model or changes how long it stays loaded. */
-async function confirmLoad({ body, reply, engine, isChat }: Exchange): Promise<unknown> {
+async function confirmLoad({ body, reply, isChat }: Exchange): Promise<unknown> {
   const said = {
-    model: shownName(body, engine.model.id),
+    model: body.model,
     created_at: new Date().toISOString(),
     ...(isChat ? { message: { role: 'assistant', content: '' } } : { response: '' }),
     done: true,
@@ -142,11 +142,6 @@ async function confirmLoad({ body, reply, engine, isChat }: Exchange): Promise<u
   if (!reply.raw.headersSent) beginEvents(reply, jsonLines);
   reply.raw.end(jsonLines.frame([JSON.stringify(said)]));
   return undefined;
-}
-
-/** As the request has it, where that means the model that computes; in some modes any name will do. */
-function shownName({ model }: OllamaRequest, id: string): string {
-  return [id, toOllamaName(id)].includes(model) ? model : toOllamaName(id);
 }
 
 const head = { created_at: '2026-09-21T12:00:00.000Z' };

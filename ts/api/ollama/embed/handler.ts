@@ -7,7 +7,7 @@ import type { Operation } from '../../../http/openapi/operation.js';
 import type { AppContext } from '../../context.js';
 import { toEmbeddings } from '../../shared/text/to-embeddings.js';
 import { withModel } from '../../shared/with-model.js';
-import { ollamaNaming, ollamaRoute, toNanoseconds, toOllamaName } from '../ollama-settings.js';
+import { ollamaNaming, ollamaRoute, toNanoseconds } from '../ollama-settings.js';
 import {
   type OllamaEmbeddingsRequest,
   type OllamaEmbedRequest,
@@ -34,7 +34,7 @@ export function ollamaEmbeddingRoutes(app: FastifyInstance, context: AppContext)
       const { vectors, promptTokens } = await embedTexts(engine, body, 'input', signal);
       record.readTexts(engine.model.id, promptTokens);
       const rest = {
-        model: toOllamaName(engine.model.id),
+        model: body.model,
         total_duration: toNanoseconds(Date.now() - record.arrivedAt),
         load_duration: toNanoseconds(loadedAt - record.arrivedAt),
         prompt_eval_count: promptTokens,

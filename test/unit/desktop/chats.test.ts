@@ -96,6 +96,47 @@ chats('without a text all are listed, the one that was changed last first', asyn
   for (const { id } of [first, second]) history.delete(id);
 });
 
+chats('text with U+0000 is stored whole and found', () => {
+  const text = 'before\0behind \u{1f999}';
+  const { id } = history.create({ title: text, systemPrompt: text, messages: [said('a', null, text)] });
+  const { title, systemPrompt, messages } = history.read(id);
+  assert.equal([title, systemPrompt, messages[0]?.content], [text, text, text]);
+  const [listed] = history.list('behind');
+  assert.equal([listed?.id, listed?.title, listed?.snippet], [id, text, 'before\u0002behind\u0003 \u{1f999}']);
+  history.delete(id);
+});
+
+chats('an unknown `current` or parent is rejected, and changes nothing', () => {
+  const { id } = history.create({ messages: [said('a', null, 'one')], current: 'a' });
+  const rejected = (field: string) => (error: Error) =>
+    /no message `x`/.test(error.message) && Reflect.get(error, 'param') === field;
+  assert.throws(() => history.change(id, { title: 'new', current: 'x' }), rejected('current'));
+  assert.throws(
+    () => history.addMessages(id, { messages: [said('b', 'a', 'two')], current: 'x' }),
+    rejected('current'),
+  );
+  assert.throws(() => history.addMessages(id, { messages: [said('b', 'x', 'two')] }), rejected('messages'));
+  assert.throws(() => history.create({ messages: [said('a', null, 'one')], current: 'x' }), rejected('current'));
+  const { title, messages, current } = history.read(id);
+  assert.equal([title, messages.length, current], ['', 1, 'a']);
+  history.change(id, { messages: [said('c', null, 'other')] });
+  assert.is(history.read(id).current, 'c', 'without a valid `current` the last message is shown');
+  history.delete(id);
+});
+
+chats('a chat that an earlier version damaged is repaired when the database is opened', () => {
+  const old = mkdtempSync(path.join(tmpdir(), 'chasqui-chats-'));
+  const before = Store.open(old);
+  const { id } = new ChatStore(before).create({ messages: [said('a', null, 'one'), said('b', 'a', 'two')] });
+  before.run("UPDATE chats SET current = 'never-written' WHERE id = ?", id);
+  before.run('PRAGMA user_version = 1');
+  before.close();
+  const after = Store.open(old);
+  assert.is(new ChatStore(after).read(id).current, 'b');
+  after.close();
+  rmSync(old, { recursive: true, force: true });
+});
+
 chats('a change that fails half-way changes nothing', () => {
   const { id } = history.create({ title: 'kept', messages: [said('a', null, 'kept')] });
   const broken = { id: 'b', parent: 'a', role: 'user', content: null } as unknown as ChatMessage;

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { ChasquiError } from '../../errors.js';
 import type { Chat, ChatChange, ChatMessage, ChatMessages, ListedChat } from '../api-types.js';
 import type { SqlValue, Store } from './database.js';
+import { SHOW_LAST_MESSAGE } from './migrations.js';
 
 const MAX_CHATS = 20_000;
 const MAX_LISTED = 1000;
@@ -10,6 +11,11 @@ const MAX_WORDS = 20;
 const SNIPPET_WORDS = 16;
 /** Number of matching messages that a search reads. */
 const MAX_HITS = 5000;
+
+/** libsql returns the text of a TEXT column up to its first U+0000, but a BLOB completely. */
+const whole = (column: string) => `CAST(${column} AS BLOB) AS ${column}`;
+
+const CHAT_COLUMNS = `id, ${whole('title')}, model, ${whole('system_prompt')}, settings, current, created_at, updated_at`;
 
 interface ChatRow {
   id: string;
@@ -64,7 +70,7 @@ export class ChatStore {
   read(id: string): Chat {
     const row = this.#row(id);
     const messages = this.#store.rows<{ content: string; body: string }>(
-      'SELECT content, body FROM messages WHERE chat = ? ORDER BY position',
+      `SELECT ${whole('content')}, body FROM messages WHERE chat = ? ORDER BY position`,
       id,
     );
     return {
@@ -80,14 +86,17 @@ export class ChatStore {
     };
   }
 
-  /** Updates the given fields; given messages replace all. @throws {ChasquiError} `not_found` */
+  /**
+   * Updates the given fields; given messages replace all.
+   * @throws {ChasquiError} `not_found`; `invalid_value` if `current` or a parent is not a message of the chat
+   */
   change(id: string, change: ChatChange): Chat {
     this.#row(id);
     this.#store.transaction(() => this.#change(id, change));
     return this.read(id);
   }
 
-  /** Adds messages, or replaces those with the same ids. @throws {ChasquiError} `not_found` */
+  /** Adds messages, or replaces those with the same ids. Throws like `change`. */
   addMessages(id: string, { messages, current }: ChatMessages): void {
     this.#row(id);
     this.#store.transaction(() => {
@@ -103,7 +112,7 @@ export class ChatStore {
   }
 
   #row(id: string): ChatRow {
-    const [row] = this.#store.rows<ChatRow>('SELECT * FROM chats WHERE id = ?', id);
+    const [row] = this.#store.rows<ChatRow>(`SELECT ${CHAT_COLUMNS} FROM chats WHERE id = ?`, id);
     if (row === undefined) throw new ChasquiError('not_found', 'Chat not found.', 'id');
     return row;
   }
@@ -117,10 +126,23 @@ export class ChatStore {
     if (change.current !== undefined) columns.push(['current', change.current]);
     const sets = columns.map(([name]) => `${name} = ?`).join(', ');
     this.#store.run(`UPDATE chats SET ${sets} WHERE id = ?`, ...columns.map(([, value]) => value), id);
-    if (messages === undefined) return;
-    const kept = JSON.stringify(messages.map((message) => message.id));
-    this.#store.run('DELETE FROM messages WHERE chat = ? AND id NOT IN (SELECT value FROM json_each(?))', id, kept);
-    this.#putMessages(id, messages);
+    if (messages !== undefined) {
+      const kept = JSON.stringify(messages.map((message) => message.id));
+      this.#store.run('DELETE FROM messages WHERE chat = ? AND id NOT IN (SELECT value FROM json_each(?))', id, kept);
+      this.#putMessages(id, messages);
+    }
+    if (change.current) this.#checkIds(id, [change.current], 'current');
+    this.#store.run(`${SHOW_LAST_MESSAGE} AND id = ?`, id);
+  }
+
+  #checkIds(chat: string, ids: readonly string[], field: string): void {
+    const [unknown] = this.#store.rows<{ value: string }>(
+      'SELECT value FROM json_each(?2) WHERE value NOT IN (SELECT id FROM messages WHERE chat = ?1) LIMIT 1',
+      chat,
+      JSON.stringify(ids),
+    );
+    if (unknown === undefined) return;
+    throw new ChasquiError('invalid_value', `The chat has no message \`${unknown.value}\`.`, field);
   }
 
   #putMessages(chat: string, messages: readonly ChatMessage[]): void {
@@ -135,11 +157,16 @@ export class ChatStore {
         JSON.stringify(body),
       );
     }
+    this.#checkIds(
+      chat,
+      messages.map(({ parent }) => parent).filter((parent) => parent !== null),
+      'messages',
+    );
   }
 
   #all(): ListedRow[] {
     return this.#store.rows<ListedRow>(
-      `SELECT *, (SELECT count(*) FROM messages WHERE chat = chats.id) AS messages, NULL AS snippet
+      `SELECT ${CHAT_COLUMNS}, (SELECT count(*) FROM messages WHERE chat = chats.id) AS messages, NULL AS snippet
        FROM chats ORDER BY updated_at DESC, id LIMIT ?`,
       MAX_LISTED,
     );
@@ -157,7 +184,8 @@ export class ChatStore {
          JOIN messages ON messages.number = found.number
          GROUP BY messages.chat
        )
-       SELECT chats.*, (SELECT count(*) FROM messages WHERE chat = chats.id) AS messages, hits.snippet AS snippet
+       SELECT ${CHAT_COLUMNS}, (SELECT count(*) FROM messages WHERE chat = chats.id) AS messages,
+              CAST(hits.snippet AS BLOB) AS snippet
        FROM chats LEFT JOIN hits ON hits.chat = chats.id
        WHERE hits.chat IS NOT NULL OR instr(lower(chats.title), lower(?2)) > 0
        ORDER BY chats.updated_at DESC, chats.id LIMIT ?3`,

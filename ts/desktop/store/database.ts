@@ -5,7 +5,7 @@ import { onStore } from '../../errors.js';
 import { openSqlite, type Sqlite } from '../../sqlite.js';
 import { MIGRATIONS } from './migrations.js';
 
-export type SqlValue = string | number | null | Uint8Array;
+export type SqlValue = string | number | null;
 
 const BUSY_TIMEOUT_MS = 5000;
 /** 4 GiB with pages of 4 KiB: chats contain images. */
@@ -40,8 +40,10 @@ export class Store {
     });
   }
 
+  /** Decodes BLOBs as UTF-8: all columns are text or numbers. */
   rows<Row>(sql: string, ...values: SqlValue[]): Row[] {
-    return orFail(this.#file, () => this.#database.prepare(sql).all(values) as Row[]);
+    const rows = orFail(this.#file, () => this.#database.prepare(sql).all(values) as Record<string, unknown>[]);
+    return rows.map((row) => decoded(row) as Row);
   }
 
   /** Returns the number of changed rows. */
@@ -80,6 +82,13 @@ export class Store {
       this.transaction(() => this.#database.exec(`${sql}; PRAGMA user_version = ${index + 1}`));
     }
   }
+}
+
+function decoded(row: Record<string, unknown>): Record<string, unknown> {
+  for (const [name, value] of Object.entries(row)) {
+    if (value instanceof ArrayBuffer) row[name] = Buffer.from(value).toString();
+  }
+  return row;
 }
 
 function orFail<Result>(file: string, action: () => Result): Result {

@@ -1,3 +1,8 @@
+/** Shows the last message where `current` names none. A chat with messages always shows one. */
+export const SHOW_LAST_MESSAGE = `
+  UPDATE chats SET current = (SELECT id FROM messages WHERE chat = chats.id ORDER BY position DESC LIMIT 1)
+  WHERE NOT EXISTS (SELECT 1 FROM messages WHERE chat = chats.id AND id = chats.current)`;
+
 /** Schema migrations. Published steps never change. */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -52,4 +57,6 @@ export const MIGRATIONS: readonly string[] = [
     memory_bytes INTEGER NOT NULL
   ) STRICT;
   `,
+  // Earlier versions stored `current` before the message that it names.
+  SHOW_LAST_MESSAGE,
 ];

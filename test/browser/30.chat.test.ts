@@ -90,6 +90,23 @@ chat('another completion and another question are branches, and each is found ag
   await page.context().close();
 });
 
+chat('a chat whose page is reloaded while a completion streams keeps its messages', async () => {
+  const { page } = await openChat();
+  await ask(page, 'Good morning.');
+  await page.getByRole('button', { name: 'Chat settings' }).click();
+  await page.getByLabel('Length limit').fill('400');
+  await page.getByRole('button', { name: 'Chat settings' }).click();
+  await page.getByRole('textbox', { name: 'Message' }).fill('Tell me a very long story.');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Stop' }).waitFor();
+  await untilIn(page, "document.querySelectorAll('article.assistant .markdown')[1]?.innerText.length > 5");
+  await page.reload();
+  for (const text of ['Good morning.', 'Tell me a very long story.']) {
+    await page.getByRole('article', { name: 'You' }).getByText(text).waitFor();
+  }
+  await page.context().close();
+});
+
 chat('Stop ends a completion and keeps its text; Continue resumes it', async () => {
   const { page } = await openChat();
   await page.getByRole('button', { name: 'Chat settings' }).click();

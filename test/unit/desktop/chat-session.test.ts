@@ -109,8 +109,8 @@ test('a question that is being stored when another chat is opened changes nothin
   const other = session.open('b');
   await app.reply('GET /api/v1/chats/b', chat('b'));
   await other;
-  await app.reply('PUT /api/v1/chats/a', {});
   await app.reply('POST /api/v1/chats/a/messages', {});
+  await app.reply('PUT /api/v1/chats/a', {});
   await asked;
   assert.equal([session.id.value, session.current.value], ['b', 'b1']);
   assert.ok(!app.sent.some((call) => /^(PUT|POST) .*chats\/b/.test(call)), app.sent.join(', '));
@@ -145,8 +145,8 @@ for (const next of [null, 'b']) {
     const other = session.open(next);
     await settled();
     if (next !== null) await app.reply('GET /api/v1/chats/b', chat('b'));
-    await app.reply('PUT /api/v1/chats/new', {});
     await app.reply('POST /api/v1/chats/new/messages', {});
+    await app.reply('PUT /api/v1/chats/new', {});
     await Promise.all([asked, other]);
     const { messages } = app.bodies[app.sent.indexOf('POST /api/v1/chats/new/messages')] as Chat;
     assert.equal(

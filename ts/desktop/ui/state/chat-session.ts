@@ -145,10 +145,11 @@ export class ChatSession {
       if (opened === this.#opened) this.id.value = chat.id;
     } else {
       const path = `/chats/${encodeURIComponent(chat.id)}`;
-      await call('PUT', path, { ...this.#header(), ...content });
       // Send changed messages only: images may be large.
       const changed = messages.filter((message) => !this.#stored.has(message));
+      // First, because the server rejects a `current` that it does not have.
       if (changed.length > 0) await post(`${path}/messages`, { messages: changed, ...content });
+      await call('PUT', path, { ...this.#header(), ...content });
     }
     for (const message of messages) this.#stored.add(message);
     await refreshChats();

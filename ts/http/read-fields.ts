@@ -24,12 +24,18 @@ export function readFields(
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     if (request.body === undefined) throw emptyBody();
     if (!isObject(request.body)) return;
-    const { body, ignored } = pickSupported(request.body, parameters);
+    const { body, ignored } = pickSupported(withExtraBody(request.body), parameters);
     request.body = body;
     if (ignored[0] === undefined) return;
     if (strict) throw unknownParameter(ignored[0], profile, parameters);
     reply.header(IGNORED_HEADER, toHeader(ignored, parameters, elsewhere));
   };
+}
+
+/** OpenAI's Python client merges `extra_body` into the body; callers of other clients send it as a field. */
+function withExtraBody({ extra_body: extra, ...body }: Record<string, unknown>): Record<string, unknown> {
+  if (isObject(extra)) return { ...extra, ...body };
+  return extra === undefined ? body : { ...body, extra_body: extra };
 }
 
 /** Like `readFields`, for the fields of an object in the body. */

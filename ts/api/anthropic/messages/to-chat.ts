@@ -3,6 +3,7 @@ import { ChatMessageBuilder, type SourcedContent, type SourcedPart } from '../..
 import type { ChatCompletionRequest } from '../../shared/chat/chat-schema.js';
 import { pickExtras } from '../../shared/chat/extras-schema.js';
 import { type ChatTranslation, FieldOrigins } from '../../shared/chat/field-origins.js';
+import { readConstraints } from '../../shared/chat/output-constraints.js';
 import { textPart, toParts } from './content-parts.js';
 import type { MessagesRequest } from './schema.js';
 import {
@@ -173,7 +174,7 @@ function toSettings(request: MessagesRequest, origins: FieldOrigins, ignored: st
   }
   if (changesContext(request)) ignored.push('context_management');
   origins.set('chat_template_kwargs', 'thinking');
-  return settings;
+  return readConstraints(settings, origins);
 }
 
 /** Whether Anthropic's servers would leave out anything of the conversation. */

@@ -6,6 +6,8 @@ import { completionExamples, type Operation } from '../../../http/openapi/operat
 import { bodyRoute, nameIgnoredParts, readParts } from '../../../http/read-fields.js';
 import type { AppContext } from '../../context.js';
 import { parametersOf } from '../../shared/chat/chat-schema.js';
+import { FieldOrigins } from '../../shared/chat/field-origins.js';
+import { readConstraints } from '../../shared/chat/output-constraints.js';
 import type { ExtendedEndpoint } from '../../shared/completion/completion-extension.js';
 import { newCompletionHead, PromptProgress } from '../../shared/completion/reply-fields.js';
 import { dataFailure, streamCompletion } from '../../shared/completion/stream-reply.js';
@@ -15,7 +17,7 @@ import {
   submitCompletions,
   unenforcedOfSchema,
 } from '../../shared/text/submit-completions.js';
-import { type CompletionRequest, completionSchema } from '../../shared/text/text-schema.js';
+import { completionSchema, type SentCompletion } from '../../shared/text/text-schema.js';
 import { withModel } from '../../shared/with-model.js';
 import { completionChunkSchema, completionReplySchema } from './schema.js';
 import { CompletionEncoder, toWholeCompletion } from './stream.js';
@@ -29,14 +31,21 @@ export function completionsRoute(app: FastifyInstance, context: AppContext, exte
   const preHandler = readParts(schema, profile, options.strict);
   const settings = { ...bodyRoute(context, schema, extended?.operation ?? completionsOperation), preHandler };
 
-  const complete = withModel<CompletionRequest>(
+  const complete = withModel<SentCompletion>(
     context,
     async (request, reply, { engine, signal }) => {
-      const { body } = request;
+      const origins = new FieldOrigins();
+      const body = readConstraints(request.body, origins);
       const { return_progress: returnsProgress = false } = body;
-      const translate = (thrown: unknown) => aboutPrompt(thrown, body);
+      const translate = (thrown: unknown) => origins.translate(aboutPrompt(thrown, body), { messages: [] });
       try {
-        if (body.json_schema) nameIgnoredParts(reply, await unenforcedOfSchema(engine, body.json_schema, { signal }));
+        if (body.json_schema) {
+          const parts = await unenforcedOfSchema(engine, body.json_schema, { signal });
+          nameIgnoredParts(
+            reply,
+            parts.map((part) => origins.nameOf(part)),
+          );
+        }
         const started = await submitCompletions(engine, body, profile, signal);
         const { choicesPerPrompt, streams } = started;
         const prompt = typeof body.prompt === 'string' ? body.prompt : null;
@@ -63,7 +72,7 @@ export function completionsRoute(app: FastifyInstance, context: AppContext, exte
     },
     { fail: dataFailure },
   );
-  app.post<{ Body: CompletionRequest }>(extended?.url ?? URL, settings, complete);
+  app.post<{ Body: SentCompletion }>(extended?.url ?? URL, settings, complete);
 }
 
 export const completionsOperation: Operation = {

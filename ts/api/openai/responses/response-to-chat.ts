@@ -3,6 +3,7 @@ import { ChatMessageBuilder, type PastCall, type SourcedPart } from '../../share
 import type { ChatCompletionRequest } from '../../shared/chat/chat-schema.js';
 import { pickExtras } from '../../shared/chat/extras-schema.js';
 import { type ChatTranslation, FieldOrigins } from '../../shared/chat/field-origins.js';
+import { readConstraints } from '../../shared/chat/output-constraints.js';
 import { toArguments } from '../../shared/tools/custom-tools.js';
 import type { ClientCall, ClientCallOutput, InputItem, InputPart } from './input-schema.js';
 import { resolveInput, type SourcedItem } from './resolve-input.js';
@@ -137,7 +138,7 @@ function toSettings(request: ResponsesRequest, origins: FieldOrigins): Record<st
   }
   const format = toResponseFormat(request, origins);
   if (format) settings.response_format = format;
-  return settings;
+  return readConstraints(settings, origins);
 }
 
 function toResponseFormat({ text }: ResponsesRequest, origins: FieldOrigins): object | null {

@@ -30,6 +30,7 @@ import type { Profile } from '../../../profiles/profile.js';
 import { modelUseFields } from '../model-use-schema.js';
 import { type Tool, type ToolChoice, toolChoiceSchema, toolSchema } from '../tools/tool-schema.js';
 import { type Message, messages } from './message-schema.js';
+import { constraintFields } from './output-constraints.js';
 import { samplerFields, samplingFields } from './sampler-fields.js';
 
 export const MAX_STOP_STRINGS = 64;
@@ -104,6 +105,7 @@ const reasoningBudget = limited(integer, { minimum: -1 });
 /** Fields of conversations in every protocol. */
 export const conversationFields = {
   grammar: field("What the completion must match, in llama.cpp's GBNF.", string, { minLength: 1 }),
+  ...constraintFields,
   chat_template_kwargs: field("Variables of the model's chat template, as in llama.cpp.", anyObject, {
     maxProperties: MAX_TEMPLATE_VARIABLES,
     properties: { enable_thinking: boolean },
@@ -184,7 +186,10 @@ const optional = {
     toolChoiceSchema,
   ),
   parallel_tool_calls: field('Whether a completion may have several calls; by default, as the template can.', boolean),
-  json_schema: field("llama.cpp's short form of a `response_format` with this schema.", jsonSchema),
+  json_schema: field(
+    "llama.cpp's short form of a `response_format` with this schema; its text in SGLang.",
+    orString(jsonSchema),
+  ),
   functions: field('The old form of `tools`; refused.', typed<unknown[]>({ type: 'array' })),
   ...conversationFields,
   continue_final_message: field(
@@ -210,14 +215,15 @@ const fields = { ...required, ...optional };
 export type ChatParameter = keyof typeof fields;
 export type SentChatCompletion = StaticFields<typeof required, typeof optional>;
 
-interface WithFunctions {
+interface Translated {
+  json_schema?: object;
   messages: Message[];
   tools?: Tool[];
   tool_choice?: ToolChoice;
 }
 
-/** A body after `functionsFor` has replaced its custom tools with functions. */
-export type ChatCompletionRequest = Omit<SentChatCompletion, keyof WithFunctions> & WithFunctions;
+/** A body after `functionsFor` has replaced its custom tools with functions, and `readConstraints` other constraints. */
+export type ChatCompletionRequest = Omit<SentChatCompletion, keyof Translated> & Translated;
 export type ResponseFormat = Static<typeof responseFormat>;
 export type RequestedAdapter = Static<typeof requestedAdapter>;
 

@@ -5,6 +5,7 @@ import {
   field,
   integer,
   objectOf,
+  orString,
   pickFields,
   type StaticFields,
   string,
@@ -12,6 +13,7 @@ import {
 } from '../../../http/schema/json-schema.js';
 import { jsonSchema } from '../../../http/schema/variants.js';
 import { completionFields, conversationFields, MAX_CHOICES, model, openAiFields } from '../chat/chat-schema.js';
+import { constraintFields } from '../chat/output-constraints.js';
 
 export type TextInputs = string | string[] | number[] | number[][];
 
@@ -36,7 +38,8 @@ const shared = {
   ...openAiFields,
   ...completionFields,
   grammar: conversationFields.grammar,
-  json_schema: field('The JSON schema that the completion is made to follow.', jsonSchema),
+  ...constraintFields,
+  json_schema: field('The JSON schema that the completion is made to follow, or its text.', orString(jsonSchema)),
 };
 
 const own = {
@@ -53,7 +56,9 @@ const own = {
   }),
 };
 
-export type CompletionRequest = StaticFields<typeof required, typeof shared & typeof own>;
+export type SentCompletion = StaticFields<typeof required, typeof shared & typeof own>;
+/** A body after `readConstraints`. */
+export type CompletionRequest = Omit<SentCompletion, 'json_schema'> & { json_schema?: object };
 
 /** Returns the schema for a mode that supports these chat `parameters`. */
 export function completionSchema(parameters: readonly string[]) {

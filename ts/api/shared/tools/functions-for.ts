@@ -4,6 +4,7 @@
 import type { ChatCompletionRequest, SentChatCompletion } from '../chat/chat-schema.js';
 import { FieldOrigins } from '../chat/field-origins.js';
 import type { CustomCall, Message, SentMessage, ToolCall } from '../chat/message-schema.js';
+import { readConstraints } from '../chat/output-constraints.js';
 import type { TranslatedChat } from '../chat/render-chat.js';
 import { describeFormat, parametersOf, toArguments } from './custom-tools.js';
 import { InputGrammars, patternField } from './input-grammars.js';
@@ -16,12 +17,15 @@ export interface WithFunctions extends TranslatedChat {
 }
 
 /** Throws `invalid_grammar` for the format of a tool that is no grammar. */
-export function functionsFor(sent: SentChatCompletion): WithFunctions {
+export function functionsFor(request: SentChatCompletion): WithFunctions {
   // As in llama-server: some clients always send `required`.
-  if (sent.tool_choice === 'required' && !sent.tools?.length) return functionsFor({ ...sent, tool_choice: 'none' });
-  const { messages, tools, tool_choice: choice, ...rest } = sent;
-  if (!namesCustomTools(sent)) return { body: sent as ChatCompletionRequest, ...NO_CUSTOM_TOOLS };
+  if (request.tool_choice === 'required' && !request.tools?.length) {
+    return functionsFor({ ...request, tool_choice: 'none' });
+  }
   const origins = new FieldOrigins();
+  const sent = readConstraints(request, origins);
+  const { messages, tools, tool_choice: choice, ...rest } = sent;
+  if (!namesCustomTools(sent)) return { body: sent as ChatCompletionRequest, origins, ...NO_CUSTOM_TOOLS };
   const custom = new CustomTools(origins);
   const body: ChatCompletionRequest = {
     ...rest,
@@ -33,14 +37,17 @@ export function functionsFor(sent: SentChatCompletion): WithFunctions {
   return { body, origins, customTools, inputGrammars, passedOver };
 }
 
-const NO_CUSTOM_TOOLS: Omit<WithFunctions, 'body'> = {
-  origins: new FieldOrigins(),
+const NO_CUSTOM_TOOLS: Omit<WithFunctions, 'body' | 'origins'> = {
   customTools: new Set(),
   inputGrammars: null,
   passedOver: [],
 };
 
-function namesCustomTools({ messages, tools, tool_choice: choice }: SentChatCompletion): boolean {
+function namesCustomTools({
+  messages,
+  tools,
+  tool_choice: choice,
+}: Pick<SentChatCompletion, 'messages' | 'tools' | 'tool_choice'>): boolean {
   if (typeof choice === 'object' || tools?.some(({ type }) => type === 'custom')) return true;
   return messages.some((message) => message.role === 'assistant' && message.tool_calls?.some(isCustom));
 }

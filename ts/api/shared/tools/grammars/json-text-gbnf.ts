@@ -1,6 +1,6 @@
 /**
- * Rules of a text → GBNF, llama.cpp's notation, of that text as JSON writes it between quotes. Each character is written
- * in one way: as itself, or where JSON does not allow that as its short escape, or as `\u00XX`.
+ * Rules of a text → GBNF, llama.cpp's notation, of that text as it is, or as JSON writes it between quotes. JSON has one
+ * form of each character: the character itself, or where JSON does not allow that its short escape, or `\u00XX`.
  */
 import { type CharacterSet, complementOf, intersectionOf, type Range, rangeOf, setOf } from './character-set.js';
 import type { ConversionBudget } from './conversion-budget.js';
@@ -33,14 +33,19 @@ export interface Gbnf {
 }
 
 /** The names of all rules begin with `prefix`. */
-export function toGbnf(grammar: RuleSet, prefix: string, budget: ConversionBudget): Gbnf {
-  return new GbnfWriter(grammar, prefix, budget).write();
+export function toGbnf(grammar: RuleSet, prefix: string, budget: ConversionBudget, isJson: boolean): Gbnf {
+  return new GbnfWriter(grammar, prefix, budget, isJson).write();
+}
+
+export function literalOf(text: string): string {
+  return `"${inLiteral(text)}"`;
 }
 
 class GbnfWriter {
   readonly #grammar: RuleSet;
   readonly #prefix: string;
   readonly #budget: ConversionBudget;
+  readonly #isJson: boolean;
   readonly #names = new Map<string, string>();
   /** Cached GBNF of each set: most sets occur repeatedly. */
   readonly #sets = new Map<CharacterSet, string>();
@@ -50,10 +55,11 @@ class GbnfWriter {
   #repeated = 0;
   #groups = 0;
 
-  constructor(grammar: RuleSet, prefix: string, budget: ConversionBudget) {
+  constructor(grammar: RuleSet, prefix: string, budget: ConversionBudget, isJson: boolean) {
     this.#grammar = grammar;
     this.#prefix = prefix;
     this.#budget = budget;
+    this.#isJson = isJson;
   }
 
   write(): Gbnf {
@@ -99,7 +105,7 @@ class GbnfWriter {
       this.#budget.spend(STEPS_OF_PART);
       const single = part.kind === 'set' ? singleOf(part.set) : null;
       if (single !== null) {
-        literal += inLiteral(escapedText(single));
+        literal += inLiteral(this.#isJson ? escapedText(single) : String.fromCodePoint(single));
         continue;
       }
       endLiteral();
@@ -143,8 +149,8 @@ class GbnfWriter {
   /** A character class, or the rule of a set with characters that JSON escapes. */
   #writeNewSet(set: CharacterSet): string {
     this.#budget.spend(STEPS_OF_SET);
-    const plain = intersectionOf(set, PLAIN);
-    const escapes = writeEscapes(intersectionOf(set, ESCAPED));
+    const plain = intersectionOf(set, this.#isJson ? PLAIN : CHARACTERS);
+    const escapes = this.#isJson ? writeEscapes(intersectionOf(set, ESCAPED)) : [];
     const ways = [...(plain.length > 0 ? [writeClass(plain)] : []), ...escapes];
     if (ways.length === 0) throw new NotEnforced();
     const text = ways.join(' | ');

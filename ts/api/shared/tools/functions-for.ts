@@ -4,7 +4,7 @@
 import type { ChatCompletionRequest, SentChatCompletion } from '../chat/chat-schema.js';
 import { FieldOrigins } from '../chat/field-origins.js';
 import type { CustomCall, Message, SentMessage, ToolCall } from '../chat/message-schema.js';
-import { readConstraints } from '../chat/output-constraints.js';
+import { constraintFields, readConstraints } from '../chat/output-constraints.js';
 import type { TranslatedChat } from '../chat/render-chat.js';
 import { describeFormat, parametersOf, toArguments } from './custom-tools.js';
 import { InputGrammars, patternField } from './input-grammars.js';
@@ -16,6 +16,10 @@ export interface WithFunctions extends TranslatedChat {
   passedOver: readonly string[];
 }
 
+const CONSTRAINTS = ['json_schema', ...Object.keys(constraintFields)];
+
+type Unconstrained = ReturnType<typeof readConstraints<SentChatCompletion>>;
+
 /** Throws `invalid_grammar` for the format of a tool that is no grammar. */
 export function functionsFor(request: SentChatCompletion): WithFunctions {
   // As in llama-server: some clients always send `required`.
@@ -23,7 +27,8 @@ export function functionsFor(request: SentChatCompletion): WithFunctions {
     return functionsFor({ ...request, tool_choice: 'none' });
   }
   const origins = new FieldOrigins();
-  const sent = readConstraints(request, origins);
+  const isConstrained = CONSTRAINTS.some((name) => name in request);
+  const sent = isConstrained ? readConstraints(request, origins) : (request as Unconstrained);
   const { messages, tools, tool_choice: choice, ...rest } = sent;
   if (!namesCustomTools(sent)) return { body: sent as ChatCompletionRequest, origins, ...NO_CUSTOM_TOOLS };
   const custom = new CustomTools(origins);

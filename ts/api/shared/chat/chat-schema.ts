@@ -29,8 +29,8 @@ import { MAX_ADAPTER_SCALE, MAX_ADAPTERS, MAX_REASONING_MESSAGE } from '../../..
 import type { Profile } from '../../../profiles/profile.js';
 import { modelUseFields } from '../model-use-schema.js';
 import { type Tool, type ToolChoice, toolChoiceSchema, toolSchema } from '../tools/tool-schema.js';
+import { constraintFields } from './constraint-schema.js';
 import { type Message, messages } from './message-schema.js';
-import { constraintFields } from './output-constraints.js';
 import { samplerFields, samplingFields } from './sampler-fields.js';
 
 export const MAX_STOP_STRINGS = 64;

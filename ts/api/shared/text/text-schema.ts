@@ -13,7 +13,7 @@ import {
 } from '../../../http/schema/json-schema.js';
 import { jsonSchema } from '../../../http/schema/variants.js';
 import { completionFields, conversationFields, MAX_CHOICES, model, openAiFields } from '../chat/chat-schema.js';
-import { constraintFields } from '../chat/output-constraints.js';
+import { constraintFields } from '../chat/constraint-schema.js';
 
 export type TextInputs = string | string[] | number[] | number[][];
 

@@ -2,9 +2,10 @@
  * Replaces the custom tools of a chat body by functions with one text argument. Templates and grammars know only functions.
  */
 import type { ChatCompletionRequest, SentChatCompletion } from '../chat/chat-schema.js';
+import { constraintFields } from '../chat/constraint-schema.js';
 import { FieldOrigins } from '../chat/field-origins.js';
 import type { CustomCall, Message, SentMessage, ToolCall } from '../chat/message-schema.js';
-import { constraintFields, readConstraints } from '../chat/output-constraints.js';
+import { readConstraints } from '../chat/output-constraints.js';
 import type { TranslatedChat } from '../chat/render-chat.js';
 import { describeFormat, parametersOf, toArguments } from './custom-tools.js';
 import { InputGrammars, patternField } from './input-grammars.js';

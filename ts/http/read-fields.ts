@@ -24,7 +24,8 @@ export function readFields(
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     if (request.body === undefined) throw emptyBody();
     if (!isObject(request.body)) return;
-    const { body, ignored } = pickSupported(withExtraBody(request.body), parameters);
+    const sent = 'extra_body' in request.body ? withExtraBody(request.body) : request.body;
+    const { body, ignored } = pickSupported(sent, parameters);
     request.body = body;
     if (ignored[0] === undefined) return;
     if (strict) throw unknownParameter(ignored[0], profile, parameters);

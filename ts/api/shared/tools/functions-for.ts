@@ -19,19 +19,19 @@ export interface WithFunctions extends TranslatedChat {
 
 const CONSTRAINTS = ['json_schema', ...Object.keys(constraintFields)];
 
-type Unconstrained = ReturnType<typeof readConstraints<SentChatCompletion>>;
-
 /** Throws `invalid_grammar` for the format of a tool that is no grammar. */
 export function functionsFor(request: SentChatCompletion): WithFunctions {
   // As in llama-server: some clients always send `required`.
   if (request.tool_choice === 'required' && !request.tools?.length) {
     return functionsFor({ ...request, tool_choice: 'none' });
   }
-  const origins = new FieldOrigins();
   const isConstrained = CONSTRAINTS.some((name) => name in request);
-  const sent = isConstrained ? readConstraints(request, origins) : (request as Unconstrained);
+  const hasCustomTools = namesCustomTools(request);
+  if (!isConstrained && !hasCustomTools) return { body: request as ChatCompletionRequest, ...UNCHANGED };
+  const origins = new FieldOrigins();
+  const sent = readConstraints(request, origins);
+  if (!hasCustomTools) return { ...UNCHANGED, body: sent as ChatCompletionRequest, origins };
   const { messages, tools, tool_choice: choice, ...rest } = sent;
-  if (!namesCustomTools(sent)) return { body: sent as ChatCompletionRequest, origins, ...NO_CUSTOM_TOOLS };
   const custom = new CustomTools(origins);
   const body: ChatCompletionRequest = {
     ...rest,
@@ -43,17 +43,14 @@ export function functionsFor(request: SentChatCompletion): WithFunctions {
   return { body, origins, customTools, inputGrammars, passedOver };
 }
 
-const NO_CUSTOM_TOOLS: Omit<WithFunctions, 'body' | 'origins'> = {
+const UNCHANGED: Omit<WithFunctions, 'body'> = {
+  origins: new FieldOrigins(),
   customTools: new Set(),
   inputGrammars: null,
   passedOver: [],
 };
 
-function namesCustomTools({
-  messages,
-  tools,
-  tool_choice: choice,
-}: Pick<SentChatCompletion, 'messages' | 'tools' | 'tool_choice'>): boolean {
+function namesCustomTools({ messages, tools, tool_choice: choice }: SentChatCompletion): boolean {
   if (typeof choice === 'object' || tools?.some(({ type }) => type === 'custom')) return true;
   return messages.some((message) => message.role === 'assistant' && message.tool_calls?.some(isCustom));
 }

@@ -214,12 +214,4 @@ test('a request that takes too long to arrive', async () => {
   expectError(parseReply(await sendBytes(url, 'POST ')), { status: 408, code: 'request_timeout' });
 });
 
-test('an unknown path replies in the form of Anthropic to its clients', async () => {
-  const { app } = testApp();
-  const headers = { 'anthropic-version': '2023-06-01' };
-  const reply = await app.inject({ url: '/v1/files', headers });
-  assert.equal([reply.statusCode, reply.json().type, reply.json().error.type], [404, 'error', 'not_found_error']);
-  assert.is((await app.inject('/v1/files')).json().type, undefined);
-});
-
 test.run();

@@ -264,7 +264,6 @@ std::set<std::string> add_call_parser(const CallFormat& format, const common_cha
         ignored                   = std::move(builder.arguments.ignored);
         return whole;
     });
-    rendered.format       = static_cast<common_chat_format>(kCallParserFormat);
     rendered.parser       = arena.save();
     rendered.grammar_lazy = inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_AUTO;
     // Without a mark, every brace might begin a call.

@@ -361,7 +361,8 @@ RenderedPrompt ChatTemplate::render_formatted(common_chat_templates_inputs input
                                           [&](const common_chat_tool& tool) { return tool.name != only_tool; }),
                            inputs.tools.end());
     }
-    if (!inputs.tools.empty() && inputs.tool_choice != COMMON_CHAT_TOOL_CHOICE_NONE) {
+    const bool reads_calls = !inputs.tools.empty() && inputs.tool_choice != COMMON_CHAT_TOOL_CHOICE_NONE;
+    if (reads_calls) {
         rendered.unenforced = add_call_parser(call_format_, inputs, params);
     }
     rendered.additional_stops = params.additional_stops;
@@ -375,7 +376,7 @@ RenderedPrompt ChatTemplate::render_formatted(common_chat_templates_inputs input
 
     rendered.reasoning       = reasoning_of(params);
     ChatFormat& format       = rendered.format.emplace();
-    format.kind              = static_cast<int>(params.format);
+    format.kind              = reads_calls ? kCallParserFormat : static_cast<int>(params.format);
     format.parser            = params.parser;
     format.generation_prompt = params.generation_prompt;
     format.continues         = inputs.continue_final_message != COMMON_CHAT_CONTINUATION_NONE;

@@ -21,7 +21,7 @@ namespace chasqui {
 
 // How to parse a completion into its parts (chat-parser.h).
 struct ChatFormat {
-    int         kind = 0;           // llama.cpp's common_chat_format
+    int         kind = 0;           // kCallParserFormat, or llama.cpp's common_chat_format
     std::string parser;             // llama.cpp's parser, as JSON
     std::string generation_prompt;  // the end of the prompt, where the parser begins
     bool        continues = false;  // the generation prompt contains the start of the completion, which is not reported

@@ -27,6 +27,12 @@ const soon = { comments: { firstMs: 20, repeatMs: 50 } };
 
 test('a request wakes a sleeping app, waits for its runner, and says for how long', async () => {
   const app = new TestDeployment('acme', 'chat');
+  const { runners } = app;
+  // Slow enough for clock readings before and after it to differ.
+  app.runners = () => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    return runners.call(app);
+  };
   const gateway = await startGateway([app]);
   const replying = postChat(gateway);
   await until(() => app.demand.queued === 1, 'the app is asked for');

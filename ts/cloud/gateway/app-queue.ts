@@ -162,10 +162,11 @@ export class AppQueue {
       if (isCold) waiter.coldSince ??= now;
       else endCold(waiter, now);
     }
-    this.#serve();
+    this.#serve(now);
   }
 
-  #serve(): void {
+  /** `now`: the time until which requests have waited. */
+  #serve(now = performance.now()): void {
     if (this.#waiters.size === 0) return;
     const runners = this.#app.runners();
     for (const waiter of [...this.#waiters]) {
@@ -173,22 +174,21 @@ export class AppQueue {
         waiter.wants = this.#choose(waiter, this.#candidates(waiter))?.id ?? null;
       }
       const runner = runners.find(({ id }) => id === waiter.wants);
-      if (runner !== undefined && this.#hasPlace(runner)) this.#settle(waiter, runner);
+      if (runner !== undefined && this.#hasPlace(runner)) this.#settle(waiter, runner, now);
     }
-    for (const runner of runners) this.#fillSlots(runner);
+    for (const runner of runners) this.#fillSlots(runner, now);
   }
 
   /** Gives the oldest waiting requests to a runner with free slots, even if they preferred another one. */
-  #fillSlots(runner: RunnerAddress): void {
+  #fillSlots(runner: RunnerAddress, now: number): void {
     for (const waiter of [...this.#waiters]) {
       if (this.runningAt(runner.id) >= runner.slots) return;
       if (waiter.avoid === runner.id) continue;
-      this.#settle(waiter, this.#choose(waiter, [runner]) ?? runner);
+      this.#settle(waiter, this.#choose(waiter, [runner]) ?? runner, now);
     }
   }
 
-  #settle(waiter: Waiter, runner: RunnerAddress): void {
-    const now = performance.now();
+  #settle(waiter: Waiter, runner: RunnerAddress, now: number): void {
     endCold(waiter, now);
     waiter.settle(this.#give(runner, waiter.coldMs, now - waiter.since - waiter.coldMs));
   }

@@ -96,7 +96,9 @@ for (const [what, untilProcessOf] of [
     leaveFiles(served.pid, 0);
     process.kill(pid, 'SIGSEGV');
     for (let starts = 1; starts <= FAILED_STARTS; starts += 1) {
-      await until(() => served.failedStarts >= starts, 'a start that fails', 60_000);
+      await until(() => served.failedStarts >= starts, `start ${starts} to fail`, 60_000).catch((error: Error) => {
+        throw new Error(`${error.message}\n${served.child.output.stderr}`);
+      });
       const { status, body } = await served.ask('POST', '/v1/completions', {
         model: 'one',
         prompt: 'Hi',

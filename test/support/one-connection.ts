@@ -22,7 +22,7 @@ export class OneConnection {
         for await (const part of reply) text += part;
         resolve({ status: reply.statusCode ?? 0, body: text === '' ? null : JSON.parse(text) });
       });
-      request.on('error', reject);
+      request.on('error', (error) => reject(new Error(`${method} ${url}: ${error.message}`, { cause: error })));
       request.end(body instanceof Buffer ? body : body && JSON.stringify(body));
     });
   }

@@ -129,7 +129,7 @@ const NEVER_HERE: readonly (readonly [path: RegExp, why: string])[] = [
 ];
 
 const MAX_SHOWN_LENGTH = 80;
-/** Of the characters of a path that is suggested. */
+/** Largest share of characters in which a suggested path differs. */
 const MAX_DIFFERENCE = 0.25;
 const MAX_SEGMENTS = 20;
 

@@ -203,8 +203,8 @@ export async function unenforcedParts(
 }
 
 /**
- * Formats of calls in which strings are not JSON enforce other keywords than a JSON grammar. `parameters.anyOf` is one that
- * only the schema of the arguments themselves cannot have.
+ * A call format with raw strings enforces different keywords from a JSON grammar. For example, it does not enforce `anyOf` at
+ * the top level of `parameters`.
  */
 function unenforcedInCalls({ tools = [] }: ChatCompletionRequest, keywords: readonly string[], max: number): string[] {
   const wanted = new Set(keywords);

@@ -10,7 +10,7 @@
 
 namespace chasqui {
 
-// The kind of a ChatFormat whose parser `add_call_parser` made. llama.cpp's common_chat_format has smaller values.
+// ChatFormat::kind of the parsers of `add_call_parser`. llama.cpp's common_chat_format has smaller values.
 constexpr int kCallParserFormat = 1000;
 
 // Nodes of a parse, which call-reader.h turns into calls.

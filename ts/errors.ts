@@ -82,6 +82,7 @@ export const ERRORS = {
     'The server does not support this field, and ignoring it would change the completion.',
   ),
   response_not_found: notFound('The response, conversation or item is not stored here, or belongs to another key.'),
+  thread_not_found: notFound('The thread of messages is not stored here, or belongs to another key.'),
   model_not_found: notFound('The server does not serve this model.'),
   model_not_loaded: badRequest('The model is not loaded, and this server does not load models on request.'),
   no_room_for_model: badRequest('The model does not fit into memory beside the pinned models.'),

@@ -149,6 +149,46 @@ function testIn(mode: Mode): void {
     assert.is(answered.content[0]?.type, 'text');
   });
 
+  test('sends only the new messages of a thread, and replays a lost one', async ({ client }) => {
+    const { model, max_tokens, messages } = counting;
+    const system = 'You count well.';
+    const params = { model, max_tokens, system };
+    const thread = client.beta.messages.thread(params);
+    const assertWhole = async ({ usage }: Anthropic.Beta.BetaMessage) => {
+      const prompt = { model, system, messages: thread.messages.slice(0, -1) };
+      const { input_tokens } = await client.beta.messages.countTokens(prompt);
+      assert.is(usage.input_tokens + (usage.cache_read_input_tokens ?? 0), input_tokens);
+    };
+    const first = await thread.send(messages);
+    assert.is(thread.previousMessageId, first.id);
+    await assertWhole(await thread.send({ role: 'user', content: 'Count from 3 to 5' }));
+    await assertWhole(await thread.stream({ role: 'user', content: 'Count from 4 to 5' }).finalMessage());
+    assert.is(thread.messages.length, 6);
+    if (mode === 'serverless') return;
+    // Another key does not find the thread.
+    const headers = { 'x-api-key': 'other' };
+    await assertWhole(await thread.send({ role: 'user', content: 'Count from 5 to 6' }, {}, { headers }));
+    assert.is(thread.messages.length, 8);
+  });
+
+  test('runs its tools in a thread', async ({ client }) => {
+    const seen: string[] = [];
+    const runner = client.beta.messages.toolRunner({
+      ...asking,
+      max_iterations: 2,
+      tools: [{ ...weather, run: () => 'Rain', parse: (input: unknown) => input } as never],
+    });
+    for await (const message of runner) {
+      const prompt = message.usage.input_tokens + (message.usage.cache_read_input_tokens ?? 0);
+      seen.push(`${message.stop_reason} ${prompt}`);
+      assert.is(message.stop_reason, 'tool_use');
+    }
+    const [first = 0, second = 0] = seen.map((each) => Number(each.split(' ')[1]));
+    assert.is(seen.length, 2);
+    // The second prompt has the tools, the call and its result.
+    assert.ok(second > first, seen.join());
+  });
+
   test('reads a streamed use of a tool', async ({ client }) => {
     const stream = client.messages.stream({
       ...asking,

@@ -63,6 +63,20 @@ for (const [kind, open] of kinds) {
 
   const idsIn = (store: ResponseStore, owner: string, ...ids: string[]) => ids.filter((id) => store.get(owner, id));
 
+  test('a turn of a thread is found by its id, among threads only', ({ folder }) => {
+    const { store, wait } = withClock(folder);
+    const thread = { id: 'msg_1', previous: null, turns: 1, length: 10, fields: { system: 'S' } };
+    const turn = { thread, messages: [{ role: 'user', content: 'Hi' }] };
+    store.put('me', turn);
+    store.put('me', stored('resp_1'));
+    assert.equal(store.thread('me', 'msg_1'), turn);
+    assert.equal([store.thread('you', 'msg_1'), store.thread('me', 'resp_1')], [null, null]);
+    assert.equal([store.get('me', 'msg_1'), store.conversation('me', 'msg_1')], [null, null]);
+    wait(LIMITS.maxAgeMs);
+    assert.is(store.thread('me', 'msg_1'), null);
+    store.close();
+  });
+
   test('has what was put, and its items, for its owner only', ({ folder }) => {
     const { store } = withClock(folder);
     store.put('a', stored('1'));

@@ -5,5 +5,6 @@ import { exactly, objectOf, oneOf, orNull, string } from '../../http/schema/json
 /** The schema of errors with one of these codes. */
 export function anthropicErrorSchema(_types: readonly ErrorType[], codes: readonly ErrorCode[]) {
   const error = { message: string, type: string, param: orNull(string), code: oneOf(...codes) };
-  return objectOf({ type: exactly('error'), error: objectOf(error, lengthFields) });
+  const details = objectOf({ error_code: string });
+  return objectOf({ type: exactly('error'), error: objectOf(error, { ...lengthFields, details }) });
 }

@@ -4,11 +4,16 @@ import { type ErrorReporting, errorHandler } from '../../http/error-handler.js';
 
 export interface AnthropicErrorBody {
   type: 'error';
-  error: Omit<ErrorBody['error'], 'type'> & { type: string };
+  error: Omit<ErrorBody['error'], 'type'> & { type: string; details?: { error_code: string } };
 }
 
 export function toAnthropicError({ error }: ErrorBody): AnthropicErrorBody {
-  return { type: 'error', error: { ...error, message: toAnthropicMessage(error), type: toAnthropicType(error) } };
+  // Clients find a lost thread by this code, and repeat the conversation.
+  const details = error.code === 'thread_not_found' ? { details: { error_code: error.code } } : {};
+  return {
+    type: 'error',
+    error: { ...error, message: toAnthropicMessage(error), type: toAnthropicType(error), ...details },
+  };
 }
 
 /**

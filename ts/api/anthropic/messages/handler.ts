@@ -3,7 +3,7 @@
  * message.
  */
 
-import type { FastifyInstance } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { CONVERSATION_ERRORS } from '../../../http/openapi/failures.js';
 import { completionExamples, type Operation } from '../../../http/openapi/operation.js';
 import { bodyRoute, MAX_IGNORED_PARTS, nameIgnoredParts } from '../../../http/read-fields.js';
@@ -19,6 +19,7 @@ import { withModel } from '../../shared/with-model.js';
 import { messageEventSchema, messageReplySchema, type TokenCount, tokenCountSchema } from './reply-schema.js';
 import { countTokensSchema, type MessagesRequest, messagesSchema } from './schema.js';
 import { MessageEvents, messageFailure } from './stream.js';
+import { readTurn, type Turn } from './threads.js';
 import { type MessagesTranslation, toChat } from './to-chat.js';
 import { refuseHosted } from './tools.js';
 
@@ -30,16 +31,17 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
   const { bodyLimit, imageHosts } = options;
   const common = { bodyLimit, ...anthropicRoute(options) };
   const parameters = parametersOf(profile);
-  const read = (body: MessagesRequest): MessagesTranslation => {
+  const read = (body: MessagesRequest, earlier = 0): MessagesTranslation => {
     if (options.strict) refuseHosted(body);
-    return toChat(body);
+    return toChat(body, earlier);
   };
 
   const complete = withModel<MessagesRequest>(
     context,
     async (request, reply, { engine, signal }) => {
-      const { body } = request;
-      const { body: chat, origins, ignored } = read(body);
+      const { body, earlier, keep } = readTurn(request, context);
+      const { body: chat, origins, ignored } = read(body, earlier);
+      if (request.body.thread !== undefined && keep === null) ignored.push('thread');
       return origins.guard(chat, async () => {
         const translated = { body: chat, origins, passedOver: ignored };
         const how = { hosts: imageHosts, signal, maxParts: MAX_IGNORED_PARTS };
@@ -50,7 +52,8 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
         const streams = startCompletion(engine, profile, chat, rendered, { signal, whole: !body.stream });
         request.record.follow(engine.model.id, streams, { prompt: rendered.prompt });
         const { max_tokens: maxTokens, stop_sequences: stopSequences = [] } = body;
-        const events = new MessageEvents({ model: engine.model.id, promptTokens, maxTokens, stopSequences });
+        const ended = keep === null ? undefined : storing(keep, request.log);
+        const events = new MessageEvents({ model: engine.model.id, promptTokens, maxTokens, stopSequences, ended });
         const encoder = new CompletionEventEncoder(events, rendered.format !== null);
         if (!body.stream) {
           await encoder.collect(streams);
@@ -77,6 +80,17 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
   app.post<{ Body: MessagesRequest }>(COUNT_URL, countSettings, count);
 }
 
+/** A completion is worth more than its place in the store, so a failure is only logged. */
+function storing(keep: NonNullable<Turn['keep']>, log: FastifyBaseLogger): NonNullable<Turn['keep']> {
+  return (reply) => {
+    try {
+      keep(reply);
+    } catch (error) {
+      log.error({ err: error }, 'the turn of a thread could not be stored');
+    }
+  };
+}
+
 const messages = [{ role: 'user', content: 'Count from 3 to 6' }];
 
 const createMessage: Operation = {
@@ -85,7 +99,7 @@ const createMessage: Operation = {
   summary: "Chat completion in Anthropic's Messages API.",
   requestName: 'MessageRequest',
   errorBody: anthropicErrorSchema,
-  errors: CONVERSATION_ERRORS,
+  errors: [...CONVERSATION_ERRORS, 'thread_not_found', 'store_failed'],
   reply: {
     json: { name: 'Message', schema: messageReplySchema },
     event: { name: 'MessageEvent', schema: messageEventSchema },

@@ -163,6 +163,11 @@ const outputConfig = objectOf(
   },
 );
 
+const thread = variantsBy('type', [
+  objectOf({ type: exactly('create') }),
+  objectOf({ type: exactly('continue'), previous_message_id: notEmpty }),
+]);
+
 const required = {
   model,
   messages: field(
@@ -173,6 +178,12 @@ const required = {
 
 /** Not in a request to count tokens. */
 const maxTokens = field('The most tokens of a completion.', integer, { minimum: 1 });
+
+/** Not in a request to count tokens. */
+const threadField = field(
+  'Stores the conversation under the id of the reply (`create`), or continues the one of `previous_message_id`.',
+  thread,
+);
 
 const optional = {
   system: field('The system message.', systemContent),
@@ -214,12 +225,15 @@ export type AnthropicTool = Static<typeof tool>;
 export type AnthropicToolChoice = Static<typeof toolChoice>;
 export type MessagesRequest = StaticFields<
   typeof required & { max_tokens: typeof maxTokens },
-  typeof optional & ReturnType<typeof extrasOf>
+  typeof optional & { thread: typeof threadField } & ReturnType<typeof extrasOf>
 >;
 
 /** Returns the schema for a mode that supports these chat `parameters`. */
 export function messagesSchema(parameters: readonly string[]) {
-  return objectOf({ ...required, max_tokens: maxTokens }, { ...optional, ...extrasOf(parameters) });
+  return objectOf(
+    { ...required, max_tokens: maxTokens },
+    { ...optional, thread: threadField, ...extrasOf(parameters) },
+  );
 }
 
 export function countTokensSchema(parameters: readonly string[]) {

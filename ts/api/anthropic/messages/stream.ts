@@ -17,6 +17,8 @@ export interface MessageSettings {
   promptTokens: number;
   maxTokens: number;
   stopSequences: readonly string[];
+  /** Called with the whole message before its last event is sent. */
+  ended?: ((message: MessageReply) => void) | undefined;
 }
 
 /** The event of a failure; alone, where there is no message yet. */
@@ -75,6 +77,7 @@ export class MessageEvents implements CompletionProtocol {
       ...(reasoningTokens !== null && { output_tokens_details: { thinking_tokens: reasoningTokens } }),
     };
     this.#message = { ...this.#message, ...stopped, content: this.#parts.all.map(toBlock), usage };
+    this.#settings.ended?.(this.#message);
     events.push(typedEvent({ type: 'message_delta', delta: stopped, usage }), typedEvent({ type: 'message_stop' }));
     return events;
   }

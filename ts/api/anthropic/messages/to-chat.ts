@@ -22,12 +22,13 @@ export interface MessagesTranslation extends ChatTranslation {
   ignored: string[];
 }
 
-export function toChat(request: MessagesRequest): MessagesTranslation {
+/** The first `earlier` messages are those of a thread, not of the client's request. */
+export function toChat(request: MessagesRequest, earlier = 0): MessagesTranslation {
   const origins = new FieldOrigins();
   const ignored: string[] = [];
   const body = {
     model: request.model,
-    messages: new Conversation(origins, ignored).read(request),
+    messages: new Conversation(origins, ignored).read(request, earlier),
     ...toChatTools(request, origins, ignored),
     ...toSettings(request, origins, ignored),
     // A reply continues the last message of the assistant without repeating it.
@@ -53,10 +54,12 @@ class Conversation {
     this.#ignored = ignored;
   }
 
-  read({ system, messages }: MessagesRequest): ChatCompletionRequest['messages'] {
+  read({ system, messages }: MessagesRequest, earlier: number): ChatCompletionRequest['messages'] {
     this.#origins.set('messages', 'messages');
     if (system !== undefined) this.#addSystem(system, 'system');
-    for (const [index, message] of messages.entries()) this.#addMessage(message, `messages[${index}]`);
+    for (const [index, message] of messages.entries()) {
+      this.#addMessage(message, index < earlier ? 'thread' : `messages[${index - earlier}]`);
+    }
     return this.#builder.build('messages');
   }
 

@@ -1,28 +1,12 @@
 /** The stored responses and conversations of one owner: those of requests with the same API key. */
-import { createHash } from 'node:crypto';
-import type { FastifyRequest } from 'fastify';
-import { OWNER_HEADER, readOwner } from '../../../http/owner-header.js';
 import type { AppContext } from '../../context.js';
+import { type Caller, ownerOf } from '../../shared/owner.js';
 import type { BackgroundResponses } from './background-responses.js';
 import { Conversations } from './conversations.js';
 import type { EventLog } from './event-log.js';
 import type { ResponseObject } from './object-schema.js';
 import { notFound, nothingStored, type OwnStore } from './resolve-input.js';
 import type { ResponseStore, StoredResponse } from './store/response-store.js';
-
-/**
- * The hash of the request's valid API key, or of its headers if the server does not check keys. Behind a gateway, the owner that the gateway names,
- * or null if it names none.
- */
-function ownerOf({ headers, apiKey }: Caller, isBehindGateway: boolean): string | null {
-  if (isBehindGateway) return readOwner(headers[OWNER_HEADER]);
-  const header = headers.authorization ?? headers['x-api-key'] ?? '';
-  return createHash('sha256')
-    .update(String(apiKey === undefined ? header : `Bearer ${apiKey}`))
-    .digest('hex');
-}
-
-export type Caller = Pick<FastifyRequest, 'headers' | 'apiKey'>;
 
 export class OwnResponses {
   readonly owner: string;

@@ -2,6 +2,7 @@
 import {
   asConversation,
   asResponse,
+  asThread,
   idOf,
   itemIdsOf,
   MEMORY_LIMITS,
@@ -9,6 +10,7 @@ import {
   type Stored,
   type StoredConversation,
   type StoredResponse,
+  type StoredThread,
   type StoreLimits,
 } from './response-store.js';
 
@@ -66,6 +68,10 @@ export class MemoryStore implements ResponseStore {
 
   conversation(owner: string, id: string): StoredConversation | null {
     return asConversation(this.#read(owner, id));
+  }
+
+  thread(owner: string, id: string): StoredThread | null {
+    return asThread(this.#read(owner, id));
   }
 
   change(

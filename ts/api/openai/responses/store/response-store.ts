@@ -17,14 +17,31 @@ export interface StoredConversation {
   items: readonly StoredItem[];
 }
 
-export type Stored = StoredResponse | StoredConversation;
+/** One turn of a message thread. The earlier turns are found by `previous`. */
+export interface StoredThread {
+  thread: {
+    /** The id of the reply. */
+    id: string;
+    previous: string | null;
+    /** Number of turns of the thread, and their length as JSON in UTF-16 units. */
+    turns: number;
+    length: number;
+    /** Fields that only the first turn has. */
+    fields: object;
+  };
+  /** The messages of the request and the reply. */
+  messages: readonly object[];
+}
 
-/** Ids of responses and of conversations are never the same. */
+export type Stored = StoredResponse | StoredConversation | StoredThread;
+
+/** Ids of responses, conversations and threads are never the same. */
 export interface ResponseStore {
   /** Replaces what has the same id. */
   put(owner: string, stored: Stored): void;
   get(owner: string, id: string): StoredResponse | null;
   conversation(owner: string, id: string): StoredConversation | null;
+  thread(owner: string, id: string): StoredThread | null;
   /**
    * Replaces a conversation atomically with the result of `change`. Returns the result, or null if there is no such
    * conversation.
@@ -42,7 +59,7 @@ export interface ResponseStore {
 }
 
 export interface StoreLimits {
-  /** Conversations count as well. */
+  /** Conversations and turns of threads count as well. */
   maxResponses: number;
   /** Limit of all stored JSON, at two bytes per character. */
   maxBytes: number;
@@ -60,6 +77,7 @@ export const DISK_LIMITS: StoreLimits = { maxResponses: 100_000, maxBytes: 1024 
 export const MAX_STORED_INPUT = 8 * MIB;
 
 export function idOf(stored: Stored): string {
+  if ('thread' in stored) return stored.thread.id;
   return 'response' in stored ? stored.response.id : stored.conversation.id;
 }
 
@@ -70,6 +88,7 @@ export function itemIdsOf(stored: Stored): string[] {
 
 /** All items of it, in their order. */
 export function itemsOf(stored: Stored): readonly StoredItem[] {
+  if ('thread' in stored) return [];
   // Output items are valid input items.
   return 'response' in stored ? [...stored.input, ...(stored.response.output as StoredItem[])] : stored.items;
 }
@@ -80,4 +99,8 @@ export function asResponse(stored: Stored | null): StoredResponse | null {
 
 export function asConversation(stored: Stored | null): StoredConversation | null {
   return stored !== null && 'conversation' in stored ? stored : null;
+}
+
+export function asThread(stored: Stored | null): StoredThread | null {
+  return stored !== null && 'thread' in stored ? stored : null;
 }

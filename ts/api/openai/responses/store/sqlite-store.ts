@@ -7,6 +7,7 @@ import { openSqlite, type Sqlite } from '../../../../sqlite.js';
 import {
   asConversation,
   asResponse,
+  asThread,
   DISK_LIMITS,
   idOf,
   itemIdsOf,
@@ -14,6 +15,7 @@ import {
   type Stored,
   type StoredConversation,
   type StoredResponse,
+  type StoredThread,
   type StoreLimits,
 } from './response-store.js';
 
@@ -108,6 +110,10 @@ export class SqliteStore implements ResponseStore {
 
   conversation(owner: string, id: string): StoredConversation | null {
     return asConversation(orFail(this.#file, () => this.#read(owner, id)));
+  }
+
+  thread(owner: string, id: string): StoredThread | null {
+    return asThread(orFail(this.#file, () => this.#read(owner, id)));
   }
 
   change(

@@ -38,7 +38,10 @@ test('the process that tries it ends with the one that asked for it', async ({ f
   };
   await until(isOpened, 'a process that opens the module', 30_000);
   try {
-    const [trying, ...others] = processTree(asking.process.pid as number).filter((pid) => hasOpen(pid, module));
+    // The writer can open the FIFO before the reader's descriptor exists.
+    const readers = () => processTree(asking.process.pid as number).filter((pid) => hasOpen(pid, module));
+    await until(() => readers().length > 0, 'a process that has the module open');
+    const [trying, ...others] = readers();
     assert.equal([isAlive(trying as number), others], [true, []]);
     asking.process.kill('SIGKILL');
     await asking.exited;
@@ -58,9 +61,14 @@ function openToWrite(fifo: string): number | undefined {
   }
 }
 
+/** False for a process that has ended. */
 function hasOpen(pid: number, file: string): boolean {
   const folder = `/proc/${pid}/fd`;
-  return fs.readdirSync(folder).some((name) => linkOf(path.join(folder, name)) === file);
+  try {
+    return fs.readdirSync(folder).some((name) => linkOf(path.join(folder, name)) === file);
+  } catch {
+    return false;
+  }
 }
 
 function linkOf(file: string): string | null {

@@ -6,6 +6,8 @@ import { nodeArguments } from './node-arguments.mjs';
 import { root } from './places.js';
 import { until } from './until.js';
 
+const LIMIT_MS = 300_000;
+
 export interface Exit {
   code: number | null;
   signal: NodeJS.Signals | null;
@@ -53,13 +55,20 @@ function watch(process_: ChildProcessWithoutNullStreams): Child {
   return { process: process_, output, exited };
 }
 
-/** Runs the command line to its end. */
+/** Runs the command line to its end. Throws when it has not ended after five minutes. */
 export async function runCli(
   args: readonly string[],
   variables: NodeJS.ProcessEnv = {},
 ): Promise<Exit & { stdout: string; stderr: string }> {
   const child = startChild('ts/cli.ts', args, variables);
+  let hangs = false;
+  const timer = setTimeout(() => {
+    hangs = true;
+    child.process.kill('SIGKILL');
+  }, LIMIT_MS);
   const exit = await child.exited;
+  clearTimeout(timer);
+  if (hangs) throw new Error(`Still running: chasqui ${args.join(' ')}\n${child.output.stdout}${child.output.stderr}`);
   return { ...exit, ...child.output };
 }
 

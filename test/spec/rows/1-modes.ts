@@ -1,11 +1,12 @@
 /** Section 1: what the service does, and its hosting modes. */
 import net from 'node:net';
 import * as assert from 'uvu/assert';
-import { runCli } from '../../support/child.js';
+import { startChild } from '../../support/child.js';
 import { demoModelPath } from '../../support/demo-model.js';
 import { DEPLOYMENT, MODEL } from '../../support/modes.js';
 import { readJson } from '../../support/read-json.js';
 import { startServer } from '../../support/start-server.js';
+import { until } from '../../support/until.js';
 import { ALL, LOCAL, type Row, RUNTIME } from '../row.js';
 
 export const modeRows: Row[] = [
@@ -71,14 +72,17 @@ export const modeRows: Row[] = [
     modes: ['desktop'],
     check: async (mode) => {
       assert.is(mode.profile.port, 1234);
-      const holder = net.createServer();
-      await new Promise<void>((resolve) => {
-        holder.once('error', () => resolve());
-        holder.listen(1234, '127.0.0.1', resolve);
-      });
-      const { stderr } = await runCli(['serve', '--mode', 'desktop']);
-      holder.close();
-      assert.match(stderr, /^chasqui: port 1234 at 127\.0\.0\.1 is (in use|used by)/);
+      // Another program may use the port, and may start or stop doing so at any time.
+      const child = startChild('ts/cli.ts', ['serve', '--mode', 'desktop']);
+      const inUse = /^chasqui: port 1234 at 127\.0\.0\.1 is (in use|used by)/;
+      const serving = /^Serving .* at http:\/\/127\.0\.0\.1:1234\/v1$/m;
+      const isSaid = () => inUse.test(child.output.stderr) || serving.test(child.output.stdout);
+      try {
+        await until(isSaid, 'the port in the output');
+      } finally {
+        child.process.kill('SIGTERM');
+        await child.exited;
+      }
     },
   },
   {

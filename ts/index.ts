@@ -26,16 +26,18 @@ export type {
   TokenLogprobs,
   TokenStream,
 } from './engine/engine.js';
-export type { GenerateRequest } from './engine/generate.js';
+export type { GenerateRequest, GenerateTool, MessagesRequest, PromptRequest } from './engine/generate.js';
 export { type GenerateOptions, type Grammar, grammarOf, type ImageInput, type Job } from './engine/job.js';
 export type {
   GenerateImagePart,
   GenerateImageUrlPart,
   GenerateMessage,
   GeneratePart,
+  OpenAiToolCall,
 } from './engine/load-chat-images.js';
 export type { LoadHooks, LoadOptions } from './engine/load-options.js';
 export { Model } from './engine/model.js';
+export type { Reply, ReplyFinish, ReplyStream, ReplyToken, ToolCallDelta } from './engine/reply-stream.js';
 export { ChasquiError, type ErrorCode } from './errors.js';
 export { loadModel, type ProcessOptions } from './library/load-model.js';
 export type { SamplingSettings } from './options/sampling-table.js';

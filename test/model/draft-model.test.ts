@@ -1,14 +1,7 @@
 import path from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import {
-  type ChasquiError,
-  type Finish,
-  type GenerateRequest,
-  type LoadOptions,
-  loadModel,
-  type Model,
-} from '../../ts/index.js';
+import { type ChasquiError, type GenerateRequest, type LoadOptions, loadModel, type Model } from '../../ts/index.js';
 import { type Answer, answer as answerOf, withModel as withLoadedModel } from '../support/answer.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { seededRandom } from '../support/seeded-random.js';
@@ -46,7 +39,8 @@ async function answers(options: LoadOptions, asked = requests): Promise<Answer[]
   return all;
 }
 
-const sum = (all: Answer[], count: (finish: Finish) => number) => all.reduce((n, { finish }) => n + count(finish), 0);
+const sum = (all: Answer[], count: (finish: Answer['finish']) => number) =>
+  all.reduce((n, { finish }) => n + count(finish), 0);
 
 test('a model that is its own draft guesses right, and the answers are the same, token for token', async () => {
   const plain = await answers(none);

@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ChasquiError } from '../../ts/errors.js';
-import { type GenerateRequest, loadModel, type Model, type Token } from '../../ts/index.js';
+import { type GenerateRequest, loadModel, type Model, type ReplyToken } from '../../ts/index.js';
 import { demoModelPath } from '../support/demo-model.js';
 
 let model: Model;
@@ -10,8 +10,8 @@ test.before(async () => {
 });
 test.after(() => model.close());
 
-async function tokensOf(request: GenerateRequest): Promise<Token[]> {
-  const tokens: Token[] = [];
+async function tokensOf(request: GenerateRequest): Promise<ReplyToken[]> {
+  const tokens: ReplyToken[] = [];
   for await (const token of model.generate(request)) tokens.push(token);
   return tokens;
 }

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ChasquiError, type Finish, type GeneratePart, loadModel, type Model } from '../../ts/index.js';
+import { ChasquiError, type GeneratePart, loadModel, type Model, type ReplyFinish } from '../../ts/index.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { FORMATS, picture, pictureUri } from '../support/image-files.js';
 import { type ImageServer, imageServer, silence } from '../support/image-server.js';
@@ -18,7 +18,7 @@ test.after(async ({ model, pictures }) => {
   await pictures.close();
 });
 
-async function ask(model: Model, part: GeneratePart, signal?: AbortSignal): Promise<Finish> {
+async function ask(model: Model, part: GeneratePart, signal?: AbortSignal): Promise<ReplyFinish> {
   const messages = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'What is this?' }, part] }];
   const options = signal ? { signal } : {};
   for await (const { finish } of model.generate({ messages, temperature: 0, maxTokens: 2 }, options)) {

@@ -3,14 +3,7 @@ import fs from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { toOpenRequest } from '../../ts/engine/to-native-options.js';
-import {
-  type ChasquiError,
-  type Finish,
-  type GenerateRequest,
-  type LoadOptions,
-  loadModel,
-  type Model,
-} from '../../ts/index.js';
+import { type ChasquiError, type GenerateRequest, type LoadOptions, loadModel, type Model } from '../../ts/index.js';
 import { decideModules } from '../../ts/native/backends.js';
 import { loadAddon } from '../../ts/native/load-addon.js';
 import { runFit } from '../../ts/native/run-fit.js';
@@ -46,7 +39,7 @@ async function answers(path: string, options: LoadOptions, asked = requests): Pr
 }
 
 const idsOf = (all: readonly Answer[]) => all.filter(Boolean).map(({ ids }) => ids);
-const sum = (all: readonly Answer[], count: (finish: Finish) => number) =>
+const sum = (all: readonly Answer[], count: (finish: Answer['finish']) => number) =>
   all.filter(Boolean).reduce((n, { finish }) => n + count(finish), 0);
 const drafted = (all: readonly Answer[]) => sum(all, (finish) => finish.draftedTokens);
 const accepted = (all: readonly Answer[]) => sum(all, (finish) => finish.acceptedTokens);

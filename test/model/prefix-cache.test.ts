@@ -1,11 +1,11 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type ChatMessage, type Finish, type GenerateRequest, loadModel, type Model } from '../../ts/index.js';
+import { type ChatMessage, type GenerateRequest, loadModel, type Model, type ReplyFinish } from '../../ts/index.js';
 import { demoModelPath } from '../support/demo-model.js';
 
 interface Answer {
   text: string;
-  finish: Finish;
+  finish: ReplyFinish;
 }
 
 async function answer(model: Model, request: GenerateRequest): Promise<Answer> {

@@ -6,7 +6,7 @@ import {
   type LoadOptions,
   loadModel,
   type Model,
-  type Token,
+  type ReplyToken,
 } from '../../ts/index.js';
 import { answer } from '../support/answer.js';
 import { demoModelPath } from '../support/demo-model.js';
@@ -25,8 +25,8 @@ test.after(async () => {
   await guessing.close();
 });
 
-async function tokensOf(model: Model, request: GenerateRequest): Promise<Token[]> {
-  const tokens: Token[] = [];
+async function tokensOf(model: Model, request: GenerateRequest): Promise<ReplyToken[]> {
+  const tokens: ReplyToken[] = [];
   for await (const token of model.generate(request)) tokens.push(token);
   return tokens;
 }

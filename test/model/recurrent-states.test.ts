@@ -1,14 +1,14 @@
 /** Models that keep a state per sequence, wholly or beside KV cells, and models with sliding windows. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type ChatMessage, type Finish, type GenerateRequest, loadModel, type Model } from '../../ts/index.js';
+import { type ChatMessage, type GenerateRequest, loadModel, type Model, type ReplyFinish } from '../../ts/index.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { type TinyModel, tinyModel } from '../support/tiny-model.js';
 
 interface Answer {
   text: string;
   tokens: { id: number; top: readonly { id: number; logprob: number }[] }[];
-  finish: Finish;
+  finish: ReplyFinish;
 }
 
 async function answer(model: Model, request: GenerateRequest): Promise<Answer> {

@@ -2,7 +2,7 @@
 import os from 'node:os';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ChasquiError, type Finish, type LoadOptions, loadModel, type SupervisedEngine } from '../../ts/index.js';
+import { ChasquiError, type LoadOptions, loadModel, type ReplyFinish, type SupervisedEngine } from '../../ts/index.js';
 import { enginesOf, residentMiB } from '../support/engine-process.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { tinyModel } from '../support/tiny-model.js';
@@ -28,7 +28,12 @@ async function withEngine<T>(
 const random = seededRandom(1);
 
 /** Completions of prompts that have nothing in common, all at once. */
-function complete(engine: SupervisedEngine, count: number, promptTokens: number, maxTokens = 2): Promise<Finish[]> {
+function complete(
+  engine: SupervisedEngine,
+  count: number,
+  promptTokens: number,
+  maxTokens = 2,
+): Promise<ReplyFinish[]> {
   const ofVocabulary = () => 10 + Math.floor(random() * (engine.model.vocabularySize - 10));
   const one = async () => {
     const prompt = Array.from({ length: promptTokens }, ofVocabulary);

@@ -3,12 +3,12 @@ import fs from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import {
-  type Finish,
   type GenerateRequest,
   type LoadOptions,
   loadModel,
   type Model,
-  type Token,
+  type ReplyFinish,
+  type ReplyToken,
 } from '../../ts/index.js';
 import { withModel } from '../support/answer.js';
 import { demoModelPath } from '../support/demo-model.js';
@@ -31,10 +31,10 @@ interface Completion {
 }
 
 async function complete(model: Model, request: GenerateRequest): Promise<Completion> {
-  const all: Token[] = [];
+  const all: ReplyToken[] = [];
   for await (const token of model.generate(request)) all.push(token);
-  const { draftedTokens, acceptedTokens } = (all.at(-1) as Token).finish as Finish;
-  const bits = ({ id, logprobs }: Token) =>
+  const { draftedTokens, acceptedTokens } = (all.at(-1) as ReplyToken).finish as ReplyFinish;
+  const bits = ({ id, logprobs }: ReplyToken) =>
     [id, logprobs?.logprob, ...(logprobs?.top.map(({ logprob }) => logprob) ?? [])] as const;
   return { tokens: all.map(bits), drafted: draftedTokens, accepted: acceptedTokens };
 }

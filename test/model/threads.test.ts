@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { test } from 'uvu';
-import { loadModel, type Model, type TokenStream } from '../../ts/index.js';
+import { loadModel, type Model, type ReplyStream } from '../../ts/index.js';
 import { root } from '../support/places.js';
 import { assertSameChoices, type Choice, readChoices } from '../support/same-choices.js';
 import { tinyModel } from '../support/tiny-model.js';
@@ -11,7 +11,7 @@ function question(index: number): string {
   return `Question ${index}: ${'why '.repeat(3 + ((index * 7) % 23))}`;
 }
 
-function ask(model: Model, index: number, maxTokens: number): TokenStream {
+function ask(model: Model, index: number, maxTokens: number): ReplyStream {
   return model.generate({ prompt: question(index), temperature: 0, maxTokens, ignoreEos: true, topLogprobs: 8 });
 }
 

@@ -1,6 +1,5 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { CompletionReader } from '../../ts/api/shared/completion/completion-reader.js';
 import type { RenderOptions } from '../../ts/engine/engine.js';
 import { type GenerateOptions, grammarOf } from '../../ts/engine/job.js';
 import { ChasquiError, loadModel, type Model } from '../../ts/index.js';
@@ -28,19 +27,9 @@ const tools = [
 
 async function answer(options: RenderOptions, settings: Partial<GenerateOptions>, from = model) {
   const { prompt, grammar, preservedTokens, format } = await from.render(messages, options);
-  const reader = new CompletionReader(format !== null);
-  let content = '';
-  const calls: { name: string; json: string }[] = [];
-  await from.generate({ prompt, grammar, preservedTokens, format, ...settings }).forEachBatch((batch) => {
-    for (const delta of reader.read(batch)) {
-      content += delta.content ?? '';
-      for (const { index, function: piece } of delta.tool_calls ?? []) {
-        calls[index] ??= { name: piece.name ?? '', json: '' };
-        (calls[index] as { json: string }).json += piece.arguments;
-      }
-    }
-  });
-  return { content, calls, reason: reader.finishReason };
+  const job = { prompt, grammar, preservedTokens, format, ...settings };
+  const { text: content, toolCalls, finish } = await from.generate(job).result();
+  return { content, calls: toolCalls.map(({ name, arguments: json }) => ({ name, json })), reason: finish.reason };
 }
 
 const seeds = Array.from({ length: 20 }, (_, seed) => seed);

@@ -4,12 +4,12 @@ import * as assert from 'uvu/assert';
 import {
   type ChasquiError,
   type ChatMessage,
-  type Finish,
   type GenerateRequest,
   type ImageInput,
   type LoadOptions,
   loadModel,
   type Model,
+  type ReplyFinish,
 } from '../../ts/index.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { picture, pngChunk, toPng } from '../support/picture.js';
@@ -35,7 +35,7 @@ const eyes = {
 
 interface Answer {
   ids: number[];
-  finish: Finish;
+  finish: ReplyFinish;
 }
 
 async function answer(model: Model, request: GenerateRequest): Promise<Answer> {

@@ -1,10 +1,10 @@
 /** A completion as a whole, by a model in this process. */
-import { type Finish, type GenerateRequest, type LoadOptions, loadModel, type Model } from '../../ts/index.js';
+import { type GenerateRequest, type LoadOptions, loadModel, type Model, type ReplyFinish } from '../../ts/index.js';
 
 export interface Answer {
   text: string;
   ids: number[];
-  finish: Finish;
+  finish: ReplyFinish;
 }
 
 export async function answer(model: Model, request: GenerateRequest): Promise<Answer> {

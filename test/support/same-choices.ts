@@ -1,6 +1,6 @@
 /** Compares completions token by token, where kernels may round in other ways. */
 import * as assert from 'uvu/assert';
-import type { TokenStream } from '../../ts/engine/engine.js';
+import type { Token } from '../../ts/engine/engine.js';
 
 export interface Choice {
   id: number;
@@ -9,7 +9,7 @@ export interface Choice {
 }
 
 /** The tokens of a job that reports log-probabilities. */
-export async function readChoices(stream: TokenStream): Promise<Choice[]> {
+export async function readChoices(stream: AsyncIterable<Pick<Token, 'id' | 'logprobs'>>): Promise<Choice[]> {
   const choices: Choice[] = [];
   for await (const { id, logprobs } of stream) {
     choices.push({ id, logprob: logprobs?.logprob ?? Number.NaN, top: logprobs?.top ?? [] });

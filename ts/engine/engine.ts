@@ -1,5 +1,7 @@
 /** The engine as the rest of the TypeScript sees it. It computes in this process or in processes of its own. */
 import type { ChasquiError } from '../errors.js';
+import type { ImageHosts } from '../images/public-address.js';
+import { LOAD_OPTIONS } from '../options/load-option-table.js';
 import type { AdapterUse } from './adapter-file.js';
 import type { CallInput, CallName, CallResult } from './calls.js';
 import type { RenderDefaults } from './chat-template.js';
@@ -20,9 +22,13 @@ import type {
   TextInput,
   TokenStream,
 } from './engine-types.js';
+import { type GenerateRequest, generate } from './generate.js';
 import type { ImageInput, Job } from './job.js';
+import { areChatMessages, checkMessages, type GenerateMessage, hasImages, loadChatImages } from './load-chat-images.js';
+import type { LoadOptions } from './load-options.js';
 import { shareImages } from './prepared-prompts.js';
 import { toRenderRequest, toWellFormedJson } from './render-request.js';
+import type { ReplyStream } from './reply-stream.js';
 
 export type * from './engine-types.js';
 
@@ -34,8 +40,15 @@ export abstract class Engine {
   /** From the load options; requests override the variables of the template. */
   readonly renderDefaults: RenderDefaults;
 
-  constructor(renderDefaults: RenderDefaults = {}) {
+  /** Hosts that may serve images of messages. */
+  readonly #imageHosts: ImageHosts;
+
+  constructor(
+    renderDefaults: RenderDefaults = {},
+    { imageHosts = LOAD_OPTIONS.imageHosts.default }: Pick<LoadOptions, 'imageHosts'> = {},
+  ) {
     this.renderDefaults = renderDefaults;
+    this.#imageHosts = imageHosts;
   }
 
   abstract readonly model: ModelInfo;
@@ -64,16 +77,31 @@ export abstract class Engine {
    */
   abstract close(reason?: ChasquiError): Promise<void>;
 
+  /** For `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /**
+   * Generates from `prompt`, used verbatim, or from `messages` through the model's chat template. Never throws: the stream
+   * rejects with a `ChasquiError` that names the field, or with the signal's reason.
+   */
+  generate(request: GenerateRequest, options: AbortOptions = {}): ReplyStream {
+    return generate(this, request, options);
+  }
+
   /**
    * Applies the model's chat template; a trailing assistant message is continued. Rejects with `template_failed` if the
    * template refuses the conversation, with `image_not_supported` if the model takes no images, with `invalid_grammar` if a
    * schema cannot be enforced, with `unsupported_parameter` if a tool call is required that the template cannot express.
+   * Messages may have the forms that `generate` takes.
    */
   async render(
-    messages: readonly ChatMessage[],
+    given: readonly GenerateMessage[],
     options: RenderOptions = {},
     on?: AbortOptions,
   ): Promise<RenderedPrompt> {
+    const messages = areChatMessages(given) ? given : await this.#toChatMessages(given, on);
     const templateKwargs = { ...this.renderDefaults.templateKwargs, ...options.templateKwargs };
     let images: ImageInput[] = [];
     const rendered = await this.call(
@@ -92,6 +120,12 @@ export abstract class Engine {
       on,
     );
     return { ...rendered, images: images.length === 0 ? images : shareImages(images) };
+  }
+
+  async #toChatMessages(given: readonly GenerateMessage[], on?: AbortOptions): Promise<ChatMessage[]> {
+    checkMessages(given);
+    if (hasImages(given) && !this.model.vision) throw takesTextOnly(this.model.id);
+    return loadChatImages(given, { hosts: this.#imageHosts, ...on });
   }
 
   /** The number of tokens of a prompt, its images included. Rejects if an image cannot be read. */

@@ -1,13 +1,14 @@
-/** Loads the images of conversations of library users. */
+/** The conversations of library users: messages in our form or OpenAI's, with images to load. */
+import { ChasquiError } from '../errors.js';
 import { type ImageSource, imageSources } from '../images/image-sources.js';
 import { type LoadImagesOptions, loadImages } from '../images/load-images.js';
-import type { ChatMessage, ChatPart, ChatTextPart } from './engine-types.js';
+import type { ChatMessage, ChatPart, ChatTextPart, ChatToolCall } from './engine-types.js';
 import type { ImageInput } from './job.js';
 
 /** The bytes of a PNG, JPEG, WebP, BMP or GIF file (first frame), or pixels. */
 export interface GenerateImagePart {
   type: 'image';
-  image: Uint8Array | ImageInput;
+  image: Uint8Array | ArrayBuffer | ImageInput;
 }
 
 /** An http(s) URL or data URI, as in a request. */
@@ -18,12 +19,82 @@ export interface GenerateImageUrlPart {
 
 export type GeneratePart = ChatTextPart | GenerateImagePart | GenerateImageUrlPart;
 
+/** A tool call in a message of OpenAI's API. */
+export interface OpenAiToolCall {
+  id?: string;
+  type?: 'function';
+  function: { name: string; arguments: string };
+}
+
+/** A message with our field names or with those of OpenAI's API. */
 export interface GenerateMessage extends Omit<ChatMessage, 'content'> {
-  content: string | readonly GeneratePart[];
+  /** `null`: none, beside tool calls. */
+  content?: string | readonly GeneratePart[] | null;
+  reasoning_content?: string | null;
+  tool_calls?: readonly OpenAiToolCall[] | null;
+  tool_call_id?: string;
+}
+
+const ROLES: readonly unknown[] = ['system', 'developer', 'user', 'assistant', 'tool'] satisfies ChatMessage['role'][];
+/** The field of each part that holds its content. */
+const PART_FIELDS = { text: 'text', image: 'image', image_url: 'image_url' } as const;
+
+/** Whether these are messages of the engine, with images that need no validation. */
+export function areChatMessages(messages: readonly GenerateMessage[]): messages is ChatMessage[] {
+  return messages.every((message) => {
+    if ('tool_calls' in message || 'tool_call_id' in message || 'reasoning_content' in message) return false;
+    const { content } = message;
+    return typeof content === 'string' || (Array.isArray(content) && content.every(isReady));
+  });
+}
+
+function isReady(part: GeneratePart): boolean {
+  return part?.type === 'text' ? typeof part.text === 'string' : pixelsOf(part) !== null;
 }
 
 export function hasImages(messages: readonly GenerateMessage[]): boolean {
-  return messages.some(({ content }) => typeof content !== 'string' && content.some(({ type }) => type !== 'text'));
+  return messages.some(({ content }) => Array.isArray(content) && content.some(({ type }) => type !== 'text'));
+}
+
+/** @throws {ChasquiError} `invalid_value`, naming the field */
+export function checkMessages(messages: readonly GenerateMessage[]): void {
+  for (const [index, message] of messages.entries()) {
+    const { role, content, toolCalls, tool_calls: openAiCalls } = message;
+    const path = `messages[${index}]`;
+    if (!ROLES.includes(role)) throw invalid(`${path}.role`, `one of ${ROLES.join(', ')}`);
+    if (Array.isArray(content)) checkParts(content, `${path}.content`);
+    else if (typeof content !== 'string' && !(toolCalls ?? openAiCalls)) {
+      throw invalid(`${path}.content`, 'a text or a list of parts');
+    }
+    checkCalls(
+      toolCalls ?? openAiCalls?.map((call) => call?.function),
+      `${path}.${toolCalls ? 'toolCalls' : 'tool_calls'}`,
+    );
+  }
+}
+
+function checkParts(parts: readonly GeneratePart[], path: string): void {
+  for (const [index, part] of parts.entries()) {
+    const field = PART_FIELDS[part?.type];
+    if (field === undefined) throw invalid(`${path}[${index}].type`, 'text, image or image_url');
+    const value = (part as unknown as Record<string, unknown>)[field];
+    const isText = typeof value === 'string';
+    if (field === 'text' ? !isText : typeof value !== 'object' || value === null) {
+      throw invalid(`${path}[${index}].${field}`, field === 'text' ? 'a text' : 'an object');
+    }
+    if (part.type === 'image_url' && typeof part.image_url.url !== 'string') {
+      throw invalid(`${path}[${index}].image_url.url`, 'a text');
+    }
+  }
+}
+
+function checkCalls(calls: readonly Partial<ChatToolCall>[] = [], path: string): void {
+  const at = calls.findIndex((call) => typeof call?.name !== 'string' || typeof call.arguments !== 'string');
+  if (at >= 0) throw invalid(`${path}[${at}]`, 'a call with a `name` and with `arguments` as JSON text');
+}
+
+function invalid(param: string, must: string): ChasquiError {
+  return new ChasquiError('invalid_value', `\`${param}\` must be ${must}.`, param);
 }
 
 /** Rejects as `loadImages` does. Pixels are passed on unchecked; the engine checks them. */
@@ -38,18 +109,35 @@ export async function loadChatImages(
     return { type: 'image', image: pixels ?? (loaded.next().value as ImageInput) };
   };
   return messages.map(({ content, ...message }) => ({
-    ...message,
-    content: typeof content === 'string' ? content : content.map(toChatPart),
+    ...ourNames(message),
+    content: typeof content === 'string' ? content : (content ?? []).map(toChatPart),
   }));
+}
+
+function ourNames({
+  reasoning_content: reasoning,
+  tool_calls: calls,
+  tool_call_id: toolCallId,
+  ...message
+}: Omit<GenerateMessage, 'content'>): Omit<ChatMessage, 'content'> {
+  return {
+    ...(reasoning && { reasoning }),
+    ...(calls && { toolCalls: calls.map(({ id, function: call }) => ({ ...(id && { id }), ...call })) }),
+    ...(toolCallId && { toolCallId }),
+    ...message,
+  };
 }
 
 function toSource(part: GeneratePart, path: string): ImageSource | null {
   if (part.type === 'image_url') return { from: part.image_url.url, param: `${path}.image_url.url` };
   if (part.type === 'text' || pixelsOf(part)) return null;
-  const { image } = part as { image: Uint8Array | { bytes: Uint8Array } };
-  return { from: 'bytes' in image ? image.bytes : image, param: `${path}.image` };
+  const { image } = part as { image: Uint8Array | ArrayBuffer | { bytes: Uint8Array } };
+  const bytes = image instanceof ArrayBuffer ? new Uint8Array(image) : 'bytes' in image ? image.bytes : image;
+  return { from: bytes, param: `${path}.image` };
 }
 
 function pixelsOf(part: GeneratePart): ImageInput | null {
-  return part.type === 'image' && 'rgb' in part.image ? part.image : null;
+  if (part?.type !== 'image') return null;
+  const { image } = part as { image?: GenerateImagePart['image'] | null };
+  return image instanceof Object && 'rgb' in image ? image : null;
 }

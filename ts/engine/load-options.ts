@@ -57,7 +57,7 @@ function valueOrDefault(name: string, row: OptionRow, value: unknown): unknown {
 }
 
 /** As it may be shown in a message, whatever it is. */
-function shown(value: unknown): string {
+export function shown(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'bigint') return String(value);
   let text: string | undefined;
   try {

@@ -1,5 +1,4 @@
 import { ChasquiError } from '../errors.js';
-import type { ImageHosts } from '../images/public-address.js';
 import type { NativeConstraint, NativePrompt, NativeReasoningLimit } from '../native/addon.js';
 import { LOAD_OPTIONS } from '../options/load-option-table.js';
 import type { AdapterUse } from './adapter-file.js';
@@ -9,7 +8,6 @@ import type { CoreJob, EngineCore } from './core.js';
 import { Engine } from './engine.js';
 import { engineClosed, takesTextOnly, withCatalogueCode, withReason } from './engine-errors.js';
 import type { AbortOptions, EngineState, ModelInfo, Siblings, SubmitOptions, TokenStream } from './engine-types.js';
-import { type GenerateRequest, generate } from './generate.js';
 import { type Job, type ReasoningLimits, reasoningLimitOf, reasoningLimits } from './job.js';
 import { type LoadHooks, type LoadOptions, splitHooks } from './load-options.js';
 import { openLocal } from './local/open-local.js';
@@ -33,7 +31,6 @@ export class Model extends Engine {
   readonly #maxQueue: number;
   /** Running and waiting requests. */
   readonly #maxRequests: number;
-  readonly #imageHosts: ImageHosts;
   readonly #reasoning: ReasoningLimits;
   readonly #asksForDrafts: boolean;
   readonly #prompts = new PreparedPrompts();
@@ -53,7 +50,7 @@ export class Model extends Engine {
     options: LoadOptions,
     caller: Caller = core,
   ) {
-    super(renderDefaults(options));
+    super(renderDefaults(options), options);
     this.#core = core;
     this.#caller = caller;
     this.#streams = streams;
@@ -61,7 +58,6 @@ export class Model extends Engine {
     this.#maxRequests = info.parallel + this.#maxQueue;
     this.#reasoning = reasoningLimits(options);
     this.#asksForDrafts = asksForDrafts(options);
-    this.#imageHosts = options.imageHosts ?? LOAD_OPTIONS.imageHosts.default;
     this.#info = info;
   }
 
@@ -72,11 +68,6 @@ export class Model extends Engine {
   get state(): EngineState {
     if (this.#end !== null) return 'failed';
     return this.#closed === null ? 'ready' : 'closed';
-  }
-
-  /** See `generate`. */
-  generate(request: GenerateRequest, options: AbortOptions = {}): TokenStream {
-    return generate(this, request, options, this.#imageHosts);
   }
 
   submit(given: Job | Promise<Job>, options: SubmitOptions = {}): TokenStream {

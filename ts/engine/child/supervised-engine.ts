@@ -17,7 +17,6 @@ import type {
   SubmitOptions,
   TokenStream,
 } from '../engine-types.js';
-import { type GenerateRequest, generate } from '../generate.js';
 import type { Job } from '../job.js';
 import type { LoadHooks, LoadOptions } from '../load-options.js';
 import { JobStream } from '../token-stream.js';
@@ -53,7 +52,6 @@ const NO_FILES_DELAY_MS = 5000;
 
 export class SupervisedEngine extends Engine {
   model: ModelInfo;
-  readonly #options: LoadOptions;
   readonly #preparation: Supervisor<PreparationProcess>;
   readonly #worker: Supervisor<Worker>;
 
@@ -63,8 +61,7 @@ export class SupervisedEngine extends Engine {
     worker: Supervisor<Worker>,
     info: ModelInfo,
   ) {
-    super(renderDefaults(options));
-    this.#options = options;
+    super(renderDefaults(options), options);
     this.#preparation = preparation;
     this.#worker = worker;
     this.model = info;
@@ -143,11 +140,6 @@ export class SupervisedEngine extends Engine {
 
   override get processes(): EngineProcesses {
     return { engine: this.#worker.pid, preparation: this.#preparation.pid };
-  }
-
-  /** See `generate`. */
-  generate(request: GenerateRequest, options: AbortOptions = {}): TokenStream {
-    return generate(this, request, options, this.#options.imageHosts);
   }
 
   submit(given: Job | Promise<Job>, options: SubmitOptions = {}): TokenStream {

@@ -1,0 +1,168 @@
+/** Validates the requests of library users, as `completeLoadOptions` validates load options. */
+import { closest, distance } from 'fastest-levenshtein';
+import { ChasquiError } from '../errors.js';
+import { fits, MAX_COUNT, type OptionRow, wanted } from '../options/option-row.js';
+import { ANY_SEED, SAMPLERS, SAMPLING_NUMBERS, SAMPLING_OPTIONS } from '../options/sampling-table.js';
+import { shown } from './load-options.js';
+
+interface Check {
+  /** Describes the accepted values, to follow "must be". */
+  says: string;
+  accepts(value: unknown): boolean;
+}
+
+const boolean: Check = { says: 'true or false', accepts: (value) => typeof value === 'boolean' };
+const text: Check = { says: 'a text', accepts: (value) => typeof value === 'string' };
+const plainObject: Check = {
+  says: 'an object that JSON can represent',
+  accepts: (value) => isObject(value) && isJson(value),
+};
+const anyObject: Check = { says: 'an object', accepts: isObject };
+const list: Check = { says: 'a list', accepts: Array.isArray };
+const texts: Check = { says: 'a list of texts', accepts: isListOf((each) => typeof each === 'string') };
+const nonEmptyTexts: Check = {
+  says: 'a text or a list of texts, none of them empty',
+  accepts: (value) => isListOf((each) => typeof each === 'string' && each !== '')([value].flat()),
+};
+
+function integer(min: number, max = MAX_COUNT): Check {
+  const accepts = (value: unknown) => Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
+  return { says: `a whole number from ${min} to ${max}`, accepts };
+}
+
+function orNull({ says, accepts }: Check): Check {
+  return { says: `${says}, or null`, accepts: (value) => value === null || accepts(value) };
+}
+
+function ofRow(row: Pick<OptionRow, 'type'>): Check {
+  return { says: wanted(row as OptionRow), accepts: (value) => fits(row as OptionRow, value) };
+}
+
+const PROMPT: Readonly<Record<string, Check>> = {
+  prompt: {
+    says: 'a text or a list of token ids',
+    accepts: (value) => typeof value === 'string' || isListOf(Number.isInteger)(value) || value instanceof Int32Array,
+  },
+  images: list,
+  grammar: orNull({
+    says: 'GBNF as text, or a grammar',
+    accepts: (value) => typeof value === 'string' || isObject(value),
+  }),
+  preservedTokens: texts,
+  formatStops: texts,
+  format: orNull(anyObject),
+  reasoning: orNull(anyObject),
+};
+
+const MESSAGES: Readonly<Record<string, Check>> = {
+  messages: { says: 'a list of messages', accepts: isListOf(isObject) },
+  tools: { says: 'a list of tools', accepts: (value) => isListOf(isObject)(value) && isJson(value as object) },
+  toolChoice: {
+    says: '`auto`, `none`, `required` or an object with the name of a tool',
+    accepts: (value) => ['auto', 'none', 'required'].includes(value as string) || isObject(value),
+  },
+  parallelToolCalls: boolean,
+  jsonSchema: plainObject,
+  continueFinalMessage: boolean,
+  specialTokens: boolean,
+  templateKwargs: plainObject,
+  grammar: PROMPT.grammar as Check,
+};
+
+const COMMON: Readonly<Record<string, Check>> = {
+  maxTokens: orNull(integer(1)),
+  stop: nonEmptyTexts,
+  priority: integer(-MAX_COUNT),
+  cachePrompt: boolean,
+  ignoreEos: boolean,
+  topLogprobs: orNull(integer(0)),
+  logprobsAfter: boolean,
+  reasoningBudget: orNull(integer(0)),
+  reasoningMessage: orNull(text),
+  adapters: orNull({
+    says: 'a list of adapters and their scales',
+    accepts: isListOf((each) => isObject(each) && Number.isInteger(each.adapter) && Number.isFinite(each.scale)),
+  }),
+  signal: { says: 'an AbortSignal', accepts: (value) => value instanceof AbortSignal },
+  ...Object.fromEntries(Object.entries(SAMPLING_NUMBERS).map(([name, row]) => [name, ofRow(row)])),
+  seed: orNull(integer(0, ANY_SEED)),
+  drySequenceBreakers: ofRow(SAMPLING_OPTIONS.drySequenceBreakers),
+  samplers: { says: `a list of ${SAMPLERS.join(', ')}`, accepts: isListOf((each) => SAMPLERS.includes(each as never)) },
+  logitBias: {
+    says: 'an object of token ids and numbers',
+    accepts: (value) =>
+      isObject(value) &&
+      Object.entries(value).every(([id, bias]) => /^\d+$/.test(id) && typeof bias === 'number' && !Number.isNaN(bias)),
+  },
+};
+
+/** Fields of other interfaces, with another name than in camel case. */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  response_format: 'jsonSchema',
+  max_completion_tokens: 'maxTokens',
+  n_predict: 'maxTokens',
+  chat_template_kwargs: 'templateKwargs',
+  abortSignal: 'signal',
+};
+
+/**
+ * @throws {ChasquiError} that names the field: `missing_required_parameter`, `unknown_parameter`, `invalid_value`,
+ * `unsupported_parameter`
+ */
+export function checkRequest(request: unknown): void {
+  if (!isObject(request)) throw missing();
+  const given = Object.keys(request).filter((name) => request[name] !== undefined);
+  const [hasMessages, hasPrompt] = [given.includes('messages'), given.includes('prompt')];
+  if (hasMessages === hasPrompt) throw hasPrompt ? both() : missing();
+  const fields = { ...COMMON, ...(hasPrompt ? PROMPT : MESSAGES) };
+  const others = hasPrompt ? MESSAGES : PROMPT;
+  for (const name of given) {
+    const check = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (check === undefined) throw unknownField(name, Object.hasOwn(others, name), hasPrompt, Object.keys(fields));
+    const value = request[name];
+    if (check.accepts(value)) continue;
+    throw new ChasquiError('invalid_value', `\`${name}\` is ${shown(value)}, but must be ${check.says}.`, name);
+  }
+}
+
+function missing(): ChasquiError {
+  const message = '`generate` needs a `prompt` or `messages`.';
+  return new ChasquiError('missing_required_parameter', message, 'messages');
+}
+
+function both(): ChasquiError {
+  return new ChasquiError('invalid_value', '`prompt` and `messages` cannot be used together.', 'prompt');
+}
+
+function unknownField(name: string, isKnown: boolean, hasPrompt: boolean, names: readonly string[]): ChasquiError {
+  if (isKnown) {
+    const message = `\`${name}\` cannot be used with \`${hasPrompt ? 'prompt' : 'messages'}\`.`;
+    return new ChasquiError('unsupported_parameter', message, name);
+  }
+  const camelCase = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  const near = OTHER_NAMES[name] ?? closest(camelCase, names);
+  const isNear = Object.hasOwn(OTHER_NAMES, name) || distance(near, camelCase) <= 2;
+  const hint = isNear ? ` Did you mean \`${near}\`?` : '';
+  return new ChasquiError(
+    'unknown_parameter',
+    `\`${name.slice(0, 100)}\` is not an option of \`generate\`.${hint}`,
+    name,
+  );
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isListOf(accepts: (each: unknown) => boolean): (value: unknown) => boolean {
+  return (value) => Array.isArray(value) && value.every((each) => accepts(each));
+}
+
+function isJson(value: object): boolean {
+  try {
+    JSON.stringify(value);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -66,7 +66,7 @@ test('neither does the database of keys', async () => {
 test('what a message quotes of a request is cut short', async () => {
   const { send } = testApp();
   const long = 'x'.repeat(300_000);
-  const schema = { type: 'object', properties: { [long]: { type: 'string', format: 'uri' } } };
+  const schema = { type: 'object', properties: { [long]: { type: 'string', format: 'color' } } };
   const strict = { type: 'json_schema', json_schema: { name: 'x', strict: true, schema } };
   const { body } = await send(CHAT_PATH, { model: 'fake', messages, response_format: strict });
   assert.is(JSON.parse(body).error.code, 'unsupported_parameter');
@@ -75,7 +75,7 @@ test('what a message quotes of a request is cut short', async () => {
 
 test('a field whose name is all dots is found at once', async () => {
   const { send } = testApp();
-  const schema = { type: 'object', properties: { ['.'.repeat(400_000)]: { type: 'string', format: 'uri' } } };
+  const schema = { type: 'object', properties: { ['.'.repeat(400_000)]: { type: 'string', format: 'color' } } };
   const format = { type: 'json_schema', name: 'x', strict: true, schema };
   const begun = cpuMs();
   const { body } = await send('/v1/responses', { model: 'fake', input: 'Hi', text: { format } });

@@ -212,7 +212,7 @@ test('reasoning is told apart, and asked for by think', async () => {
 test('a format is enforced, and what of it cannot be is named', async () => {
   const app = testApp();
   await chat(app, { format: 'json' });
-  const schema = { type: 'object', properties: { name: { type: 'string', format: 'uri' } } };
+  const schema = { type: 'object', properties: { name: { type: 'string', format: 'color' } } };
   const reply = await chat(app, { format: schema });
   assert.equal(
     app.engine.renderOptions.map(({ jsonSchema }) => jsonSchema),

@@ -173,7 +173,7 @@ test('the choice of tools and the format reach the template', async () => {
 
 test('what of a format cannot be enforced is named by the name that it was sent with', async () => {
   const { respond } = responses();
-  const format = { type: 'json_schema', name: 'n', schema: { type: 'string', format: 'uri' }, strict: false };
+  const format = { type: 'json_schema', name: 'n', schema: { type: 'string', format: 'color' }, strict: false };
   const reply = await respond({ text: { format } });
   assert.is(reply.statusCode, 200, reply.body);
   assert.is(reply.headers['x-chasqui-ignored'], 'text.format.schema.format');
@@ -254,7 +254,7 @@ test('another model’s name is a 404', async () => {
 
 test('what the chat side finds wrong with tools and schemas has this protocol’s name for the field', async () => {
   const { respond } = responses({ model: { takesTools: true } });
-  const schema = { type: 'object', properties: { a: { type: 'string', format: 'uri' } } };
+  const schema = { type: 'object', properties: { a: { type: 'string', format: 'color' } } };
   const strict = { type: 'json_schema', name: 'n', schema, strict: true };
   const called = { type: 'function_call', call_id: 'a', name: 'weather', arguments: '{}' };
   const failures: [object, string][] = [

@@ -54,7 +54,7 @@ test('a stream has chunks of the same shape, one for each wake, the end of its o
 
 test('a schema becomes the grammar of the job, and what of it cannot be enforced is named', async () => {
   const { send, engine } = testApp();
-  const schema = { type: 'object', properties: { a: { type: 'string', format: 'uri' } } };
+  const schema = { type: 'object', properties: { a: { type: 'string', format: 'color' } } };
   const reply = await send(URL, body({ json_schema: schema }));
   assert.is(reply.statusCode, 200, reply.body);
   assert.is(reply.headers['x-chasqui-ignored'], 'json_schema.properties.a.format');

@@ -4,6 +4,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { domainToASCII } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -35,6 +36,35 @@ function convert(schemas: readonly unknown[]): Converted[] {
 const isDate = (date: string) => new Date(`${date}T00:00Z`).toJSON()?.startsWith(date) ?? false;
 const TIME = /^([01]\d|2[0-3])(:[0-5]\d){2}(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
 const LABELS = /^(?!.{254})[a-z\d]([a-z\d-]{0,61}[a-z\d])?(\.[a-z\d]([a-z\d-]{0,61}[a-z\d])?)*$/i;
+/** RFC 3986, appendix B. RFC 3987 adds characters beyond ASCII. */
+const URI_PARTS = /^(?:([^:/?#]+):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s;
+const isUri = (isWide: boolean, isReference: boolean) => (text: string) => {
+  const [, scheme, authority, path = '', ...others] = URI_PARTS.exec(text) ?? [];
+  const wide = isWide
+    ? '\\u00A0-\\u200D\\u2010-\\u2029\\u202F-\\uD7FF\\uF900-\\uFDCF\\uFDF0-\\uFFEF\\u{10000}-\\u{EFFFD}'
+    : '';
+  const only = (more: string) => new RegExp(`^([\\w.~!$&'()*+,;=${more}${wide}-]|%[\\dA-F]{2})*$`, 'iu');
+  const host = authority?.replace(/^[^@]*@/, '').replace(/:\d*$/, '') ?? '';
+  return (
+    (scheme === undefined ? isReference : /^[a-z][a-z\d+.-]*$/i.test(scheme)) &&
+    only(':@').test(authority?.slice(0, authority.lastIndexOf('@') + 1) ?? '') &&
+    (only('').test(host) || URL.canParse(`http://${host}/`)) &&
+    only(':@/').test(path) &&
+    others.every((part = '') => only(':@/?').test(part))
+  );
+};
+const isIdnHostname = (text: string) => {
+  // With a last label that is no number: the host is no IPv4 address.
+  const ascii = domainToASCII(`${text}.a`);
+  return LABELS.test(ascii) && text.split('.').every((label) => !/^..--/.test(label));
+};
+const isRegExp = (text: string) => {
+  try {
+    return new RegExp(text, 'u') !== null;
+  } catch {
+    return false;
+  }
+};
 const FORMATS = {
   date: isDate,
   time: TIME,
@@ -43,9 +73,20 @@ const FORMATS = {
   email: (text: string) =>
     /^[\w!#$%&'*+/=?^`{|}~-]+(\.[\w!#$%&'*+/=?^`{|}~-]+)*$/.test(text.split('@')[0] ?? '') &&
     LABELS.test(text.split('@')[1] ?? ''),
-  hostname: LABELS,
+  hostname: (text: string) => LABELS.test(text) && !/(^|\.)..--/.test(text),
   ipv4: /^((25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(\.(?!$)|$)){4}$/,
   ipv6: (text: string) => URL.canParse(`http://[${text}]/`),
+  'idn-email': (text: string) => /^[^\s@]+@[^@]+\.[^@]+$/.test(text) && isIdnHostname(text.split('@')[1] ?? ''),
+  'idn-hostname': isIdnHostname,
+  uri: isUri(false, false),
+  'uri-reference': isUri(false, true),
+  iri: isUri(true, false),
+  'iri-reference': isUri(true, true),
+  'uri-template':
+    /^([^\0- "'%<>\\^`{|}]|%[\dA-F]{2}|\{[+#./;?&]?(([\w.]|%[\dA-F]{2})+(:[1-9]\d{0,3}|\*)?(,(?!\})|(?=\})))+\})*$/i,
+  'json-pointer': /^(\/([^~/]|~[01])*)*$/,
+  'relative-json-pointer': /^(0|[1-9]\d*)(#|(\/([^~/]|~[01])*)*)$/,
+  regex: isRegExp,
   uuid: /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i,
 };
 
@@ -90,7 +131,7 @@ for (const [index, [name, schema]] of Object.entries(WALKED_SCHEMAS).entries()) 
 
 const REPORTED: [schema: object, places: string[]][] = [
   [
-    { type: 'object', properties: { a: { contentEncoding: 'base64' }, 'b c': { format: 'uri' } } },
+    { type: 'object', properties: { a: { contentEncoding: 'base64' }, 'b c': { format: 'color' } } },
     ['$.properties.a.contentEncoding', '$.properties.b c.format'],
   ],
   [{ anyOf: [s(), { type: 'array', uniqueItems: true }] }, ['$.anyOf[1].uniqueItems']],

@@ -49,7 +49,7 @@ export const HELLO: Partial<Token>[][] = [[{ text: 'Hel' }], [{ text: 'lo' }, { 
 function fakeUnenforcedParts(schema: object, path: string): string[] {
   // Like `properties`, a property can be of any type: only the model's engine checks it.
   return Object.entries(schema ?? {}).flatMap(([keyword, value]): string[] => {
-    if (keyword === 'uniqueItems' || (keyword === 'format' && value === 'uri')) return [`${path}.${keyword}`];
+    if (keyword === 'uniqueItems' || (keyword === 'format' && value === 'color')) return [`${path}.${keyword}`];
     if (keyword !== 'properties') return [];
     return Object.entries((value ?? {}) as Record<string, object>).flatMap(([name, property]) =>
       fakeUnenforcedParts(property, `${path}.properties.${name}`),

@@ -8,6 +8,22 @@ const object = (properties: object, required: string[] = [], more: object = {}) 
   additionalProperties: false,
   ...more,
 });
+const FORMATS = [
+  ...[
+    'date',
+    'time',
+    'date-time',
+    'duration',
+    'email',
+    'idn-email',
+    'hostname',
+    'idn-hostname',
+    'ipv4',
+    'ipv6',
+    'uuid',
+  ],
+  ...['uri', 'uri-reference', 'iri', 'iri-reference', 'uri-template', 'json-pointer', 'relative-json-pointer', 'regex'],
+];
 const s = { type: 'string' };
 const n = { type: 'integer' };
 
@@ -148,10 +164,5 @@ export const WALKED_SCHEMAS: Record<string, object> = {
   }),
   'no such types': { not: { type: ['object', 'array', 'number'] } },
   'no such property': object({ a: n, b: s, c: n }, ['a'], { not: { required: ['b'] } }),
-  ...Object.fromEntries(
-    ['date', 'time', 'date-time', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid'].map((format) => [
-      `format ${format}`,
-      { type: 'string', format },
-    ]),
-  ),
+  ...Object.fromEntries(FORMATS.map((format) => [`format ${format}`, { type: 'string', format }])),
 };

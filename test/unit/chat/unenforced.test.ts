@@ -10,7 +10,7 @@ const test = suite('unit: parts of a request that are not enforced');
 test('all schemas of a request are converted, and at most one part more than asked for is listed', async () => {
   const engine = new FakeEngine();
   const partsOf = (body: ChatCompletionRequest, max: number) => unenforcedParts(engine, body, max);
-  const schema = { uniqueItems: true, properties: { a: { format: 'uri' } } };
+  const schema = { uniqueItems: true, properties: { a: { format: 'color' } } };
   const tool = { type: 'function' as const, function: { name: 'f', parameters: schema } };
   const body = { model: 'm', messages: [] };
   assert.equal(await partsOf(body, 5), []);

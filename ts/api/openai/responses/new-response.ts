@@ -34,7 +34,7 @@ export function newResponse(
     text: { format: request.text?.format ?? { type: 'text' } },
     tool_choice: request.tool_choice ?? 'auto',
     tools: request.tools ?? [],
-    truncation: 'disabled',
+    truncation: request.truncation ?? 'disabled',
     background: request.background ?? false,
     store,
     previous_response_id: request.previous_response_id ?? null,

@@ -102,7 +102,7 @@ export const responseSchema = objectOf({
   text: objectOf({ format: typed<ResponseTextFormat>({ type: 'object' }) }),
   tool_choice: typed<ResponseToolChoice>({ type: ['string', 'object'] }),
   tools: arrayOf(typed<ResponseTool>({ type: 'object' })),
-  truncation: exactly('disabled'),
+  truncation: oneOf('auto', 'disabled'),
   background: boolean,
   /** Whether it can be asked for again. */
   store: boolean,

@@ -108,7 +108,11 @@ const optional = {
   return_progress: returnProgress,
   metadata,
   store: field('False: the response is not kept, and cannot be asked for or referred to.', boolean, { default: true }),
-  truncation: field('Prompts are never shortened: one that does not fit is refused.', oneOf('auto', 'disabled')),
+  truncation: field(
+    'With `auto`, the oldest items are omitted if the prompt does not fit. Otherwise it is refused.',
+    oneOf('auto', 'disabled'),
+    { default: 'disabled' },
+  ),
   background: field(
     'Replies at once; the response is computed meanwhile, to be asked for by its id. With `stream`, its events are sent, and kept for a while.',
     boolean,

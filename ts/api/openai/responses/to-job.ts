@@ -1,13 +1,16 @@
 /** A responses request on its way: the chat body, the completion, and the stored response. */
 import type { FastifyRequest } from 'fastify';
-import type { TokenStream } from '../../../engine/engine.js';
+import type { AbortOptions, Engine, RenderedPrompt, TokenStream } from '../../../engine/engine.js';
+import type { ImageInput } from '../../../engine/job.js';
 import { ChasquiError } from '../../../errors.js';
 import { toChasquiError, toErrorBody } from '../../../http/error-handler.js';
 import { MAX_IGNORED_PARTS } from '../../../http/read-fields.js';
 import type { SamplingSettings } from '../../../options/sampling-table.js';
 import type { AppContext } from '../../context.js';
 import type { ChatCompletionRequest } from '../../shared/chat/chat-schema.js';
-import { refusePassedOver, renderChat } from '../../shared/chat/render-chat.js';
+import { imagesIn } from '../../shared/chat/field-origins.js';
+import { refusePassedOver, renderChat, renderMessages } from '../../shared/chat/render-chat.js';
+import { toRenderOptions } from '../../shared/chat/render-options.js';
 import { startCompletion } from '../../shared/chat/to-job.js';
 import { keepMsOf, type Leased } from '../../shared/with-model.js';
 import type { BackgroundResponses } from './background-responses.js';
@@ -17,12 +20,13 @@ import type { StoredItem } from './input-schema.js';
 import { conversationOf, newResponse } from './new-response.js';
 import type { ResponseObject } from './object-schema.js';
 import type { OwnResponses } from './own-responses.js';
-import { resolveInput } from './resolve-input.js';
+import { resolveInput, type SourcedItem } from './resolve-input.js';
 import { ResponseEvents } from './response-events.js';
 import { type ResponseTranslation, toChat } from './response-to-chat.js';
 import type { ResponsesRequest } from './schema.js';
 import { MAX_STORED_INPUT } from './store/response-store.js';
 import { ResponseEncoder } from './stream.js';
+import { truncateInput } from './truncate-input.js';
 
 type Request = FastifyRequest<{ Body: ResponsesRequest }>;
 
@@ -42,7 +46,8 @@ export class ResponseWork {
   /** Length of a background request as JSON, including all earlier items, in UTF-16 units; 0 for other requests. */
   readonly length: number;
   readonly #context: AppContext;
-  readonly #translation: ResponseTranslation;
+  #translation: ResponseTranslation;
+  readonly #items: readonly SourcedItem[];
   /** The items of the request. */
   readonly #own: readonly StoredItem[];
 
@@ -56,6 +61,7 @@ export class ResponseWork {
     const { items, own } = resolveInput(body, responses.store);
     if (conversationOf(body) !== null) Conversations.refuseFull(items.map(({ item }) => item));
     this.#own = own;
+    this.#items = items;
     this.#translation = toChat(body, items);
     if (context.options.strict) refusePassedOver(this.#translation.passedOver);
     const asked = body.store !== false && responses.store !== null;
@@ -102,16 +108,49 @@ export class ResponseWork {
     responses.conversations.addTurn(conversation.id, [...this.#own, ...(response.output as StoredItem[])]);
   }
 
+  /** `whole` is the prompt of all items. */
+  async #truncate(engine: Engine, { images }: RenderedPrompt, how: AbortOptions): Promise<void> {
+    const { body } = this.request;
+    const loaded = new Map(imagesIn(this.chat.messages).map(({ from }, index) => [from, images[index] as ImageInput]));
+    const count = async (items: readonly SourcedItem[]): Promise<number> => {
+      const chat = toChat(body, items).body;
+      const shown = imagesIn(chat.messages).map(({ from }) => loaded.get(from) as ImageInput);
+      const options = toRenderOptions(chat, engine.model);
+      return countUpToContext(engine, await renderMessages(engine, chat.messages, shown, options, how), how);
+    };
+    const { contextLength } = engine.model;
+    const limits = { contextLength, maxTokens: body.max_output_tokens };
+    this.#translation = toChat(body, await truncateInput(this.#items, limits, count));
+  }
+
   async start({ engine, signal }: Leased): Promise<Started> {
     const { profile, options } = this.#context;
     const { body, record } = this.request;
     const { imageHosts: hosts, strict } = options;
     const how = { hosts, signal, strict, maxParts: MAX_IGNORED_PARTS };
-    const { rendered, ignored } = await renderChat(engine, this.#translation, how);
+    const whole = await renderChat(engine, this.#translation, how);
+    const isTooLong = body.truncation === 'auto' && !(await fits(engine, whole.rendered, how));
+    if (isTooLong) await this.#truncate(engine, whole.rendered, how);
+    const { rendered, ignored } = isTooLong ? await renderChat(engine, this.#translation, how) : whole;
     const streams = startCompletion(engine, profile, this.chat, rendered, { signal, whole: !body.stream });
     record.follow(engine.model.id, streams, { prompt: rendered.prompt });
     return { streams, parsed: rendered.format !== null, ignored };
   }
+}
+
+/** Infinity for a prompt that is so long that its tokens are not counted. */
+async function countUpToContext(engine: Engine, prompt: RenderedPrompt, on: AbortOptions): Promise<number> {
+  try {
+    return await engine.countTokens(prompt, on);
+  } catch (error) {
+    if (error instanceof ChasquiError && error.code === 'context_length_exceeded') return Infinity;
+    throw error;
+  }
+}
+
+/** A prompt has to leave room for one token. */
+async function fits(engine: Engine, prompt: RenderedPrompt, on: AbortOptions): Promise<boolean> {
+  return (await countUpToContext(engine, prompt, on)) < engine.model.contextLength;
 }
 
 export interface Later {

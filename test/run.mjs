@@ -12,6 +12,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { noAgents } from './support/find-agents.mjs';
 import { chromiumPath } from './support/find-chromium.mjs';
 import { kubernetesFolder } from './support/find-kubernetes.mjs';
+import { describeProcess, killTree, processTree, runningTest } from './support/hang-report.mjs';
 import { register, usesDist } from './support/node-arguments.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
@@ -26,6 +27,11 @@ const replies = path.join(root, 'build', 'test-replies');
 const times = path.join(root, 'build', 'test-times');
 const SLOWEST_FILES = 10;
 const POLL_MS = 500;
+/** A tier that runs longer than this many times its duration, and some minutes, hangs. */
+const LIMIT_FACTOR = 5;
+const LIMIT_MARGIN_MS = 4 * minute;
+/** How long a tier that hangs may take to print what it has open. */
+const LAST_WORDS_MS = 1000;
 const recordTimes = pathToFileURL(path.join(here, 'support', 'record-times.mjs')).href;
 
 /** Files of the tier `agents` to run, such as `codex`; all by default. */
@@ -37,51 +43,50 @@ const everything = process.env.CHASQUI_TEST_EVERYTHING === '1';
  * `seconds`: the duration on an idle machine. `cores`: CPU time divided by it, so that tiers that mostly wait run beside busy
  * ones. The longest tier starts first. The sum of `cores` of the tiers that run at the same time does not exceed the
  * machine's. `pending` delays a tier.
- * `limit` ends a tier that hangs: several times its duration on a busy machine. `when` returns why this machine cannot run
- * the tier; a single test that skips itself fails the run. A tier `onRequest` runs only if it is named.
+ * `extra`: time for what only the first run does, such as a build. `when` returns why this machine cannot run the tier; a
+ * single test that skips itself fails the run. A tier `onRequest` runs only if it is named.
  */
 const tiers = [
-  { name: 'house', seconds: 6, cores: 1, limit: 5 * minute },
-  { name: 'unit', seconds: 45, cores: 1, limit: 15 * minute },
-  { name: 'setup', seconds: 4, cores: 0.6, limit: 10 * minute },
-  { name: 'http', seconds: 70, cores: 0.9, limit: 20 * minute },
-  { name: 'native', seconds: 30, cores: 1.3, limit: 10 * minute },
-  { name: 'llama', seconds: 130, cores: 1.5, limit: 20 * minute },
-  { name: 'cli', seconds: 120, cores: 1, limit: 20 * minute },
-  { name: 'model', seconds: 200, cores: 0.8, limit: 20 * minute },
-  { name: 'model-cli', seconds: 120, cores: 0.9, limit: 20 * minute },
-  { name: 'desktop', seconds: 90, cores: 0.7, limit: 20 * minute },
-  { name: 'browser', seconds: 90, cores: 0.6, limit: 20 * minute, when: noBrowser },
-  { name: 'packages', seconds: 60, cores: 1, limit: 20 * minute, when: noPackages, pending: isBuilding('VULKAN') },
+  { name: 'house', seconds: 6, cores: 1 },
+  { name: 'unit', seconds: 45, cores: 1 },
+  { name: 'setup', seconds: 4, cores: 0.6 },
+  { name: 'http', seconds: 70, cores: 0.9 },
+  { name: 'native', seconds: 30, cores: 1.3, extra: 10 * minute },
+  { name: 'llama', seconds: 130, cores: 1.5, extra: 15 * minute },
+  { name: 'cli', seconds: 120, cores: 1 },
+  { name: 'model', seconds: 200, cores: 0.8 },
+  { name: 'model-cli', seconds: 120, cores: 0.9 },
+  { name: 'desktop', seconds: 90, cores: 0.7 },
+  { name: 'browser', seconds: 90, cores: 0.6, when: noBrowser },
+  { name: 'packages', seconds: 60, cores: 1, extra: 10 * minute, when: noPackages, pending: isBuilding('VULKAN') },
   {
     name: 'vulkan',
     seconds: 80,
     cores: 1.2,
-    limit: 30 * minute,
+    extra: 15 * minute,
     when: noVulkan,
     env: vulkanEnvironment,
     pending: isBuilding('VULKAN'),
   },
-  { name: 'kubernetes', seconds: 80, cores: 0.8, limit: 20 * minute, when: noKubectl },
-  { name: 'cluster', seconds: 120, cores: 0.7, limit: 20 * minute, when: noCluster },
+  { name: 'kubernetes', seconds: 80, cores: 0.8, when: noKubectl },
+  { name: 'cluster', seconds: 120, cores: 0.7, when: noCluster },
   {
     name: 'containers',
     seconds: 300,
     cores: 0.2,
-    limit: 20 * minute,
     when: noContainers,
     pending: isBuilding('IMAGE'),
   },
-  { name: 'spec', seconds: 30, cores: 0.7, limit: 20 * minute },
-  { name: 'clients', seconds: 70, cores: 0.7, limit: 20 * minute },
-  { name: 'agents', seconds: 27, cores: 0.4, limit: 20 * minute, when: noAgents, onRequest: true, only: agents },
-  { name: 'cloud', seconds: 380, cores: 0.8, limit: 30 * minute, when: noBrowser },
-  { name: 'real', seconds: 180, cores: 1, limit: 30 * minute, when: noReal },
-  { name: 'property', seconds: 15, cores: 0.9, limit: 20 * minute },
-  { name: 'hostile', seconds: 130, cores: 0.7, limit: 20 * minute },
-  { name: 'faults', seconds: 350, cores: 0.3, limit: 20 * minute, when: noProcesses },
+  { name: 'spec', seconds: 30, cores: 0.7 },
+  { name: 'clients', seconds: 70, cores: 0.7 },
+  { name: 'agents', seconds: 27, cores: 0.4, extra: 15 * minute, when: noAgents, onRequest: true, only: agents },
+  { name: 'cloud', seconds: 380, cores: 0.8, when: noBrowser },
+  { name: 'real', seconds: 180, cores: 1, extra: 15 * minute, when: noReal },
+  { name: 'property', seconds: 15, cores: 0.9 },
+  { name: 'hostile', seconds: 130, cores: 0.7 },
+  { name: 'faults', seconds: 350, cores: 0.3, when: noProcesses },
   // Last: it reads the replies of all other tiers.
-  { name: 'conformance', seconds: 15, cores: Infinity, limit: 15 * minute, last: true },
+  { name: 'conformance', seconds: 15, cores: Infinity, last: true },
 ];
 
 const running = new Set();
@@ -241,7 +246,7 @@ function readTimes(tier) {
   return lines.map((line) => ({ tier, ...JSON.parse(line) }));
 }
 
-function runUvu({ name, limit, env, only = '' }, atOnce) {
+function runUvu({ name, seconds, extra = 0, env, only = '' }, atOnce) {
   const uvu = path.join(root, 'node_modules', 'uvu', 'bin.js');
   const args = [
     '--import',
@@ -261,9 +266,14 @@ function runUvu({ name, limit, env, only = '' }, atOnce) {
     running.add(child);
     let output = '';
     let timedOut = false;
-    const timer = setTimeout(() => {
+    const limit = LIMIT_FACTOR * seconds * 1000 + LIMIT_MARGIN_MS + extra;
+    const timer = setTimeout(async () => {
       timedOut = true;
-      child.kill('SIGKILL');
+      const processes = processTree(child.pid).map(describeProcess).join('\n');
+      console.error(`\n${name} hangs ${runningTest(output)}. Its processes:\n${processes}`);
+      child.kill('SIGUSR2');
+      await delay(LAST_WORDS_MS);
+      killTree(child.pid);
     }, limit);
     child.stdout.on('data', (data) => {
       output += data;
@@ -306,7 +316,9 @@ function judge(output, { code, signal, timedOut, limit }) {
     /Total:\s+(\d+)\s+Passed:\s+(\d+)\s+Skipped:\s+(\d+)/.exec(plain) ?? ['', 0, 0, 0]
   ).map(Number);
   const counts = { passed, failed: total - passed };
-  if (timedOut) return crashed(counts, `was still running after ${limit / minute} minutes`);
+  if (timedOut) {
+    return crashed(counts, `was still running after ${(limit / minute).toFixed(1)} minutes ${runningTest(output)}`);
+  }
   if (signal) return crashed(counts, `was ended by ${signal}`);
   if (total === 0) return crashed(counts, `ran no test (exit code ${code})`);
   if (skipped > 0) {

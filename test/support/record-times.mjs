@@ -21,11 +21,15 @@ function cpuSeconds() {
   return (user + system) / 1e6 + children;
 }
 
+const stillOpen = () => {
+  const kinds = process.getActiveResourcesInfo().filter((kind) => !/^(PipeWrap|TTYWrap)$/.test(kind));
+  return `Still open: ${kinds.join(', ')}`;
+};
+
 /** A timer or a socket that a test forgot would hold up the run for minutes. */
 function endSoon() {
   const end = () => {
-    const kinds = process.getActiveResourcesInfo().filter((kind) => !/^(PipeWrap|TTYWrap)$/.test(kind));
-    console.error(`The process is ended, ${END_MS} ms after its last test. Still open: ${kinds.join(', ')}`);
+    console.error(`The process is ended, ${END_MS} ms after its last test. ${stillOpen()}`);
     process.exit();
   };
   setTimeout(end, END_MS).unref();
@@ -49,4 +53,6 @@ if (log) {
     return write.call(this, text, ...rest);
   };
   process.on('exit', () => next(null));
+  // run.mjs asks a tier that hangs.
+  process.on('SIGUSR2', () => console.error(stillOpen()));
 }

@@ -22,8 +22,8 @@ interface Started {
   pids: number[];
 }
 
-async function started(variables: NodeJS.ProcessEnv = {}): Promise<Started> {
-  const child = startChild('ts/cli.ts', ['run', `${writeScript(SCRIPT)}::chat`, '--json'], variables);
+async function started(variables: NodeJS.ProcessEnv = {}, script = SCRIPT): Promise<Started> {
+  const child = startChild('ts/cli.ts', ['run', `${writeScript(script)}::chat`, '--json'], variables);
   const [line] = await untilWritten(child, /^\{.*\}$/m);
   const { url, key } = JSON.parse(line) as { url: string; key: string };
   // The request waits until the runner is ready.
@@ -43,6 +43,18 @@ test('it prints address, key and a curl line, asks for the key, and is gone at C
   child.process.kill('SIGINT');
   assert.equal(await child.exited, { code: 0, signal: null }, child.output.stderr);
   await until(() => pids.every((pid) => !isAlive(pid)), 'the end of all its processes');
+});
+
+test('its secrets are environment variables of the command, and a missing one is an error', async () => {
+  const script = SCRIPT.replace('context', "secrets: ['MY_TOKEN'], context");
+  const { child, pids } = await started({ MY_TOKEN: 'sesame' }, script);
+  const environments = pids.map((pid) => fs.readFileSync(`/proc/${pid}/environ`, 'utf8'));
+  assert.ok(environments.filter((each) => each.includes('MY_TOKEN=sesame')).length >= 2);
+  child.process.kill('SIGINT');
+  await child.exited;
+  const without = startChild('ts/cli.ts', ['run', `${writeScript(script)}::chat`]);
+  assert.is((await without.exited).code, 2);
+  assert.match(without.output.stderr, 'Set the environment variables MY_TOKEN');
 });
 
 test('when it is killed, its runners end as well', async () => {

@@ -15,7 +15,7 @@ let cloud: TestCloud;
 const elsewhere = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-elsewhere-'));
 
 test.before(async () => {
-  cloud = await TestCloud.start(['--runners-memory', '500']);
+  cloud = await TestCloud.start(['--runners-memory', '500'], { AWS_SECRET_ACCESS_KEY: 'of-the-operator' });
 });
 test.after(async () => {
   assert.equal(await cloud.stop(), { code: 0, signal: null });
@@ -68,6 +68,7 @@ test('a secret is in the environment of runners that ask for it, and nowhere els
   const { runners } = await cloud.status('secretive');
   const environment = fs.readFileSync(`/proc/${runners[0]?.pid}/environ`, 'utf8');
   assert.match(environment, 'MY_TOKEN=nobody-may-see-this');
+  assert.not.match(environment, 'of-the-operator');
   const list = await cloud.cli('secrets', 'list', '--json');
   assert.equal(
     JSON.parse(list.stdout).map(({ name }: { name: string }) => name),
@@ -76,6 +77,14 @@ test('a secret is in the environment of runners that ask for it, and nowhere els
   assert.not.match(list.stdout, 'nobody-may-see-this');
   assert.is((await cloud.cli('secrets', 'rm', 'MY_TOKEN')).code, 0);
   assert.is((await cloud.cli('secrets', 'rm', 'MY_TOKEN')).code, 5);
+  for (const deploy of [
+    () => cloud.deploy('chat', { secrets: ['MY_TOKEN', 'OTHER'] }),
+    () => cloud.client.post('/apps/me/secretive/restart'),
+  ]) {
+    const refusal = (await deploy().catch((error: unknown) => error)) as ChasquiError;
+    assert.is(refusal.code, 'script_invalid');
+    assert.match(refusal.message, /^The organisation me has no secret MY_TOKEN/);
+  }
 });
 
 test('keys of other organisations, and without the scope, do not deploy', async () => {

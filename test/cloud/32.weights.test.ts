@@ -21,7 +21,12 @@ test.before(async () => {
     [REPO]: { files: { [FILE]: fs.readFileSync(demoModelPath) }, gguf: { architecture: 'llama' } },
   });
   cache = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-cloud-hub-'));
-  cloud = await TestCloud.start([], { HF_ENDPOINT: hub.url, HF_TOKEN: '', HF_HUB_CACHE: cache, LLAMA_CACHE: '' });
+  cloud = await TestCloud.start([], {
+    HF_ENDPOINT: hub.url,
+    HF_TOKEN: 'hf_operator',
+    HF_HUB_CACHE: cache,
+    LLAMA_CACHE: '',
+  });
 });
 test.after(async () => {
   assert.equal(await cloud.stop(), { code: 0, signal: null });
@@ -147,7 +152,7 @@ test('the secret HF_TOKEN of an app opens models that are not for everybody, and
     files: { [FILE]: bytes },
     gguf: { architecture: 'llama' },
     private: true,
-    tokens: ['hf_mine'],
+    tokens: ['hf_mine', 'hf_operator'],
   });
   const options = { model: `hf:${repo}:Q4_K_M`, alias: 'demo', scale: { keepAlive: '100ms' } };
   const without = await cloud.deploy('without', options);
@@ -156,6 +161,7 @@ test('the secret HF_TOKEN of an app opens models that are not for everybody, and
   await cloud.deployed('with', { ...options, secrets: ['HF_TOKEN'] });
   assert.is((await cloud.post('with', { model: 'demo', max_tokens: 2 })).status, 200);
   assert.ok(hub.seen.some(({ authorization }) => authorization === 'Bearer hf_mine'));
+  assert.not(hub.seen.some(({ authorization }) => authorization === 'Bearer hf_operator'));
   const again = await cloud.deploy('without', { ...options, slots: 2 });
   await cloud.untilRevision('without', again.revision, 'failed');
   await cloud.client.put('/secrets/me/HF_TOKEN', { value: 'two words' });

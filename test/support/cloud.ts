@@ -128,10 +128,15 @@ export class TestCloud {
   }
 }
 
+const scriptFolders: string[] = [];
+process.once('exit', () => {
+  for (const folder of scriptFolders) fs.rmSync(folder, { recursive: true, force: true });
+});
+
 /** A script in a folder of its own. */
 export function writeScript(text: string, name = 'app.ts'): string {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-script-'));
-  process.once('exit', () => fs.rmSync(folder, { recursive: true, force: true }));
+  scriptFolders.push(folder);
   const file = path.join(folder, name);
   fs.writeFileSync(file, `import { app } from 'chasqui/cloud';\n${text}\n`);
   return file;

@@ -74,6 +74,7 @@ export interface Cloud {
   readonly control: AppControl;
   readonly accounts: Accounts;
   readonly supervisor: Supervisor;
+  readonly secrets: SecretStore;
   /** Running requests get `drainMs` to finish. With `keepRunners` the runners keep running for the next start. */
   stop(options: { drainMs: number; keepRunners: boolean }): Promise<void>;
 }
@@ -96,7 +97,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   }
   const database = openDatabase(places.cloud);
   const parts = assemble(settings, places, { database, podman });
-  const { accounts, supervisor, control, gateway, api, publicUrl } = parts;
+  const { accounts, supervisor, control, secrets, gateway, api, publicUrl } = parts;
   await api.ready();
   if (settings.podman !== undefined) await removeOrphanedContainers(podman, places.run, parts.runnerIds());
   const own = (request: IncomingMessage, response: ServerResponse): void => api.routing(request, response);
@@ -127,7 +128,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     database.close();
     lock.release();
   };
-  return { url: publicUrl.value, port: boundPort, org: OWN_ORG, control, accounts, supervisor, stop };
+  return { url: publicUrl.value, port: boundPort, org: OWN_ORG, control, accounts, supervisor, secrets, stop };
 }
 
 function assemble(
@@ -174,6 +175,7 @@ function assemble(
     audit,
     logFolder: places.logs,
     uploads,
+    secrets,
     publicUrl: () => publicUrl.value,
   });
   const metrics = new CloudMetrics(() => measure(supervisor));
@@ -207,7 +209,8 @@ function assemble(
     onServerError: (error) => onError?.(error),
   });
   const runnerIds = () => new Set(store.apps().flatMap(({ id }) => store.runners(id).map((runner) => runner.id)));
-  return { accounts, supervisor, control, gateway, api, publicUrl, localToken, weights, hub, metrics, runnerIds };
+  const shared = { accounts, supervisor, control, secrets };
+  return { ...shared, gateway, api, publicUrl, localToken, weights, hub, metrics, runnerIds };
 }
 
 /** @throws {ChasquiError} `invalid_options`: podman does not work here */

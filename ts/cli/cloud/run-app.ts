@@ -6,6 +6,7 @@ import { checkLocalFiles } from '../../cloud/apps/runner-memory.js';
 import { readScript } from '../../cloud/script/read-script.js';
 import type { Cloud } from '../../cloud/start.js';
 import { modelIdOf } from '../../engine/load-options.js';
+import { ChasquiError } from '../../errors.js';
 import { hubSettings } from '../../hub/hub-settings.js';
 import { stopOnSignals } from '../../server/stop-on-signals.js';
 import { CommandFailed, EXIT } from '../errors/exit-codes.js';
@@ -38,6 +39,8 @@ export async function runApp(entry: string, parsed: Readonly<Record<string, unkn
   const files = await marksOf(app.options);
   const options = withAuth(app.options, given.auth);
   const isPrivate = options.auth !== 'public';
+  const hub = hubSettings(process.env);
+  const secrets = secretsOf(app.manifest.secrets, { ...process.env, HF_TOKEN: hub.token ?? undefined });
   const home = makeRunFolder();
   const cloud = await startOrExplain({
     home,
@@ -47,7 +50,7 @@ export async function runApp(entry: string, parsed: Readonly<Record<string, unkn
     command: runnerCommand(),
     podman: podmanOf(given),
     demoModel: DEMO_MODEL,
-    hub: hubSettings(process.env),
+    hub,
     endsWithParent: true,
     onError: (error) => console.error('chasqui:', error),
   }).catch((error: unknown) => {
@@ -61,6 +64,7 @@ export async function runApp(entry: string, parsed: Readonly<Record<string, unkn
   stopOnSignals(stop, () => {}, { hardStopMs: HARD_STOP_MS });
   try {
     const { key } = cloud.accounts.keys.create({ name: 'chasqui run', org: cloud.org, app: name });
+    for (const [secret, value] of secrets) cloud.secrets.set(cloud.org, secret, value);
     cloud.control.deploy(cloud.org, name, { options, files, message: null, strategy: 'rolling' }, LOCAL);
     cloud.control.scale(
       cloud.org,
@@ -79,6 +83,16 @@ export async function runApp(entry: string, parsed: Readonly<Record<string, unkn
     await stop();
     throw error;
   }
+}
+
+/** The secrets of the app are variables of the same name. */
+function secretsOf(names: readonly string[], environment: NodeJS.ProcessEnv): [string, string][] {
+  const missing = names.filter((name) => !environment[name]);
+  if (missing.length > 0) {
+    const message = `Set the environment variables ${missing.join(', ')}: \`secrets\` of the script names them.`;
+    throw new ChasquiError('script_invalid', message, 'secrets');
+  }
+  return names.map((name) => [name, environment[name] as string]);
 }
 
 function announce(

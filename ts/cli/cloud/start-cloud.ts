@@ -34,7 +34,8 @@ export async function startFromOptions(parsed: Readonly<Record<string, unknown>>
     command: runnerCommand(),
     podman: podmanOf(options),
     demoModel: DEMO_MODEL,
-    hub: hubSettings(process.env),
+    // Organisations use their own secret `HF_TOKEN`.
+    hub: { ...hubSettings(process.env), token: null },
     certificate: tlsCert && tlsKey ? new Certificate(tlsCert, tlsKey) : undefined,
     trustProxy: options.trustProxy ?? false,
     insecure: options.insecure ?? false,

@@ -6,6 +6,7 @@ import type { ModelUploads } from '../api/uploads.js';
 import { RESERVED_ORGS } from '../gateway/app-address.js';
 import { canonicalJson, digestOf, type Json } from '../script/canonical-json.js';
 import { filesIn, type Manifest, toManifest } from '../script/manifest.js';
+import type { SecretStore } from '../store/secrets.js';
 import type { AppStore, EventRow, Strategy } from './app-store.js';
 import type { LiveApp } from './live-app.js';
 import { logsOf, readLog } from './logs.js';
@@ -44,6 +45,7 @@ export interface ControlParts {
   readonly audit: Pick<AuditLog, 'add'>;
   readonly logFolder: string;
   readonly uploads: Pick<ModelUploads, 'isOf'>;
+  readonly secrets: Pick<SecretStore, 'requireAll'>;
   /** Base URL for clients, without a trailing slash. */
   readonly publicUrl: () => string;
 }
@@ -59,6 +61,7 @@ export class AppControl {
     const manifest = toManifest(options, name);
     const bytes = givenFileBytes(manifest, (file) => (Object.hasOwn(files, file) ? (files[file]?.size ?? 0) : 0));
     refuseTooLittleMemory(manifest, bytes, name);
+    this.parts.secrets.requireAll(org, manifest.secrets);
     const isLocal = actor.kind === 'local';
     if (!isLocal) this.#refuseOtherFiles(manifest, actor);
     const { supervisor, store } = this.parts;
@@ -93,6 +96,7 @@ export class AppControl {
     const row = store.revision(app.id, target);
     if (row === undefined) throw new ChasquiError('app_not_found', `${org}/${name} has no revision ${target}.`);
     if (target === app.row.active && app.failure === null) throw refused(`Revision ${target} is active already.`);
+    this.parts.secrets.requireAll(org, supervisor.rollouts.readable(app, target).secrets);
     store.set(app.id, { public_with: null });
     this.#audit(actor, 'app.rollback', app, { revision: target });
     supervisor.rollouts.begin(app, target, 'rolling', `rollback by ${authorOf(actor)}`);
@@ -106,7 +110,7 @@ export class AppControl {
     const last = store.revisions(app.id).at(-1)?.number;
     const row = store.revision(app.id, app.row.active ?? last ?? 0);
     if (row === undefined) throw refused(`${org}/${name} has no revision.`);
-    supervisor.rollouts.readable(app, row.number);
+    this.parts.secrets.requireAll(org, supervisor.rollouts.readable(app, row.number).secrets);
     const message = `restart of revision ${row.number}`;
     const number = store.addRevision(app.row, { ...row, message, author: authorOf(actor), strategy: 'rolling' });
     store.set(app.id, { public_with: null });

@@ -8,6 +8,7 @@ import { type Container, describeContainerExit } from './container.js';
 import type { ContainerLimits } from './container-arguments.js';
 import { ControlLink } from './control-link.js';
 import type { RunnerConfig, RunnerStatus } from './protocol.js';
+import { runnerEnvironment } from './runner-environment.js';
 
 export interface RunnerCommand {
   /** Program and arguments. The path of the configuration file is appended. */
@@ -142,7 +143,7 @@ export class RunnerProcess {
     const child = spawn(program, [...args, file], {
       detached: true,
       stdio: [config.endsWithParent ? 'pipe' : 'ignore', log, log],
-      env: { ...environment, ...secrets },
+      env: { ...runnerEnvironment(environment), ...secrets },
     });
     this.#pid = child.pid ?? null;
     return child;

@@ -59,14 +59,20 @@ export class SecretStore {
     return this.database.run('DELETE FROM secrets WHERE org = ? AND name = ?', [org, name]) > 0;
   }
 
-  /** Values of the names that exist. */
+  /** @throws {ChasquiError} `script_invalid` */
+  requireAll(org: string, names: readonly string[]): void {
+    const known = new Set(this.list(org).map(({ name }) => name));
+    const missing = names.filter((name) => !known.has(name));
+    if (missing.length > 0) throw missingSecrets(org, missing);
+  }
+
+  /** @throws {ChasquiError} `script_invalid`, `cloud_store_failed` */
   read(org: string, names: readonly string[]): Record<string, string> {
-    const found = names.flatMap((name) => {
-      const row = this.database.get<{ value: Uint8Array }>('SELECT value FROM secrets WHERE org = ? AND name = ?', [
-        org,
-        name,
-      ]);
-      return row === undefined ? [] : [[name, this.#decrypt(Buffer.from(row.value), labelOf(org, name))]];
+    this.requireAll(org, names);
+    const found = names.map((name) => {
+      const sql = 'SELECT value FROM secrets WHERE org = ? AND name = ?';
+      const { value } = this.database.get<{ value: Uint8Array }>(sql, [org, name]) as { value: Uint8Array };
+      return [name, this.#decrypt(Buffer.from(value), labelOf(org, name))];
     });
     return Object.fromEntries(found) as Record<string, string>;
   }
@@ -89,6 +95,12 @@ export class SecretStore {
       throw new ChasquiError('cloud_store_failed', message, null, { cause });
     }
   }
+}
+
+function missingSecrets(org: string, names: readonly string[]): ChasquiError {
+  const commands = names.map((name) => `chasqui secrets set ${name} --org ${org}`).join('; ');
+  const message = `The organisation ${org} has no secret ${names.join(', ')}. Run: ${commands}`;
+  return new ChasquiError('script_invalid', message, 'secrets');
 }
 
 function labelOf(org: string, name: string): Buffer {

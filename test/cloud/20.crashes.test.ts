@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { openDatabase } from '../../ts/cloud/store/database.js';
 import { ORG, TestCloud } from '../support/cloud.js';
 import { demoModelPath } from '../support/demo-model.js';
-import { enginesOf, isAlive } from '../support/engine-process.js';
+import { enginesOf, isAlive, untilEngineOf } from '../support/engine-process.js';
 import { until } from '../support/until.js';
 
 const test = suite('cloud: crashes');
@@ -39,6 +39,25 @@ test('a runner that is killed is replaced, its engine ends with it, and requests
   await until(() => engines.every((each) => !isAlive(each)), 'the end of the engine');
   const events = await cloud.events('chat');
   assert.ok(events.some(({ state, reason }) => state === 'CRASHED' && /it was ended by SIGKILL/.test(reason)));
+});
+
+test('a load that was killed is repeated', async () => {
+  await cloud.deployed('killed', KEPT);
+  const pid = await pidOf('killed');
+  process.kill(pid, 'SIGKILL');
+  let starting: number | null | undefined;
+  await cloud.untilApp('killed', ({ runners }) => {
+    starting = runners.find((each) => each.pid !== pid)?.pid;
+    return typeof starting === 'number';
+  });
+  process.kill(await untilEngineOf(starting as number), 'SIGKILL');
+  await cloud.untilApp('killed', ({ ready }) => ready === 1);
+  assert.is((await cloud.post('killed', { max_tokens: 2 })).status, 200);
+  const events = await cloud.events('killed');
+  assert.ok(
+    events.some(({ reason }) => /The process that loaded the model ended: it was ended by SIGKILL/.test(reason)),
+  );
+  await cloud.cli('apps', 'delete', 'killed', '--yes');
 });
 
 test('a control plane that was killed finds its runners again, with their processes and memory', async () => {

@@ -58,6 +58,19 @@ test('what was fetched is there without the hub, also for the next control plane
   hub.misbehaviour = {};
 });
 
+test('an outage of the hub at the start does not make an app fail', async () => {
+  await cloud.untilApp('hub', ({ state }) => state === 'asleep');
+  await cloud.kill();
+  fs.rmSync(cache, { recursive: true });
+  hub.misbehaviour = { failing: 1000 };
+  await cloud.begin();
+  const waiting = cloud.post('hub', { model: 'demo', max_tokens: 2 });
+  await cloud.untilApp('hub', ({ progress, state }) => state === 'failed' || /hub/.test(progress ?? ''));
+  assert.is.not((await cloud.status('hub')).state, 'failed');
+  hub.misbehaviour = {};
+  assert.is((await waiting).status, 200);
+});
+
 const part = () => {
   const models = path.join(cloud.home, 'models');
   const names = fs.existsSync(models) ? fs.readdirSync(models, { recursive: true, encoding: 'utf8' }) : [];

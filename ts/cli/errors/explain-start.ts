@@ -49,6 +49,7 @@ async function addDetails(error: ChasquiError, path: string, load: LoadOptions):
     case 'model_file_invalid':
       return describeFile(path);
     case 'model_load_failed':
+    case 'engine_failed':
     case 'out_of_memory':
       return explainMemory(path, load);
     default:

@@ -43,6 +43,8 @@ export class LiveApp implements DeployedApp {
   activeManifest: Manifest | null = null;
   /** Null without an active revision, and while its weights are not available. */
   active: Startable | null = null;
+  /** The next attempt to find the weights of the active revision, and why the last one failed. */
+  retry: { at: number; attempts: number; reason: string } | null = null;
   demand: Demand = { running: 0, queued: 0 };
   usedAt = performance.now();
   backOffUntil = 0;
@@ -97,7 +99,7 @@ export class LiveApp implements DeployedApp {
     if (starting !== undefined) return starting.progress;
     const seconds = this.rollout?.restoring ? 0 : Math.ceil((this.backOffUntil - performance.now()) / 1000);
     if (seconds > 0) return `the last runner crashed; the next one starts in ${seconds} s`;
-    return this.waitsFor ?? this.rollout?.progress ?? null;
+    return this.waitsFor ?? this.rollout?.progress ?? this.retry?.reason ?? null;
   }
 
   get limits(): AppLimits {
@@ -160,8 +162,7 @@ export class LiveApp implements DeployedApp {
   #backOff(): void {
     const last = this.#crashedAt.at(-1);
     if (last === undefined) return;
-    const delay = Math.min(MAX_BACK_OFF_MS, MIN_BACK_OFF_MS * 2 ** (this.#crashedAt.length - 1));
-    this.backOffUntil = Math.max(this.backOffUntil, last + delay * (1 + Math.random() / 4));
+    this.backOffUntil = Math.max(this.backOffUntil, last + backOff(this.#crashedAt.length));
   }
 
   planned(now: number): PlannedApp {
@@ -212,6 +213,11 @@ export class LiveApp implements DeployedApp {
       ({ state, facts }) => state === 'READY' && facts.revision === this.row.active,
     );
   }
+}
+
+/** With jitter. */
+export function backOff(attempts: number): number {
+  return Math.min(MAX_BACK_OFF_MS, MIN_BACK_OFF_MS * 2 ** (attempts - 1)) * (1 + Math.random() / 4);
 }
 
 function toPlanned({ id, facts, state }: LiveRunner): PlannedRunner {

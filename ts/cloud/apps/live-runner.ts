@@ -32,7 +32,7 @@ export interface RunnerHooks {
 }
 
 /** Errors that a retry would repeat. */
-const PERMANENT: readonly ErrorCode[] = [
+export const PERMANENT: readonly ErrorCode[] = [
   'model_file_missing',
   'model_file_invalid',
   'model_load_failed',

@@ -8,7 +8,8 @@ import { formatMemory } from '../../hub/format-bytes.js';
 import type { ImageHosts } from '../../images/public-address.js';
 import { type Manifest, storedManifest } from '../script/manifest.js';
 import type { AppStore, RevisionRow, RevisionState, Strategy } from './app-store.js';
-import { CRASH_MEMORY_MS, type LiveApp, type Rollout, type Startable } from './live-app.js';
+import { backOff, CRASH_MEMORY_MS, type LiveApp, type Rollout, type Startable } from './live-app.js';
+import { PERMANENT } from './live-runner.js';
 import { isFullDisk } from './old-weights.js';
 import { estimateRunner, refuseTooLittleMemory } from './runner-memory.js';
 import type { FetchWatcher, FileMarks, WeightStore } from './weights.js';
@@ -64,7 +65,7 @@ export class Rollouts {
       app.activeManifest = this.manifestOf(app, active);
       if (app.activeManifest === null) this.#setFailure(app, `Revision ${active} ${UNREADABLE}.`);
       app.recallCrashes(store.crashAges(app.id, active, CRASH_MEMORY_MS), performance.now());
-      this.#prepareActive(app, active).catch((error: Error) => this.#say(app, error.message));
+      this.#startPreparingActive(app, active);
     }
     if (app.row.deleted !== 0) return;
     const open = store.revisions(app.id).filter(({ state }) => UNFINISHED.includes(state));
@@ -84,10 +85,14 @@ export class Rollouts {
 
   /**
    * Activates the candidate once one of its runners has passed the warm-up. Also repeats a failure that could not be
-   * stored before.
+   * stored before, and a failed search for the weights of the active revision.
    */
-  settle(app: LiveApp): void {
-    const { rollout } = app;
+  settle(app: LiveApp, now: number): void {
+    const { rollout, retry } = app;
+    if (retry !== null && now >= retry.at && app.row.active !== null) {
+      retry.at = Number.POSITIVE_INFINITY;
+      this.#startPreparingActive(app, app.row.active);
+    }
     if (rollout !== null && rollout.failure !== null) {
       this.fail(app, rollout.failure);
       return;
@@ -100,6 +105,7 @@ export class Rollouts {
     this.parts.store.activate(app.row, revision, rollout.reason);
     app.rollout = null;
     app.active = rollout.startable;
+    app.retry = null;
     app.activeManifest = rollout.manifest;
     app.forgetCrashes();
     this.#refresh(app);
@@ -203,6 +209,10 @@ export class Rollouts {
     }
   }
 
+  #startPreparingActive(app: LiveApp, revision: number): void {
+    this.#prepareActive(app, revision).catch((error: Error) => this.#say(app, error.message));
+  }
+
   async #prepareActive(app: LiveApp, revision: number): Promise<void> {
     const manifest = app.activeManifest;
     if (manifest === null) return;
@@ -210,10 +220,25 @@ export class Rollouts {
       const startable = await this.#startableOf(app, revision, manifest, () => {});
       if (app.row.active !== revision) return;
       app.active = startable;
+      app.retry = null;
       this.onChange();
     } catch (error) {
-      if (app.row.active === revision) this.#setFailure(app, (error as Error).message);
+      if (app.row.active === revision) this.#retryOrFail(app, error as Error);
     }
+  }
+
+  /** A hub that is down does not make a healthy app fail. */
+  #retryOrFail(app: LiveApp, error: Error): void {
+    if (isPermanent(error)) {
+      app.retry = null;
+      this.#setFailure(app, error.message);
+      return;
+    }
+    const attempts = (app.retry?.attempts ?? 0) + 1;
+    const afterMs = backOff(attempts);
+    app.retry = { at: performance.now() + afterMs, attempts, reason: error.message };
+    this.#say(app, `retrying in ${Math.ceil(afterMs / 1000)} s: ${error.message}`);
+    app.changed();
   }
 
   async #startableOf(
@@ -274,4 +299,8 @@ export class Rollouts {
     app.changed();
     this.onChange();
   }
+}
+
+function isPermanent(error: Error): boolean {
+  return error instanceof ChasquiError && [...PERMANENT, 'deployment_refused'].includes(error.code);
 }

@@ -122,7 +122,7 @@ export class Supervisor {
       const failure = this.#attempt(app, action);
       if (failure !== null) this.#wait(app, failure, waiting);
     };
-    for (const app of this.apps.values()) attempt(app, () => this.rollouts.settle(app));
+    for (const app of this.apps.values()) attempt(app, () => this.rollouts.settle(app, now));
     const state = {
       apps: [...this.apps.values()].map((app) => app.planned(now)),
       budgetBytes: this.parts.budgetBytes,

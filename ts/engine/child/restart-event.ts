@@ -11,7 +11,7 @@ export interface RestartEvent {
 
 /** Clients must not see the error's own message, which may contain paths. */
 export function failedStart(error: unknown): EngineEnd {
-  const isOfModel = error instanceof ChasquiError && error.code !== 'model_load_failed';
+  const isOfModel = error instanceof ChasquiError && !['model_load_failed', 'engine_failed'].includes(error.code);
   const why = isOfModel ? `: ${ERRORS[error.code].meaning.replace(/\.$/, '')}` : '';
   const said = (error as Error).message;
   return { cause: 'crashed', message: `it could not be started again${why}`, said, signal: null, exitCode: null };

@@ -1,6 +1,6 @@
 /** Starts worker and preparation processes, and reports how they ended. */
 import type { Socket } from 'node:net';
-import { ChasquiError } from '../../errors.js';
+import { ChasquiError, type ErrorCode } from '../../errors.js';
 import type { NativeStats } from '../../native/addon.js';
 import { describeExit, type ForkedScript, START_LIMIT_MS } from '../../process/fork-script.js';
 import { HangWatch } from '../../process/hang-watch.js';
@@ -90,7 +90,7 @@ const FAULTS: readonly (NodeJS.Signals | null)[] = [
   'SIGSYS',
 ];
 
-/** Rejects as `loadModel` does, and with `model_load_failed` when the process ends or hangs while it loads. */
+/** Rejects as `loadModel` does, and when the process ends while it loads: see `codeOf`. */
 export const startChild: StartChild = async (path, options, hooks) => {
   const { child, info } = await start('main', path, options, hooks);
   if (info === null) throw new ChasquiError('model_load_failed', 'The worker process did not describe its model.');
@@ -198,10 +198,10 @@ class ModelProcess {
           else reject(fromWire(message.failure));
         }
       });
-      void this.ended.then(({ message, said }) => {
+      void this.ended.then(({ cause, message, said }) => {
         watch.stop();
         const how = said ? `${message} (${said})` : message;
-        reject(new ChasquiError('model_load_failed', `The process that loaded the model ended: ${how}.`));
+        reject(new ChasquiError(codeOf(cause), `The process that loaded the model ended: ${how}.`));
       });
     }).finally(() => {
       clearInterval(keepAlive);
@@ -253,6 +253,12 @@ class ModelProcess {
     const kills = countOutOfMemoryKills();
     return signal === 'SIGKILL' && kills !== this.#killsBefore ? 'out_of_memory' : 'killed';
   }
+}
+
+/** Only a crash says something about the model. Another attempt to load it may succeed after any other end. */
+function codeOf(cause: EngineEnd['cause']): ErrorCode {
+  if (cause === 'out_of_memory') return cause;
+  return cause === 'crashed' ? 'model_load_failed' : 'engine_failed';
 }
 
 function notStarted(error: Error): EngineEnd {

@@ -120,10 +120,10 @@ test('a deployment whose failure could not be written is not started again, and 
   rollout.startable = { revision: number, manifest: rollout.manifest, weights: [], bytes: 1, since: 0 };
   database.run('PRAGMA query_only = ON');
   assert.throws(() => rollouts.fail(app, 'it crashed'));
-  assert.throws(() => rollouts.settle(app));
+  assert.throws(() => rollouts.settle(app, 0));
   assert.is(app.planned(0).candidate, null);
   database.run('PRAGMA query_only = OFF');
-  rollouts.settle(app);
+  rollouts.settle(app, 0);
   assert.equal([stateOf(number), store.revision(app.id, number)?.reason], ['FAILED', 'it crashed']);
   assert.is(app.rollout, null);
 });

@@ -98,7 +98,7 @@ export class SecretStore {
 }
 
 function missingSecrets(org: string, names: readonly string[]): ChasquiError {
-  const commands = names.map((name) => `chasqui secrets set ${name} --org ${org}`).join('; ');
+  const commands = names.map((name) => `chasqui secrets set ${name}`).join('; ');
   const message = `The organisation ${org} has no secret ${names.join(', ')}. Run: ${commands}`;
   return new ChasquiError('script_invalid', message, 'secrets');
 }

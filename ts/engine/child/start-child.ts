@@ -255,7 +255,7 @@ class ModelProcess {
   }
 }
 
-/** Only a crash says something about the model. Another attempt to load it may succeed after any other end. */
+/** A crash during a load is likely to repeat. After any other end, a retry may succeed. */
 function codeOf(cause: EngineEnd['cause']): ErrorCode {
   if (cause === 'out_of_memory') return cause;
   return cause === 'crashed' ? 'model_load_failed' : 'engine_failed';

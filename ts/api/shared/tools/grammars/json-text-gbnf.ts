@@ -176,9 +176,9 @@ function escapedText(code: number): string {
   return String.fromCodePoint(code);
 }
 
-/** JSON text within the quotes of a literal of GBNF. Names and strings may have any characters, so most are spelled out. */
+/** Escapes all characters that a literal of GBNF cannot contain between its quotes, and all outside printable ASCII. */
 function inLiteral(text: string): string {
-  return [...text].map((each) => (/[ !#-[\]-~]/.test(each) ? each : codeOf(each.codePointAt(0) as number))).join('');
+  return text.replace(/[^ !#-[\]-~]/gu, (each) => codeOf(each.codePointAt(0) as number));
 }
 
 function codeOf(code: number): string {

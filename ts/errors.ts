@@ -81,6 +81,9 @@ export const ERRORS = {
   unsupported_parameter: badRequest(
     'The server does not support this field, and ignoring it would change the completion.',
   ),
+  previous_response_not_found: badRequest(
+    'The response that the request continues is not stored here, or belongs to another key.',
+  ),
   response_not_found: notFound('The response, conversation or item is not stored here, or belongs to another key.'),
   thread_not_found: notFound('The thread of messages is not stored here, or belongs to another key.'),
   model_not_found: notFound('The server does not serve this model.'),

@@ -200,7 +200,12 @@ function testIn(mode: Mode): void {
   test('gets typed errors', async ({ client }) => {
     const failures: [object, new (...args: never[]) => Error, string, string][] = [
       [{ temperature: -1 }, OpenAI.BadRequestError, 'invalid_value', 'temperature'],
-      [{ previous_response_id: 'resp_1' }, OpenAI.NotFoundError, 'response_not_found', 'previous_response_id'],
+      [
+        { previous_response_id: 'resp_1' },
+        OpenAI.BadRequestError,
+        'previous_response_not_found',
+        'previous_response_id',
+      ],
       [{ input: 'word '.repeat(3000) }, OpenAI.BadRequestError, 'context_length_exceeded', 'input'],
       [{ input: 'word '.repeat(3000), stream: true }, OpenAI.BadRequestError, 'context_length_exceeded', 'input'],
     ];

@@ -114,7 +114,7 @@ test('another key of the same organisation does not see it, whatever it says of 
       assert.equal([status, body.error?.code], [404, 'response_not_found']);
     }
     const next = await ask('POST', '', { headers, body: { input: 'And?', previous_response_id: id } });
-    assert.equal([next.status, next.body.error?.code], [404, 'response_not_found']);
+    assert.equal([next.status, next.body.error?.code], [400, 'previous_response_not_found']);
     assert.is((await ask('DELETE', `/${id}`, { headers })).status, 404);
   }
 });

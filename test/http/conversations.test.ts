@@ -169,7 +169,8 @@ test('a response and a conversation are never taken for each other', async () =>
   expectError(await response(id), missing);
   expectError(await get(made.id), missing);
   expectError(await remove(made.id), missing);
-  expectError(await respond({ previous_response_id: id }), { ...missing, param: 'previous_response_id' });
+  const noPrevious = { status: 400, param: 'previous_response_id', code: 'previous_response_not_found' };
+  expectError(await respond({ previous_response_id: id }), noPrevious);
   expectError(await respond({ conversation: made.id }), { ...missing, param: 'conversation' });
   // Also where it has been read for a reference already.
   const referring = [{ type: 'item_reference', id: made.output[0].id }];

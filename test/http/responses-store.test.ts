@@ -41,6 +41,7 @@ function responses(script: FakeScript = {}, options: Parameters<typeof testApp>[
 }
 
 const missing = { status: 404, type: 'not_found_error', code: 'response_not_found' };
+const noPrevious = { status: 400, param: 'previous_response_id', code: 'previous_response_not_found' };
 
 test('a response can be asked for until it is deleted', async () => {
   const { respond, get, remove } = responses();
@@ -69,8 +70,7 @@ test('with `store: false` it is not kept', async () => {
   const made = (await respond({ store: false })).json();
   assert.is(made.store, false);
   expectError(await get(made.id), missing);
-  const later = await respond({ previous_response_id: made.id });
-  expectError(later, { ...missing, param: 'previous_response_id' });
+  expectError(await respond({ previous_response_id: made.id }), noPrevious);
 });
 
 test('a response goes on from another, and from what that one goes on from', async () => {
@@ -119,6 +119,33 @@ test('items are referred to by their ids', async () => {
   });
 });
 
+test('stored items have all fields of OpenAI, with or without a value of the client', async () => {
+  const { respond, items } = responses({ model: { takesTools: true, vision: true } });
+  const image = 'data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
+  const input = [
+    { role: 'user', content: [{ type: 'input_image', image_url: image }] },
+    { role: 'assistant', content: [{ type: 'output_text', text: 'A' }], status: 'incomplete' },
+    { type: 'reasoning', content: [{ type: 'reasoning_text', text: 'Hm.' }] },
+    { type: 'function_call', call_id: 'c', name: 'clock', arguments: '{}' },
+    { type: 'function_call_output', call_id: 'c', output: [{ type: 'input_image', image_url: image, detail: 'low' }] },
+  ];
+  const tools = [{ type: 'function', name: 'clock' }];
+  const reply = await respond({ input, tools });
+  assert.is(reply.statusCode, 200, reply.body);
+  const { data } = (await items(reply.json().id, '?order=asc')).json();
+  const status = 'completed';
+  assert.equal(
+    data.map(({ id, ...item }: { id: string }) => item),
+    [
+      { type: 'message', ...input[0], status, content: [{ type: 'input_image', image_url: image, detail: 'auto' }] },
+      { type: 'message', ...input[1], content: [{ type: 'output_text', text: 'A', annotations: [], logprobs: [] }] },
+      { ...input[2], summary: [] },
+      { ...input[3], status },
+      { ...input[4], status },
+    ],
+  );
+});
+
 test('the items that a response goes on from are listed, the last one first', async () => {
   const { respond, items } = responses();
   const first = (await respond({ input: 'One' })).json();
@@ -165,7 +192,7 @@ test('one key never sees what another has', async () => {
       }
     }
     const goingOn = await other.respond({ previous_response_id: made.id });
-    expectError(goingOn, { ...missing, param: 'previous_response_id' });
+    expectError(goingOn, noPrevious);
     const referring = await other.respond({ input: [{ type: 'item_reference', id: said.id }] });
     expectError(referring, { ...missing, param: 'input[0].id' });
   }
@@ -196,7 +223,7 @@ test('without a store nothing is kept, and requests that need one are told so', 
   assert.is(made.store, false);
   const unsupported = { status: 400, code: 'unsupported_parameter' };
   expectError(await get(made.id), unsupported);
-  expectError(await respond({ previous_response_id: made.id }), { ...unsupported, param: 'previous_response_id' });
+  expectError(await respond({ previous_response_id: made.id }), noPrevious);
   expectError(await respond({ input: [{ type: 'item_reference', id: 'a' }] }), {
     ...unsupported,
     param: 'input[0].id',

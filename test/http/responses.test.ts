@@ -62,7 +62,7 @@ test('a whole response has the published fields', async () => {
     model: 'fake',
     usage: {
       input_tokens: 25,
-      input_tokens_details: { cached_tokens: 0 },
+      input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
       output_tokens: 4,
       output_tokens_details: { reasoning_tokens: 0 },
       total_tokens: 29,
@@ -74,6 +74,8 @@ test('a whole response has the published fields', async () => {
     reasoning: { effort: null, summary: null },
     temperature: 1,
     top_p: 1,
+    presence_penalty: 0,
+    frequency_penalty: 0,
     top_logprobs: 0,
     text: { format: { type: 'text' } },
     tool_choice: 'auto',
@@ -82,6 +84,10 @@ test('a whole response has the published fields', async () => {
     background: false,
     store: true,
     previous_response_id: null,
+    service_tier: 'default',
+    max_tool_calls: null,
+    safety_identifier: null,
+    prompt_cache_key: null,
     conversation: null,
   });
   assert.equal(engine.jobs[0]?.prompt, '<system>Be brief.<user>Hi');
@@ -89,11 +95,12 @@ test('a whole response has the published fields', async () => {
   assert.is(engine.jobs[0]?.sampling.topK, 50);
 });
 
-test('a stream has every event, by name, and no [DONE]', async () => {
+test('a stream has every event, by name, and ends with [DONE]', async () => {
   const { respond } = responses();
   const reply = await respond({ stream: true, quux: 1, max_tokens: 5 });
   assert.is(reply.headers['content-type'], 'text/event-stream; charset=utf-8');
   assert.is(reply.headers['x-chasqui-ignored'], 'quux, max_tokens;did-you-mean=max_output_tokens');
+  assert.ok(reply.body.endsWith('\n\ndata: [DONE]\n\n'));
   const events = readNamedEvents(reply.body);
   assert.equal(
     events.map(({ type, delta }) => (delta === undefined ? type : `${type} ${delta}`)),

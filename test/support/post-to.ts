@@ -6,11 +6,12 @@ export function postTo(app: FastifyInstance, url: string) {
     app.inject({ method: 'POST', url, headers: { 'content-type': 'application/json' }, payload: JSON.stringify(body) });
 }
 
-/** Returns the data of each named event. The name of an event must equal the type of its data. */
+/** Returns the data of each named event. The name of an event must equal the type of its data. Skips a final `[DONE]`. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every kind
 export function readNamedEvents(text: string): any[] {
   const frames = text.split('\n\n');
   if (frames.pop() !== '') throw new Error(`The last frame is not complete: ${text}`);
+  if (frames.at(-1) === 'data: [DONE]') frames.pop();
   return frames
     .filter((frame) => !frame.startsWith(':'))
     .map((frame) => {

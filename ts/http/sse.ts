@@ -15,6 +15,8 @@ export interface Framing {
   keepAlive: string;
   /** Clients skip it. Sent while the model is loading; `percent` is the load progress. */
   loading(percent: number): string;
+  /** Sent after the last event. */
+  end?: string;
 }
 
 export const serverSentEvents: Framing = {
@@ -131,6 +133,7 @@ export class EventStream {
     clearInterval(this.#keepAlive);
     if (!this.#response.headersSent) return;
     reportUsageAtEnd(this.#reply);
+    if (this.#framing.end !== undefined) this.#send(this.#framing.end);
     this.#response.end();
   }
 

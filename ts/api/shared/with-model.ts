@@ -72,7 +72,8 @@ export function withModel<Body extends ModelUse & { model?: string; stream?: boo
     } catch (thrown) {
       // After the first comment a failure can only be an event of the stream.
       if (streaming === null || !raw.headersSent) throw thrown;
-      raw.end(framing.frame(streaming.fail(toErrorBody(toChasquiError(thrown, request, options)))));
+      const failure = framing.frame(streaming.fail(toErrorBody(toChasquiError(thrown, request, options))));
+      raw.end(failure + (framing.end ?? ''));
       return undefined;
     }
   };

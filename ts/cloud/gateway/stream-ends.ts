@@ -24,7 +24,10 @@ export function toFailureFrames(path: string, body: ErrorBody): string {
 const LAST_EVENTS: readonly { path: RegExp; begins: RegExp }[] = [
   { path: /^\/v1\/(chat\/)?completions\/?$/, begins: /^data: (\[DONE\]|\{"error":)/ },
   { path: /^\/v1\/messages\/?$/, begins: /^event: (message_stop|error)\n/ },
-  { path: /^\/v1\/responses\/?$/, begins: /^event: (response\.(completed|incomplete|failed)|error)\n/ },
+  {
+    path: /^\/v1\/responses\/?$/,
+    begins: /^(data: \[DONE\]|event: (response\.(completed|incomplete|failed)|error)\n)/,
+  },
 ];
 
 /** Streams of other paths may end with any event. */

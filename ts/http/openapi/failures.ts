@@ -35,6 +35,7 @@ const OF_SOME: readonly ErrorCode[] = [
   'not_found',
   'store_failed',
   'response_not_found',
+  'previous_response_not_found',
   'engine_stalled',
   'invalid_api_key',
   'key_store_failed',

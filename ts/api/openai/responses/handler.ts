@@ -21,7 +21,7 @@ import { responseEventSchema } from './event-schema.js';
 import { nameItems } from './item-page.js';
 import { type ResponseObject, responseSchema } from './object-schema.js';
 import { OwnResponses } from './own-responses.js';
-import { responseFailure } from './response-events.js';
+import { responseFailure, responseFraming } from './response-events.js';
 import { type ResponsesRequest, responsesSchema } from './schema.js';
 import { exampleResponse, storedResponsesRoutes } from './stored-responses.js';
 import { ResponseEncoder } from './stream.js';
@@ -60,10 +60,11 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
           return events.response;
         }
         const { signal } = leased;
-        return streamCompletion(request, reply, { streams, encoder, signal, translate: work.translate }, options);
+        const completion = { streams, encoder, signal, translate: work.translate, framing: responseFraming };
+        return streamCompletion(request, reply, completion, options);
       });
     },
-    { fail: responseFailure },
+    { fail: responseFailure, framing: responseFraming },
   );
 
   const respondLater = async (request: Request, reply: FastifyReply): Promise<ResponseObject | undefined> => {
@@ -72,7 +73,7 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
     const { queued, events } = computeLater(work, background, context);
     if (events === null) return queued;
     const signal = running.signalFor(reply.raw);
-    const kept = { batches: events.from(0, signal), fail: responseFailure, signal };
+    const kept = { batches: events.from(0, signal), fail: responseFailure, signal, framing: responseFraming };
     await streamStoredEvents(request, reply, kept, options);
     return undefined;
   };
@@ -94,12 +95,19 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
   conversationsRoutes(app, context, ownOf);
 }
 
+const STORED_ERRORS = [
+  ...CONVERSATION_ERRORS,
+  'response_not_found',
+  'previous_response_not_found',
+  'store_failed',
+] as const;
+
 const createResponse: Operation = {
   id: 'createResponse',
   tag: 'Chat',
   summary: "Chat completion in OpenAI's Responses API.",
   requestName: 'ResponseRequest',
-  errors: [...CONVERSATION_ERRORS, 'response_not_found', 'store_failed'],
+  errors: STORED_ERRORS,
   reply: {
     json: { name: 'Response', schema: responseSchema },
     event: { name: 'ResponseEvent', schema: responseEventSchema },
@@ -125,7 +133,7 @@ const countInputTokens: Operation = {
   tag: 'Chat',
   summary: 'Number of prompt tokens of a response request.',
   requestName: 'InputTokensRequest',
-  errors: [...CONVERSATION_ERRORS, 'response_not_found', 'store_failed'],
+  errors: STORED_ERRORS,
   reply: { json: { name: 'InputTokens', schema: inputTokensSchema } },
   examples: (model) => ({
     count: {

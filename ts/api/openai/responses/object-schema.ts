@@ -71,7 +71,7 @@ export const itemSchema = anyOf(
 
 const usage = objectOf({
   input_tokens: integer,
-  input_tokens_details: objectOf({ cached_tokens: integer }),
+  input_tokens_details: objectOf({ cached_tokens: integer, cache_write_tokens: integer }),
   output_tokens: integer,
   output_tokens_details: objectOf({ reasoning_tokens: integer }),
   total_tokens: integer,
@@ -97,8 +97,10 @@ export const responseSchema = objectOf({
   reasoning: objectOf({ effort: orNull(string), summary: nothing }),
   temperature: number,
   top_p: number,
+  presence_penalty: number,
+  frequency_penalty: number,
   top_logprobs: integer,
-  // These three are repeated as the request has them.
+  // These three are repeated as the request has them, with the defaults of their fields.
   text: objectOf({ format: typed<ResponseTextFormat>({ type: 'object' }) }),
   tool_choice: typed<ResponseToolChoice>({ type: ['string', 'object'] }),
   tools: arrayOf(typed<ResponseTool>({ type: 'object' })),
@@ -106,6 +108,10 @@ export const responseSchema = objectOf({
   background: boolean,
   /** Whether it can be asked for again. */
   store: boolean,
+  service_tier: exactly('default'),
+  max_tool_calls: orNull(integer),
+  safety_identifier: orNull(string),
+  prompt_cache_key: orNull(string),
   previous_response_id: orNull(string),
   conversation: orNull(objectOf({ id: string })),
 });

@@ -1,9 +1,9 @@
 /**
  * The items of a request: those of the response or conversation that it continues, then its own, with references resolved.
  */
-import { ChasquiError } from '../../../errors.js';
+import { ChasquiError, type ErrorCode } from '../../../errors.js';
 import { newId } from '../../../new-id.js';
-import type { InputItem, StoredItem } from './input-schema.js';
+import type { InputItem, InputPart, StoredItem } from './input-schema.js';
 import { conversationOf } from './new-response.js';
 import type { ResponsesRequest } from './schema.js';
 import {
@@ -110,13 +110,13 @@ export function resolveInput(request: ResponsesRequest, store: OwnStore): Resolv
   const sent: SourcedItem[] = toItems(request).map((item, index) => ({ item, origin: originOf(request, index) }));
   const parts = store === null ? null : new StoredParts(store);
   const found = sent.map((each) => ({ ...each, item: follow(each, parts) }));
-  return { items: [...earlierItems(request, parts), ...found], own: found.map(({ item }) => withId(item)) };
+  return { items: [...earlierItems(request, parts), ...found], own: found.map(({ item }) => toStoredItem(item)) };
 }
 
 /** Items that a client adds to a conversation, as they are stored. Throws as `resolveInput` does. */
 export function resolveItems(items: readonly InputItem[], store: NonNullable<OwnStore>): StoredItem[] {
   const parts = new StoredParts(store);
-  return items.map((item, index) => withId(follow({ item, origin: `items[${index}]` }, parts)));
+  return items.map((item, index) => toStoredItem(follow({ item, origin: `items[${index}]` }, parts)));
 }
 
 function toItems({ input }: ResponsesRequest): readonly InputItem[] {
@@ -145,7 +145,7 @@ function earlierItems(request: ResponsesRequest, parts: StoredParts | null): Sou
     return parts.conversation(conversation, 'conversation').items.map((item) => ({ item, origin: 'conversation' }));
   }
   if (previous === undefined) return [];
-  if (parts === null) throw nothingStored(PREVIOUS);
+  if (parts === null) throw nothingStored(PREVIOUS, 'previous_response_not_found');
   return chainIn(parts, previous).flatMap((stored) => itemsOf(stored).map((item) => ({ item, origin: PREVIOUS })));
 }
 
@@ -190,26 +190,49 @@ type What = 'item' | 'response' | 'conversation';
 
 const PREFIXES: Readonly<Record<string, string>> = { message: 'msg_', reasoning: 'rs_', function_call: 'fc_' };
 
-/** The item as it is stored: with an id, and a message's text as a part. */
-function withId(item: InputItem): StoredItem {
+/** The item as it is stored: with an id, and with the fields that OpenAI's items always have. */
+function toStoredItem(item: InputItem): StoredItem {
   const { id } = item as { id?: string | null };
   const own = typeof id === 'string' && id !== '' ? id : newId(PREFIXES[item.type] ?? 'item_');
-  if (item.type !== 'message' || typeof item.content !== 'string') return { ...item, id: own };
-  const type = item.role === 'assistant' ? 'output_text' : 'input_text';
-  return { ...item, id: own, content: [{ type, text: item.content }] } as StoredItem;
+  return { ...item, id: own, ...otherFields(item) } as StoredItem;
+}
+
+function otherFields(item: InputItem): object {
+  const { status = 'completed' } = item as { status?: string };
+  switch (item.type) {
+    case 'message': {
+      const { role, content } = item;
+      const type = role === 'assistant' ? 'output_text' : 'input_text';
+      const parts: InputPart[] = typeof content === 'string' ? [{ type, text: content }] : content;
+      return { status, content: parts.map(toStoredPart) };
+    }
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      return { status, output: typeof item.output === 'string' ? item.output : item.output.map(toStoredPart) };
+    case 'reasoning':
+      return { summary: (item as { summary?: unknown }).summary ?? [] };
+    default:
+      return { status };
+  }
+}
+
+function toStoredPart(part: InputPart): object {
+  if (part.type === 'output_text') return { annotations: [], logprobs: [], ...part };
+  return part.type === 'input_image' ? { detail: 'auto', ...part } : part;
 }
 
 export function notFound(what: What, id: string, param: string | null): ChasquiError {
   return new ChasquiError(
-    'response_not_found',
+    // Clients of OpenAI send the whole conversation when they read this code.
+    param === PREVIOUS ? 'previous_response_not_found' : 'response_not_found',
     `There is no ${what} \`${id.slice(0, 100)}\` here: it was never stored, has been deleted or dropped, or belongs to another key.`,
     param,
   );
 }
 
-export function nothingStored(param: string | null): ChasquiError {
+export function nothingStored(param: string | null, code: ErrorCode = 'unsupported_parameter'): ChasquiError {
   return new ChasquiError(
-    'unsupported_parameter',
+    code,
     `${param === null ? 'Responses and conversations' : `\`${param}\``} cannot be looked up: this server stores none. Send all earlier items in \`input\`.`,
     param,
   );

@@ -5,7 +5,7 @@
 
 import type { Finish } from '../../../engine/engine.js';
 import type { ErrorBody } from '../../../http/error-body.js';
-import type { SseEvent } from '../../../http/sse.js';
+import { type Framing, type SseEvent, serverSentEvents } from '../../../http/sse.js';
 import { newId } from '../../../new-id.js';
 import { isComplete } from '../../shared/completion/call-arguments.js';
 import type { LogprobEntry, PromptProgressReport } from '../../shared/completion/chat-reply-schema.js';
@@ -18,6 +18,9 @@ import { nowInSeconds } from './new-response.js';
 import type { ItemStatus, OutputItem, ResponseObject, ResponseUsage } from './object-schema.js';
 import { idPrefixOf, toContent, toItem } from './output-items.js';
 import type { CalledTool } from './response-tools.js';
+
+/** The stream of a response ends as one of Open Responses. */
+export const responseFraming: Framing = { ...serverSentEvents, end: 'data: [DONE]\n\n' };
 
 /** The event of a failure; alone, where there is no response yet. */
 export function responseFailure({ error }: ErrorBody, number = 0): SseEvent[] {
@@ -203,7 +206,8 @@ function toResponseUsage(finish: Finish, reasoningTokens: number | null): Respon
   const { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details } = toUsage([finish]);
   return {
     input_tokens: prompt_tokens,
-    input_tokens_details: { cached_tokens: prompt_tokens_details.cached_tokens },
+    // As in replies of OpenAI for models that do not bill writes to the cache.
+    input_tokens_details: { cached_tokens: prompt_tokens_details.cached_tokens, cache_write_tokens: 0 },
     output_tokens: completion_tokens,
     output_tokens_details: { reasoning_tokens: reasoningTokens ?? 0 },
     total_tokens,

@@ -49,6 +49,9 @@ export const metadata = field('Comes back with it.', recordOf(limited(string, { 
   maxProperties: 16,
 });
 
+/** Every event of a stream that carries the response repeats it. */
+const clientKey = limited(string, { maxLength: 512 });
+
 /** The reply holds log-probabilities when `include` names them or `top_logprobs` asks for alternatives. */
 export const INCLUDES_LOGPROBS = 'message.output_text.logprobs';
 
@@ -108,6 +111,16 @@ const optional = {
   return_progress: returnProgress,
   metadata,
   store: field('False: the response is not kept, and cannot be asked for or referred to.', boolean, { default: true }),
+  service_tier: field(
+    'Has no effect; the reply says `default`.',
+    oneOf('auto', 'default', 'flex', 'scale', 'priority'),
+  ),
+  max_tool_calls: field("Limit of calls of OpenAI's own tools, which are never called here.", integer, { minimum: 1 }),
+  safety_identifier: field('Repeated in the reply; has no other effect.', clientKey),
+  prompt_cache_key: field(
+    'Repeated in the reply; has no other effect, because all prompts share one cache.',
+    clientKey,
+  ),
   truncation: field(
     'With `auto`, the oldest items are omitted if the prompt does not fit. Otherwise it is refused.',
     oneOf('auto', 'disabled'),

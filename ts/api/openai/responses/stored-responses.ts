@@ -17,7 +17,7 @@ import {
 } from './object-schema.js';
 import type { OwnResponses } from './own-responses.js';
 import { chainOf } from './resolve-input.js';
-import { responseFailure } from './response-events.js';
+import { responseFailure, responseFraming } from './response-events.js';
 
 type ById = FastifyRequest<{ Params: { id: string }; Querystring: Record<string, unknown> }>;
 
@@ -34,7 +34,7 @@ export function storedResponsesRoutes(
     const log = own.events(id);
     if (log === null) throw noEvents();
     const signal = running.signalFor(reply.raw);
-    const events = { batches: log.from(number, signal), fail: responseFailure, signal };
+    const events = { batches: log.from(number, signal), fail: responseFailure, signal, framing: responseFraming };
     return streamStoredEvents(request, reply, events, options);
   });
 
@@ -94,7 +94,7 @@ export function exampleResponse(model: string): ResponseObject {
     output: [{ type: 'message', id, status: 'completed', role: 'assistant', content }],
     usage: {
       input_tokens: 20,
-      input_tokens_details: { cached_tokens: 0 },
+      input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
       output_tokens: 11,
       output_tokens_details: { reasoning_tokens: 0 },
       total_tokens: 31,
@@ -136,11 +136,19 @@ const listInputItems: Operation = {
   summary: 'Input of a stored response, including all earlier items.',
   description: PAGE_QUERY,
   parameters: PARAMETERS,
-  errors: [...ERRORS, 'invalid_value'],
+  errors: [...ERRORS, 'previous_response_not_found', 'invalid_value'],
   reply: { json: { name: 'InputItemList', schema: inputItemListSchema } },
   examples: () => {
     const id = 'msg_7f3c9a1e5b2d4c6f8a0e1d3b5c7f9a20';
-    const data = [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Count from 3 to 6' }], id }];
+    const data = [
+      {
+        type: 'message',
+        status: 'completed',
+        role: 'user',
+        content: [{ type: 'input_text', text: 'Count from 3 to 6' }],
+        id,
+      },
+    ];
     const reply = { object: 'list', data, first_id: id, last_id: id, has_more: false };
     return { items: { summary: 'The only item', reply } };
   },

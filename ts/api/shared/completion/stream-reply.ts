@@ -77,19 +77,20 @@ export interface StoredEvents {
   fail: EventEncoder['fail'];
   /** Aborted, among other reasons, when the client disconnects. */
   signal: AbortSignal;
+  framing: Framing;
 }
 
 /** The same for events that are stored: a slow client does not delay the completion. */
 export async function streamStoredEvents(
   request: FastifyRequest,
   reply: FastifyReply,
-  { batches, fail, signal }: StoredEvents,
+  { batches, fail, signal, framing }: StoredEvents,
   options: AppContext['options'],
 ): Promise<undefined> {
-  const events = new EventStream(reply, { ...options, signal });
+  const events = new EventStream(reply, { ...options, signal, framing });
   try {
     for await (const batch of batches) if (!events.write(batch)) await events.drained();
-    if (!events.begun) beginEvents(reply);
+    if (!events.begun) beginEvents(reply, framing);
   } catch (thrown) {
     if (!events.begun) throw thrown;
     events.write(fail(toErrorBody(toChasquiError(thrown, request, options))));

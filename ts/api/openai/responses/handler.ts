@@ -3,7 +3,6 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { CONVERSATION_ERRORS } from '../../../http/openapi/failures.js';
 import { completionExamples, type Operation } from '../../../http/openapi/operation.js';
 import { bodyRoute, nameIgnoredParts } from '../../../http/read-fields.js';
 import { shuttingDown } from '../../../http/running-replies.js';
@@ -16,6 +15,7 @@ import { streamCompletion, streamStoredEvents } from '../../shared/completion/st
 import type { Caller } from '../../shared/owner.js';
 import { withModel } from '../../shared/with-model.js';
 import { BackgroundResponses } from './background-responses.js';
+import { compactRoute } from './compact-response.js';
 import { conversationsRoutes } from './conversation-routes.js';
 import { responseEventSchema } from './event-schema.js';
 import { nameItems } from './item-page.js';
@@ -23,7 +23,7 @@ import { type ResponseObject, responseSchema } from './object-schema.js';
 import { OwnResponses } from './own-responses.js';
 import { responseFailure, responseFraming } from './response-events.js';
 import { type ResponsesRequest, responsesSchema } from './schema.js';
-import { exampleResponse, storedResponsesRoutes } from './stored-responses.js';
+import { exampleResponse, STORED_ERRORS, storedResponsesRoutes } from './stored-responses.js';
 import { ResponseEncoder } from './stream.js';
 import { computeLater, ResponseWork } from './to-job.js';
 
@@ -91,16 +91,10 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
     });
   });
   app.post<{ Body: ResponsesRequest }>(COUNT_URL, settingsOf(countInputTokens), count);
+  compactRoute(app, context, workOf);
   storedResponsesRoutes(app, context, ownOf);
   conversationsRoutes(app, context, ownOf);
 }
-
-const STORED_ERRORS = [
-  ...CONVERSATION_ERRORS,
-  'response_not_found',
-  'previous_response_not_found',
-  'store_failed',
-] as const;
 
 const createResponse: Operation = {
   id: 'createResponse',

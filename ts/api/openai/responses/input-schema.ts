@@ -87,13 +87,15 @@ const hosted = objectOf({
     'mcp_list_tools',
     'mcp_approval_request',
     'mcp_approval_response',
-    'compaction',
     'compaction_trigger',
     'program',
     'program_output',
     'additional_tools',
   ),
 });
+
+/** A summary of earlier items. */
+const compaction = objectOf({ type: exactly('compaction'), encrypted_content: string }, { id: orNull(string) });
 
 /** An item of a stored response. */
 const reference = objectOf({ type: exactly('item_reference'), id: string });
@@ -111,6 +113,7 @@ export const inputItem = variantsBy('type', [
   clientCall,
   clientCallOutput,
   reasoning,
+  compaction,
   reference,
   hosted,
 ]);

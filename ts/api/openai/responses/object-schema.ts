@@ -69,7 +69,7 @@ export const itemSchema = anyOf(
   ),
 );
 
-const usage = objectOf({
+export const usageSchema = objectOf({
   input_tokens: integer,
   input_tokens_details: objectOf({ cached_tokens: integer, cache_write_tokens: integer }),
   output_tokens: integer,
@@ -89,7 +89,7 @@ export const responseSchema = objectOf({
   incomplete_details: orNull(objectOf({ reason: exactly('max_output_tokens') })),
   model: string,
   output: arrayOf(itemSchema),
-  usage: orNull(usage),
+  usage: orNull(usageSchema),
   instructions: orNull(string),
   max_output_tokens: orNull(integer),
   metadata: recordOf(string),
@@ -132,7 +132,7 @@ export const inputItemListSchema = objectOf({
 export type ItemStatus = Static<typeof status>;
 export type OutputText = Static<typeof outputText>;
 export type OutputItem = Static<typeof itemSchema>;
-export type ResponseUsage = Static<typeof usage>;
+export type ResponseUsage = Static<typeof usageSchema>;
 export type ResponseObject = Static<typeof responseSchema>;
 export type DeletedResponse = Static<typeof deletedResponseSchema>;
 export type InputItemList = Static<typeof inputItemListSchema>;

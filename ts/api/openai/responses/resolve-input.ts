@@ -107,7 +107,7 @@ class StoredParts {
 
 /** Throws `response_not_found`, and `unsupported_parameter` where nothing is stored. */
 export function resolveInput(request: ResponsesRequest, store: OwnStore): ResolvedInput {
-  const sent: SourcedItem[] = toItems(request).map((item, index) => ({ item, origin: originOf(request, index) }));
+  const sent: SourcedItem[] = toItems(request.input).map((item, index) => ({ item, origin: originOf(request, index) }));
   const parts = store === null ? null : new StoredParts(store);
   const found = sent.map((each) => ({ ...each, item: follow(each, parts) }));
   return { items: [...earlierItems(request, parts), ...found], own: found.map(({ item }) => toStoredItem(item)) };
@@ -119,7 +119,7 @@ export function resolveItems(items: readonly InputItem[], store: NonNullable<Own
   return items.map((item, index) => toStoredItem(follow({ item, origin: `items[${index}]` }, parts)));
 }
 
-function toItems({ input }: ResponsesRequest): readonly InputItem[] {
+export function toItems(input: ResponsesRequest['input']): readonly InputItem[] {
   if (typeof input !== 'string') return input;
   return [{ type: 'message', role: 'user', content: input }];
 }
@@ -188,10 +188,15 @@ function notHere(what: What, id: string, param: string): never {
 
 type What = 'item' | 'response' | 'conversation';
 
-const PREFIXES: Readonly<Record<string, string>> = { message: 'msg_', reasoning: 'rs_', function_call: 'fc_' };
+const PREFIXES: Readonly<Record<string, string>> = {
+  message: 'msg_',
+  reasoning: 'rs_',
+  function_call: 'fc_',
+  compaction: 'cmp_',
+};
 
 /** The item as it is stored: with an id, and with the fields that OpenAI's items always have. */
-function toStoredItem(item: InputItem): StoredItem {
+export function toStoredItem(item: InputItem): StoredItem {
   const { id } = item as { id?: string | null };
   const own = typeof id === 'string' && id !== '' ? id : newId(PREFIXES[item.type] ?? 'item_');
   return { ...item, id: own, ...otherFields(item) } as StoredItem;
@@ -209,6 +214,8 @@ function otherFields(item: InputItem): object {
     case 'function_call_output':
     case 'custom_tool_call_output':
       return { status, output: typeof item.output === 'string' ? item.output : item.output.map(toStoredPart) };
+    case 'compaction':
+      return {};
     case 'reasoning':
       return { summary: (item as { summary?: unknown }).summary ?? [] };
     default:

@@ -5,6 +5,7 @@ import { pickExtras } from '../../shared/chat/extras-schema.js';
 import { type ChatTranslation, FieldOrigins } from '../../shared/chat/field-origins.js';
 import { readConstraints } from '../../shared/chat/output-constraints.js';
 import { toArguments } from '../../shared/tools/custom-tools.js';
+import { shownSummary } from './compaction-item.js';
 import type { ClientCall, ClientCallOutput, InputItem, InputPart } from './input-schema.js';
 import { resolveInput, type SourcedItem } from './resolve-input.js';
 import { nameInChat, type ToolTranslation, toChatTools } from './response-tools.js';
@@ -67,6 +68,11 @@ function addItem(builder: ChatMessageBuilder, item: InputItem, origin: string): 
       if (text !== '') builder.addReasoning(text, origin);
       break;
     }
+    case 'compaction': {
+      const summary = shownSummary(item);
+      if (summary !== null) builder.addUser(summary, origin);
+      break;
+    }
     case 'function_call': {
       const { call_id: id, arguments: json } = item;
       builder.addToolCall({ id, name: nameInChat(item), arguments: json }, origin);
@@ -94,7 +100,7 @@ function addItem(builder: ChatMessageBuilder, item: InputItem, origin: string): 
 }
 
 function isHosted(item: InputItem): boolean {
-  return !CONVERSATION_ITEMS.test(item.type);
+  return item.type === 'compaction' ? shownSummary(item) === null : !CONVERSATION_ITEMS.test(item.type);
 }
 
 const CONVERSATION_ITEMS =

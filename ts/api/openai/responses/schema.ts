@@ -142,6 +142,8 @@ const optional = {
 export type ResponseTextFormat = Static<typeof format>;
 export type ResponsesRequest = StaticFields<typeof required, typeof optional & ReturnType<typeof chatExtras>>;
 
+export const responseFields = { ...required, ...optional };
+
 /** Returns the schema for a mode that supports these chat `parameters`. */
 export function responsesSchema(parameters: readonly string[]) {
   return objectOf(required, { ...optional, ...chatExtras(parameters) });

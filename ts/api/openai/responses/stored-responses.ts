@@ -1,6 +1,7 @@
 /** Routes of stored responses. Each response is visible only to the API key that created it. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../../errors.js';
+import { CONVERSATION_ERRORS } from '../../../http/openapi/failures.js';
 import type { Operation } from '../../../http/openapi/operation.js';
 import { NEUTRAL_SAMPLING } from '../../../options/sampling-table.js';
 import type { AppContext } from '../../context.js';
@@ -77,9 +78,17 @@ function noEvents(): ChasquiError {
   return new ChasquiError('unsupported_parameter', message, 'stream');
 }
 
+/** Errors of requests that may continue stored responses. */
+export const STORED_ERRORS = [
+  ...CONVERSATION_ERRORS,
+  'response_not_found',
+  'previous_response_not_found',
+  'store_failed',
+] as const;
+
 const PARAMETERS = { id: 'The id of the response.' };
 const ERRORS = ['response_not_found', 'unsupported_parameter', 'store_failed'] as const;
-const ID = 'resp_4b1f6a52c7e94d0f8f3e6d9a7c5b2e10';
+export const EXAMPLE_ID = 'resp_4b1f6a52c7e94d0f8f3e6d9a7c5b2e10';
 
 /** A response as it is replied. */
 export function exampleResponse(model: string): ResponseObject {
@@ -87,7 +96,7 @@ export function exampleResponse(model: string): ResponseObject {
   const id = 'msg_0c8d1b7e5f2a4e6b9d3c7a1f8e5b2d40';
   return {
     ...newResponse({ model, input: '', temperature: 0 }, model, NEUTRAL_SAMPLING, true),
-    id: ID,
+    id: EXAMPLE_ID,
     created_at: 1_790_000_000,
     completed_at: 1_790_000_001,
     status: 'completed',
@@ -126,7 +135,7 @@ const deleteResponse: Operation = {
   errors: ERRORS,
   reply: { json: { name: 'DeletedResponse', schema: deletedResponseSchema } },
   examples: () => ({
-    deleted: { summary: 'A deleted response', reply: { id: ID, object: 'response', deleted: true } },
+    deleted: { summary: 'A deleted response', reply: { id: EXAMPLE_ID, object: 'response', deleted: true } },
   }),
 };
 

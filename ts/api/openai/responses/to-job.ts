@@ -47,7 +47,8 @@ export class ResponseWork {
   readonly length: number;
   readonly #context: AppContext;
   #translation: ResponseTranslation;
-  readonly #items: readonly SourcedItem[];
+  /** Those that the request continues, then its own. */
+  readonly items: readonly SourcedItem[];
   /** The items of the request. */
   readonly #own: readonly StoredItem[];
 
@@ -61,7 +62,7 @@ export class ResponseWork {
     const { items, own } = resolveInput(body, responses.store);
     if (conversationOf(body) !== null) Conversations.refuseFull(items.map(({ item }) => item));
     this.#own = own;
-    this.#items = items;
+    this.items = items;
     this.#translation = toChat(body, items);
     if (context.options.strict) refusePassedOver(this.#translation.passedOver);
     const asked = body.store !== false && responses.store !== null;
@@ -120,16 +121,17 @@ export class ResponseWork {
     };
     const { contextLength } = engine.model;
     const limits = { contextLength, maxTokens: body.max_output_tokens };
-    this.#translation = toChat(body, await truncateInput(this.#items, limits, count));
+    this.#translation = toChat(body, await truncateInput(this.items, limits, count));
   }
 
-  async start({ engine, signal }: Leased): Promise<Started> {
+  /** With truncation, the prompt leaves `room` tokens. */
+  async start({ engine, signal }: Leased, room = 1): Promise<Started> {
     const { profile, options } = this.#context;
     const { body, record } = this.request;
     const { imageHosts: hosts, strict } = options;
     const how = { hosts, signal, strict, maxParts: MAX_IGNORED_PARTS };
     const whole = await renderChat(engine, this.#translation, how);
-    const isTooLong = body.truncation === 'auto' && !(await fits(engine, whole.rendered, how));
+    const isTooLong = body.truncation === 'auto' && !(await fits(engine, whole.rendered, room, how));
     if (isTooLong) await this.#truncate(engine, whole.rendered, how);
     const { rendered, ignored } = isTooLong ? await renderChat(engine, this.#translation, how) : whole;
     const streams = startCompletion(engine, profile, this.chat, rendered, { signal, whole: !body.stream });
@@ -148,9 +150,8 @@ async function countUpToContext(engine: Engine, prompt: RenderedPrompt, on: Abor
   }
 }
 
-/** A prompt has to leave room for one token. */
-async function fits(engine: Engine, prompt: RenderedPrompt, on: AbortOptions): Promise<boolean> {
-  return (await countUpToContext(engine, prompt, on)) < engine.model.contextLength;
+async function fits(engine: Engine, prompt: RenderedPrompt, room: number, on: AbortOptions): Promise<boolean> {
+  return (await countUpToContext(engine, prompt, on)) + room <= engine.model.contextLength;
 }
 
 export interface Later {

@@ -9,7 +9,7 @@ export interface TruncationLimits {
 }
 
 /**
- * Returns the items to keep. Instructions, the last user message and the items of the last call or message are always
+ * Returns the items to keep. Instructions, summaries, the last user message and the items of the last call or message are always
  * kept. The rest of a truncated conversation leaves a quarter of the context to this and later completions, or up to half
  * of it if `maxTokens` is larger: the cached prefix of a conversation that is truncated at every turn would be useless.
  */
@@ -47,6 +47,7 @@ function unitsOf(items: readonly InputItem[]): (number | null)[] {
       isOpen = false;
       return null;
     }
+    if (item.type === 'compaction') return null;
     if (item.type === 'message' && (item.role === 'system' || item.role === 'developer')) return null;
     const callId = 'call_id' in item ? (item.call_id ?? '') : '';
     const own = item.type.endsWith('_output') ? calls.get(callId) : undefined;

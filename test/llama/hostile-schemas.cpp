@@ -115,7 +115,7 @@ const Test circles("hostile schema: references in a circle, in a chain, to the w
            "anything");
     const std::string tree = R"({"type":"object","properties":{"next":{"$ref":"#"}}})";
     expect(allows(tree, R"({"next":{"next":{}}})") && !allows(tree, R"({"next":5})"), "objects within each other");
-    expect_refused(R"({"$ref":"#/$defs/a/b"})", "cannot resolve");
+    expect_refused(R"({"$ref":"#/$defs/a/b"})", "cannot resolve $ref #/$defs/a/b, there");
     expect_refused(R"({"$ref":"#/type/x","type":"string"})", "cannot resolve");
     expect_refused(R"({"$ref":5})", "must be a string");
     expect_refused(R"({"$ref":"#/$defs/a","$defs":{"a":[]}})", "must be an object");

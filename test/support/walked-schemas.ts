@@ -130,6 +130,27 @@ export const WALKED_SCHEMAS: Record<string, object> = {
     contains: s,
   },
   'unique values': { type: 'array', items: { enum: ['a', 'b', 'c', 4] }, uniqueItems: true, minItems: 2 },
+  'unique kinds': { type: 'array', prefixItems: [n, s, { type: 'boolean' }], uniqueItems: true },
+  'a unique tuple': {
+    type: 'array',
+    prefixItems: [{ enum: [1, 'a', { b: [1, 2] }] }, { enum: [1.0, 'a', { b: [1.0, 2] }, null] }],
+    items: { type: 'boolean' },
+    minItems: 2,
+    uniqueItems: true,
+  },
+  'unevaluated items': {
+    type: 'array',
+    prefixItems: [n],
+    contains: { type: 'string', maxLength: 3 },
+    unevaluatedItems: { type: 'null' },
+  },
+  'unevaluated items of conditions': {
+    type: 'array',
+    if: { contains: { const: 'a' } },
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+    then: { contains: { type: 'integer' } },
+    unevaluatedItems: false,
+  },
   'a list': {
     $ref: '#/$defs/node',
     $defs: { node: object({ v: n, next: { anyOf: [{ type: 'null' }, { $ref: '#/$defs/node' }] } }, ['v', 'next']) },
@@ -137,6 +158,14 @@ export const WALKED_SCHEMAS: Record<string, object> = {
   references: object({ a: { $ref: '#/$defs/a~1b' }, b: { $ref: '#anchored' } }, ['a', 'b'], {
     $defs: { 'a/b': { type: 'integer', minimum: 3 }, x: { $anchor: 'anchored', type: 'string', maxLength: 2 } },
   }),
+  'identifiers with dots': {
+    $id: 'https://example.com/schemas/root/a.json',
+    $ref: '../b/./c.json',
+    $defs: {
+      a: { $id: '/schemas/b/c.json', $ref: '../d.json#e' },
+      b: { $id: '../d.json', $anchor: 'e', ...text('^d$') },
+    },
+  },
   'beside a reference': { $ref: '#/$defs/a', maxLength: 4, $defs: { a: { type: 'string', minLength: 2 } } },
   joined: {
     allOf: [

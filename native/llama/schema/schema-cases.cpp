@@ -26,6 +26,7 @@ void forget_evaluated(Shape& shape) {
     for (Case& each : shape) {
         forget(each.array.layers);
         forget(each.object.layers);
+        for (Contained& contained : each.array.contained) contained.evaluates = false;
     }
 }
 
@@ -190,7 +191,9 @@ Shape Schemas::without_unevaluated(int location, Shape shape) {
             }
             layer->prefix.assign(n, kAnything);
             layer->has_rest = true;
-            if (!each.array.contained.empty() && layer->rest == kNothing) all = true, ignore(location, "unevaluatedItems");
+            for (const Contained& contained : each.array.contained) {
+                if (contained.evaluates) layer->rest = either(layer->rest, contained.node);
+            }
             if (!all) limit.array.layers = {layer};
         }
         if (std::optional<Case> both = meet(each, limit)) result.push_back(*std::move(both));
@@ -203,6 +206,10 @@ Shape Schemas::positive(int location) {
     if (schema.is_boolean()) return schema.get<bool>() ? any_value() : Shape{};
     const Keywords& keywords = keywords_of(location);
     Shape           shape    = own_cases(location);
+    if (const auto& either = locations_[location].either) {
+        shape = shape_of(either->first);
+        append(shape, shape_of(either->second));
+    }
     const auto      apply    = [&](const std::string& keyword, const auto& cases) {
         if (keywords.count(keyword) == 0) return;
         try {
@@ -250,11 +257,13 @@ Shape Schemas::negative(int location) {
     const auto      add        = [&](const std::string& keyword, const auto& cases) {
         if (keywords.count(keyword) > 0) append(shape, cases());
     };
-    add("$ref", [&] {
-        const int target = target_of(location, "$ref");
-        if (target < 0) throw NotExpressible("a schema of another document");
-        return Shape(cases_of(2 * target + 1));
-    });
+    for (const std::string keyword : {"$ref", "$dynamicRef"}) {
+        add(keyword, [&] {
+            const int target = target_of(location, keyword);
+            if (target < 0) throw NotExpressible("a schema of another document");
+            return Shape(cases_of(2 * target + 1));
+        });
+    }
     add("allOf", [&] { return disjunction(parts(location, "allOf", true)); });
     add("anyOf", [&] { return conjunction(parts(location, "anyOf", true)); });
     add("oneOf", [&] { return all_but_one(location); });

@@ -210,7 +210,7 @@ void Schemas::read_array(int location, Case& each) {
     if (keywords.count("contains") == 0) return;
     const int contained = child(location, "contains");
     limits.contained.push_back({node_of(contained), opposite_of(contained), count(location, "minContains").value_or(1),
-                                count(location, "maxContains").value_or(kUnlimited)});
+                                count(location, "maxContains").value_or(kUnlimited), true});
 }
 
 void Schemas::read_object(int location, Case& each) {

@@ -28,7 +28,7 @@ std::shared_ptr<const ItemLayer> with_item(size_t at, NodeId node) {
 NodeId Schemas::constant(const common_json& value, bool negated) {
     common_json& schema = constants_.emplace_back(common_json::object());
     schema["const"]     = value;
-    const int location  = locate(schema, "const", "");
+    const int location  = locate(schema, "const", "", 0);
     return negated ? opposite_of(location) : node_of(location);
 }
 
@@ -59,7 +59,7 @@ Shape Schemas::negative_keywords(int location, bool& incomplete) {
     negative_strings(location, shape, incomplete);
     negative_arrays(location, shape, incomplete);
     negative_objects(location, shape, incomplete);
-    for (const char* keyword : {"unevaluatedProperties", "unevaluatedItems", "$dynamicRef", "$recursiveRef"}) {
+    for (const char* keyword : {"unevaluatedProperties", "unevaluatedItems", "$recursiveRef"}) {
         incomplete = incomplete || keywords.count(keyword) > 0;
     }
     return shape;

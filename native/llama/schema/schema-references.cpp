@@ -1,4 +1,4 @@
-// `$ref`, `$id` and `$anchor`: references within the document.
+// `$ref`, `$dynamicRef` and the names that they refer to: references within the document.
 #include "schemas.h"
 
 #include <algorithm>
@@ -25,20 +25,39 @@ std::string unescaped(const std::string& token) {
     return name;
 }
 
-// RFC 3986, 5.2, without dot segments.
+std::string without_dots(const std::string& path) {
+    std::string kept;
+    for (size_t begin = 0; begin <= path.size();) {
+        const size_t      end     = std::min(path.find('/', begin), path.size());
+        const std::string segment = path.substr(begin, end - begin) + (end < path.size() ? "/" : "");
+        if (segment == ".." || segment == "../") {
+            const size_t slash = kept.size() < 2 ? std::string::npos : kept.rfind('/', kept.size() - 2);
+            kept.resize(slash == std::string::npos ? path[0] == '/' : slash + 1);
+        } else if (segment != "." && segment != "./") {
+            kept += segment;
+        }
+        begin = end + 1;
+    }
+    return kept;
+}
+
+// RFC 3986, 5.2.
 std::string resolved(const std::string& base, const std::string& reference) {
     const size_t colon = reference.find(':');
     if (colon != std::string::npos && colon < reference.find_first_of("/?#")) return reference;
     const std::string document = base.substr(0, base.find('#'));
     if (reference.empty() || reference[0] == '#') return document + reference;
-    const size_t scheme    = document.find("://");
-    const size_t authority = scheme == std::string::npos ? 0 : document.find('/', scheme + 3);
-    if (reference[0] == '/') return document.substr(0, authority) + reference;
-    const size_t slash = document.rfind('/');
-    if (slash == std::string::npos || (scheme != std::string::npos && slash < scheme + 3)) {
-        return scheme == std::string::npos ? reference : document + "/" + reference;
-    }
-    return document.substr(0, slash + 1) + reference;
+    const std::string before = document.substr(0, document.find('?'));
+    if (reference[0] == '?') return before + reference;
+    const size_t scheme = before.find("://");
+    if (reference.compare(0, 2, "//") == 0) return (scheme == std::string::npos ? "" : before.substr(0, scheme + 1)) + reference;
+    const size_t authority = scheme == std::string::npos ? 0 : std::min(before.find('/', scheme + 3), before.size());
+    const size_t slash     = before.find_last_of('/');
+    const size_t tail      = std::min(reference.find_first_of("?#"), reference.size());
+    std::string  path      = reference.substr(0, tail);
+    if (path[0] != '/' && slash != std::string::npos && slash >= authority) path.insert(0, before.substr(authority, slash + 1 - authority));
+    if (path[0] != '/' && scheme != std::string::npos) path.insert(0, "/");
+    return before.substr(0, authority) + without_dots(path) + reference.substr(tail);
 }
 
 bool is_number(const std::string& token) {
@@ -54,16 +73,16 @@ const common_json* string_at(const common_json& schema, const char* keyword) {
 }  // namespace
 
 void Schemas::read_identifiers() {
-    if (identifiers_read_) return;
-    identifiers_read_ = true;
     struct Part {
         const common_json* value;
         std::string        pointer, place;
         int                resource;
+        bool               is_map;  // its members are schemas whatever their names are
     };
-    bases_                 = {""};
-    std::vector<Part> todo = {{&root_, "#", "", 0}};
-    identified_.emplace("", 0);
+    std::unordered_set<std::string> referred;  // names that a $dynamicRef may choose
+    std::vector<Part>               todo = {{&root_, "#", "", 0, false}};
+    resources_                           = {{}};
+    identified_.emplace("", Identified{&root_, "#", "", false});
     while (!todo.empty()) {
         Part part = std::move(todo.back());
         todo.pop_back();
@@ -71,35 +90,65 @@ void Schemas::read_identifiers() {
         if (value.is_array()) {
             for (size_t i = 0; i < value.size(); ++i) {
                 const std::string number = std::to_string(i);
-                if (value.at(i).is_object()) todo.push_back({&value.at(i), part.pointer + "/" + number, part.place + "[" + number + "]", part.resource});
+                if (value.at(i).is_object()) {
+                    todo.push_back({&value.at(i), part.pointer + "/" + number, part.place + "[" + number + "]", part.resource, false});
+                }
             }
             continue;
         }
         if (!value.is_object()) continue;
         if (const common_json* id = string_at(value, "$id")) {
-            const std::string uri = resolved(bases_[part.resource], id->get<std::string>());
-            bases_.push_back(uri.substr(0, uri.find('#')));
-            part.resource = static_cast<int>(bases_.size()) - 1;
-            identified_.emplace(bases_.back(), locate(value, part.pointer, part.place));
+            const std::string uri = resolved(resources_[part.resource].base, id->get<std::string>());
+            part.resource         = static_cast<int>(resources_.size());
+            resources_.push_back({uri.substr(0, uri.find('#')), {}});
+            identified_.emplace(resources_.back().base, Identified{&value, part.pointer, part.place, false});
         }
-        if (part.resource > 0) resources_[&value] = part.resource;
+        if (part.resource > 0) resource_of_[&value] = part.resource;
         for (const char* keyword : {"$anchor", "$dynamicAnchor"}) {
-            if (const common_json* anchor = string_at(value, keyword)) {
-                identified_.emplace(resolved(bases_[part.resource], "#" + anchor->get<std::string>()), locate(value, part.pointer, part.place));
-            }
+            const common_json* anchor = string_at(value, keyword);
+            if (anchor == nullptr) continue;
+            const std::string name = anchor->get<std::string>(), uri = resources_[part.resource].base + "#" + name;
+            const bool        is_dynamic = keyword[1] == 'd';
+            identified_.emplace(uri, Identified{&value, part.pointer, part.place, is_dynamic});
+            if (is_dynamic) resources_[part.resource].dynamic.emplace(name, uri);
+        }
+        if (const common_json* dynamic = string_at(value, "$dynamicRef")) {
+            const std::string reference = dynamic->get<std::string>();
+            referred.insert(reference.substr(reference.find('#') + 1));
         }
         for (const auto& [name, member] : value.items()) {
-            const bool is_value = name == "enum" || name == "const" || name == "default" || name == "examples";
+            static const std::unordered_set<std::string> values = {"enum", "const", "default", "examples"};
+            static const std::unordered_set<std::string> maps   = {"$defs", "definitions", "properties", "patternProperties", "dependentSchemas"};
+            if (!(member.is_object() || member.is_array()) || (!part.is_map && values.count(name) > 0)) continue;
             const bool is_short = part.pointer.size() + name.size() < kMaxQuoted;
-            if (is_value || !(member.is_object() || member.is_array())) continue;
-            todo.push_back({&member, is_short ? part.pointer + "/" + name : part.pointer + "/...", is_short ? part.place + "." + name : part.place + "...", part.resource});
+            todo.push_back({&member, is_short ? part.pointer + "/" + name : part.pointer + "/...", is_short ? part.place + "." + name : part.place + "...",
+                            part.resource, !part.is_map && maps.count(name) > 0});
+        }
+    }
+    for (Resource& resource : resources_) {
+        for (auto each = resource.dynamic.begin(); each != resource.dynamic.end();) {
+            each = referred.count(each->first) > 0 ? std::next(each) : resource.dynamic.erase(each);
         }
     }
 }
 
-int Schemas::pointed_at(int resource, const std::string& pointer, int location) {
-    const common_json* target   = locations_[resource].schema;
-    std::string        path     = locations_[resource].pointer, place = locations_[resource].place;
+// The scope behind the border of a resource: the first schema of a name stays the one that $dynamicRef means.
+int Schemas::scope_in(int scope, const common_json& schema) {
+    const auto      known   = resource_of_.find(&schema);
+    const Resource& entered = resources_[known == resource_of_.end() ? 0 : known->second];
+    if (entered.dynamic.empty()) return scope;
+    budget_.spend(scopes_[scope].size() + entered.dynamic.size());
+    Scope within = scopes_[scope];
+    within.insert(entered.dynamic.begin(), entered.dynamic.end());
+    const auto [found, is_new] = by_scope_.emplace(within, static_cast<int>(scopes_.size()));
+    if (is_new) scopes_.push_back(std::move(within));
+    return found->second;
+}
+
+int Schemas::pointed_at(const Identified& from, const std::string& pointer, int location) {
+    const common_json* target = from.schema;
+    std::string        path = from.pointer, place = from.place;
+    const auto         refuse = [&](const char* reason) { fail(location, "cannot resolve $ref #" + pointer.substr(0, kMaxQuoted) + ", " + reason); };
     for (size_t begin = 0; begin < pointer.size();) {
         const size_t      end  = std::min(pointer.find('/', begin + 1), pointer.size());
         const std::string name = unescaped(pointer.substr(begin + 1, end - begin - 1));
@@ -108,38 +157,35 @@ int Schemas::pointed_at(int resource, const std::string& pointer, int location) 
             place += "." + name;
         } else if (target->is_array() && is_number(name)) {
             const auto index = static_cast<size_t>(std::stoul(name));
-            if (index >= target->size()) fail(location, "cannot resolve $ref " + pointer.substr(0, kMaxQuoted) + ", it is out of range");
+            if (index >= target->size()) refuse("it is out of range");
             target = &target->at(index);
             place += "[" + name + "]";
         } else {
-            fail(location, "cannot resolve $ref " + pointer.substr(0, kMaxQuoted) + ", there is no such schema");
+            refuse("there is no such schema");
         }
         path += "/" + name;
         begin = end;
     }
-    return locate(*target, path.substr(0, kMaxQuoted), place.substr(0, kMaxQuoted));
+    return locate(*target, path.substr(0, kMaxQuoted), place.substr(0, kMaxQuoted), locations_[location].scope);
 }
 
 // -1 for a schema of another document.
 int Schemas::target_of(int location, const std::string& keyword) {
     const common_json& value = *keywords_of(location).at(keyword);
     if (!value.is_string()) fail(location, keyword + " must be a string");
-    const std::string reference = value.get<std::string>();
-    read_identifiers();
-    const auto        known    = resources_.find(locations_[location].schema);
-    const int         resource = known == resources_.end() ? 0 : known->second;
-    const std::string uri      = resolved(bases_[resource], reference);
+    const auto        known    = resource_of_.find(locations_[location].schema);
+    const Resource&   resource = resources_[known == resource_of_.end() ? 0 : known->second];
+    const std::string uri      = resolved(resource.base, value.get<std::string>());
     const size_t      hash     = std::min(uri.find('#'), uri.size());
     const std::string fragment = hash < uri.size() ? uri.substr(hash + 1) : "";
     const bool        is_name  = !fragment.empty() && fragment[0] != '/';
-    if (keyword == "$dynamicRef" && is_name) {
-        // With one schema of that name there is no choice between several.
-        const auto has_name = [&](const auto& each) { return each.first.substr(std::min(each.first.find('#'), each.first.size())) == "#" + fragment; };
-        if (std::count_if(identified_.begin(), identified_.end(), has_name) != 1) return -1;
-    }
-    const auto        found    = identified_.find(is_name ? uri : uri.substr(0, hash));
+    auto              found    = identified_.find(is_name ? uri : uri.substr(0, hash));
     if (found == identified_.end()) return -1;
-    return is_name || fragment.empty() ? found->second : pointed_at(found->second, fragment, location);
+    if (keyword == "$dynamicRef" && is_name && found->second.is_dynamic) {
+        const Scope& scope = scopes_[locations_[location].scope];
+        if (const auto outermost = scope.find(fragment); outermost != scope.end()) found = identified_.find(outermost->second);
+    }
+    return pointed_at(found->second, is_name ? "" : fragment, location);
 }
 
 // Follows schemas that are nothing but a reference, or a combination of one: chains of them may be long.
@@ -153,8 +199,8 @@ Schemas::Literal Schemas::resolve(Literal literal) {
         if (n != 1) return 2 * location + literal % 2;
         const bool is_one = (first->first == "allOf" || first->first == "anyOf" || first->first == "oneOf") &&
                             first->second->is_array() && first->second->size() == 1;
-        if (first->first != "$ref" && !is_one) return 2 * location + literal % 2;
-        const int next = is_one ? child(location, first->first, 0) : target_of(location, "$ref");
+        if (first->first != "$ref" && first->first != "$dynamicRef" && !is_one) return 2 * location + literal % 2;
+        const int next = is_one ? child(location, first->first, 0) : target_of(location, first->first);
         if (next < 0 || !passed.insert(next).second) return 2 * location + literal % 2;
         location = next;
     }

@@ -22,7 +22,8 @@ Schemas::Schemas(const common_json& root) : root_(root) {
     nodes_[kAnything].shape = std::make_unique<Shape>(any_value());
     nodes_[kNothing].shape  = std::make_unique<Shape>();
     by_literals_.emplace(std::vector<Literal>{}, kAnything);
-    locate(root_, "#", "");
+    read_identifiers();
+    locate(root_, "#", "", 0);
 }
 
 void Schemas::fail(int location, const std::string& reason) const {
@@ -37,30 +38,33 @@ void Schemas::ignore(int location, const std::string& keyword) {
     report(below(locations_[location].place, keyword.empty() ? "" : "." + keyword));
 }
 
-int Schemas::locate(const common_json& schema, const std::string& pointer, const std::string& place) {
-    const auto [found, is_new] = by_schema_.emplace(&schema, static_cast<int>(locations_.size()));
+int Schemas::locate(const common_json& schema, const std::string& pointer, const std::string& place, int scope) {
+    const int  within          = scope_in(scope, schema);
+    const auto [found, is_new] = by_schema_.emplace(std::make_pair(&schema, within), static_cast<int>(locations_.size()));
     if (is_new) {
         if (locations_.size() >= kMaxSchemas) throw std::runtime_error("it has more than 32,768 schemas within the schema");
-        locations_.push_back({&schema, pointer, place});
+        locations_.push_back({&schema, pointer, place, within});
     }
     return found->second;
 }
 
 int Schemas::child(int location, const std::string& keyword) {
     const Location& parent = locations_[location];
-    return locate(parent.schema->at(keyword), below(parent.pointer, "/" + keyword), below(parent.place, "." + keyword));
+    return locate(parent.schema->at(keyword), below(parent.pointer, "/" + keyword), below(parent.place, "." + keyword),
+                  parent.scope);
 }
 
 int Schemas::child(int location, const std::string& keyword, size_t index) {
     const Location&   parent = locations_[location];
     const std::string number = std::to_string(index);
     return locate(parent.schema->at(keyword).at(index), below(parent.pointer, "/" + keyword + "/" + number),
-                  below(parent.place, "." + keyword + "[" + number + "]"));
+                  below(parent.place, "." + keyword + "[" + number + "]"), parent.scope);
 }
 
 int Schemas::child(int location, const std::string& keyword, const std::string& name, const common_json& schema) {
     const Location& parent = locations_[location];
-    return locate(schema, below(parent.pointer, "/" + keyword + "/" + name), below(parent.place, "." + keyword + "." + name));
+    return locate(schema, below(parent.pointer, "/" + keyword + "/" + name), below(parent.place, "." + keyword + "." + name),
+                  parent.scope);
 }
 
 const Schemas::Keywords& Schemas::keywords_of(int location) {
@@ -107,17 +111,32 @@ NodeId Schemas::both(NodeId one, NodeId other) {
     return node_of(std::move(literals));
 }
 
+NodeId Schemas::either(NodeId one, NodeId other) {
+    if (one == kAnything || other == kAnything) return kAnything;
+    if (one == kNothing || one == other) return other;
+    if (other == kNothing) return one;
+    const auto [found, is_new] = unions_.emplace(std::minmax(one, other), 0);
+    if (is_new) {
+        found->second = locate(constants_.emplace_back(common_json::object()), "anyOf", "", 0);
+        locations_[found->second].either.emplace(one, other);
+    }
+    return node_of(found->second);
+}
+
 const Shape& Schemas::shape_of(NodeId node) {
     if (nodes_[node].shape == nullptr) {
         const std::vector<Literal> literals = nodes_[node].literals;
-        Shape                      shape    = cases_of(literals[0]);
-        for (size_t i = 1; i < literals.size(); ++i) {
+        Shape                      shape;
+        bool                       is_first = true;
+        for (const Literal literal : literals) {
             try {
-                shape = product(shape, cases_of(literals[i]));
+                shape = is_first ? cases_of(literal) : product(shape, cases_of(literal));
+                is_first = false;
             } catch (const NotExpressible&) {
-                ignore(literals[i] / 2, "");
+                ignore(literal / 2, "");
             }
         }
+        if (is_first) shape = any_value();
         nodes_[node].shape = std::make_unique<Shape>(std::move(shape));
     }
     return *nodes_[node].shape;

@@ -34,6 +34,7 @@ public:
 
     NodeId root() { return node_of(0); }
     NodeId both(NodeId one, NodeId other);
+    NodeId either(NodeId one, NodeId other);
 
     const Shape& shape_of(NodeId node);
     bool         is_empty(NodeId node);
@@ -65,11 +66,28 @@ private:
     // A literal is a schema or its opposite: twice its number, plus one for the opposite.
     using Literal = int;
 
+    // The schemas that `$dynamicRef` means, by $dynamicAnchor. A schema has one location for each scope that it is read in.
+    using Scope = std::map<std::string, std::string>;
+
+    // What an $id begins.
+    struct Resource {
+        std::string base;
+        Scope       dynamic;
+    };
+
+    struct Identified {
+        const common_json* schema;
+        std::string        pointer, place;
+        bool               is_dynamic;
+    };
+
     struct Location {
         const common_json* schema;
         std::string        pointer;  // for errors
         std::string        place;    // for the report
+        int                scope;
         Keywords           keywords = {};
+        std::optional<std::pair<NodeId, NodeId>> either = {};  // of a schema of our own: a value of one of these
         bool               is_read  = false;
     };
 
@@ -82,7 +100,7 @@ private:
     [[noreturn]] void fail(int location, const std::string& reason) const;
     void              ignore(int location, const std::string& keyword);
 
-    int             locate(const common_json& schema, const std::string& pointer, const std::string& place);
+    int             locate(const common_json& schema, const std::string& pointer, const std::string& place, int scope);
     int             child(int location, const std::string& keyword);
     int             child(int location, const std::string& keyword, size_t index);
     int             child(int location, const std::string& keyword, const std::string& name, const common_json& schema);
@@ -93,8 +111,9 @@ private:
 
     // schema-references.cpp
     int     target_of(int location, const std::string& keyword);
-    int     pointed_at(int resource, const std::string& pointer, int location);
+    int     pointed_at(const Identified& from, const std::string& pointer, int location);
     void    read_identifiers();
+    int     scope_in(int scope, const common_json& schema);
     Literal resolve(Literal literal);
 
     // schema-cases.cpp: the cases of a schema, and of its opposite.
@@ -141,17 +160,19 @@ private:
 
     const common_json&                              root_;
     std::deque<Location>                            locations_;
-    std::unordered_map<const common_json*, int>     by_schema_;
+    std::map<std::pair<const common_json*, int>, int> by_schema_;  // and its scope
     std::deque<Node>                                nodes_;
     std::map<std::vector<Literal>, NodeId>          by_literals_;
     std::unordered_map<Literal, std::unique_ptr<Shape>> cases_;
     std::unordered_set<Literal>                     open_;
     std::map<std::string, PatternPtr>               patterns_;
-    std::map<std::string, int>                      identified_;  // by $id, with $anchor behind `#`
-    std::unordered_map<const common_json*, int>     resources_;   // the schema with the $id that a schema is below
-    std::vector<std::string>                        bases_;       // the identifiers of those schemas
-    bool                                            identifiers_read_ = false;
+    std::map<std::string, Identified>               identified_;  // by $id, with $anchor behind `#`
+    std::vector<Resource>                           resources_;   // the first is the document
+    std::unordered_map<const common_json*, int>     resource_of_;  // of the schemas in other resources than the first
+    std::vector<Scope>                              scopes_   = {{}};
+    std::map<Scope, int>                            by_scope_ = {{{}, 0}};
     std::deque<common_json>                         constants_;
+    std::map<std::pair<NodeId, NodeId>, int>        unions_;
     Budget                                          budget_;
     unsigned                                        depth_ = 0;
     std::vector<std::string>                        unenforced_;

@@ -52,6 +52,7 @@ struct ItemLayer {
 struct Contained {
     NodeId node, otherwise;  // of the items that count, and of those that do not
     size_t min, max;
+    bool   evaluates = false;  // they count for `unevaluatedItems`
 };
 
 struct ArrayLimits {

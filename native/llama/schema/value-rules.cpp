@@ -22,7 +22,8 @@ std::string repeated(const std::string& rule, size_t min, size_t max) {
     return rule + "{" + std::to_string(min) + "," + std::to_string(max) + "}";
 }
 
-const std::string kComma = "\",\" space ";
+constexpr size_t  kMaxCompared = 32;  // items of a tuple
+const std::string kComma       = "\",\" space ";
 
 }  // namespace
 
@@ -101,21 +102,73 @@ std::string ValueRules::string(const Case& each) {
     return rules_.json_string(*whole_match(limits.accepted[0]->regex));
 }
 
-bool ValueRules::are_constants(NodeId node) {
-    const Shape& shape = schemas_.shape_of(node);
-    return std::all_of(shape.begin(), shape.end(), [](const Case& each) { return each.literal != nullptr; });
+std::optional<std::vector<common_json>> ValueRules::constants_of(NodeId node) {
+    std::vector<common_json>                   values;
+    std::map<std::string, std::vector<size_t>> alike;  // 1 and 1.0 are the same, as are objects with another order
+    const auto                                 add = [&](const common_json& value) {
+        const bool           is_number = value.is_number(), has_parts = value.is_array() || value.is_object();
+        std::vector<size_t>& others = alike[is_number ? std::to_string(value.get<double>()) : has_parts ? std::to_string(value.size()) : value.dump()];
+        schemas_.budget().spend(others.size());
+        if (std::any_of(others.begin(), others.end(), [&](size_t i) { return values[i] == value; })) return;
+        others.push_back(values.size());
+        values.push_back(value);
+    };
+    for (const Case& each : schemas_.shape_of(node)) {
+        if (each.literal != nullptr) {
+            add(*each.literal);
+        } else if (each.type == Type::null) {
+            add(common_json());
+        } else if (each.type == Type::boolean) {
+            if (!each.no_true) add(common_json::make(true));
+            if (!each.no_false) add(common_json::make(false));
+        } else if (schemas_.is_possible(each)) {
+            return std::nullopt;
+        }
+    }
+    return values;
 }
 
-std::string ValueRules::set_of_constants(NodeId node, size_t min, size_t max) {
+std::string ValueRules::set_of_constants(const std::vector<common_json>& values, size_t min, size_t max) {
     Members members;
-    for (const Case& each : schemas_.shape_of(node)) {
-        const std::string text = literal(each.literal->dump());
-        if (std::find(members.optional.begin(), members.optional.end(), text) == members.optional.end()) members.optional.push_back(text);
-    }
+    for (const common_json& value : values) members.optional.push_back(literal(value.dump()));
     members.min = min;
     members.max = max;
     const std::string list = list_of(members);
     return list == "-" ? "" : "\"[\" space " + list + " space \"]\"";
+}
+
+// The array if its items are always different, or all arrays of different items if they are few. Else null.
+std::optional<std::string> ValueRules::different_items(const ItemPlan& plan) {
+    constexpr size_t kMaxArrays = 1000;
+    const auto& [prefix, rest, min, max] = plan;
+    if (prefix.empty()) {
+        const auto values = constants_of(rest);
+        return values ? std::optional(set_of_constants(*values, min, max)) : std::nullopt;
+    }
+    if (prefix.size() > kMaxCompared) return std::nullopt;
+    std::vector<std::vector<common_json>> values;
+    for (size_t i = 0; i <= prefix.size(); ++i) {
+        if (i == prefix.size() && max == i) break;
+        auto constants = constants_of(i < prefix.size() ? prefix[i] : rest);
+        if (!constants) return std::nullopt;
+        values.push_back(*std::move(constants));
+    }
+    std::vector<std::vector<common_json>> arrays = {{}};
+    std::vector<std::string>              texts;
+    for (size_t i = 0; i < arrays.size(); ++i) {
+        if (arrays.size() > kMaxArrays) return std::nullopt;
+        const std::vector<common_json> items = arrays[i];
+        std::string                    text  = "\"[\" space ";
+        for (size_t k = 0; k < items.size(); ++k) text += (k > 0 ? kComma : "") + literal(items[k].dump()) + " ";
+        if (items.size() >= min) texts.push_back(text + "space \"]\"");
+        if (items.size() == max) continue;
+        for (const common_json& next : values[std::min(items.size(), values.size() - 1)]) {
+            if (std::find(items.begin(), items.end(), next) != items.end()) continue;
+            arrays.push_back(items);
+            arrays.back().push_back(next);
+        }
+    }
+    return joined(texts);
 }
 
 std::string ValueRules::array(const Case& each, const std::string& hint) {
@@ -123,8 +176,14 @@ std::string ValueRules::array(const Case& each, const std::string& hint) {
     if (!plan) return "";
     const auto& [prefix, rest, min, max] = *plan;
     if (!each.array.unique.empty() && max > 1) {
-        if (prefix.empty() && rest != kAnything && are_constants(rest)) return set_of_constants(rest, min, max);
-        schemas_.report(each.array.unique);
+        bool are_disjoint = prefix.size() == max && max <= kMaxCompared;
+        for (size_t i = 0; are_disjoint && i < max; ++i) {
+            for (size_t k = 0; are_disjoint && k < i; ++k) are_disjoint = schemas_.is_empty(schemas_.both(prefix[i], prefix[k]));
+        }
+        if (!are_disjoint) {
+            if (std::optional<std::string> ways = different_items(*plan)) return *std::move(ways);
+            schemas_.report(each.array.unique);
+        }
     }
     // Backwards, so that each rule holds an item and the items after it.
     std::string follows;

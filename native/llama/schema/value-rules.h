@@ -5,6 +5,7 @@
 #include "schemas.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,11 +33,13 @@ private:
     std::string number(const Case& each);
     std::string string(const Case& each);
     std::string array(const Case& each, const std::string& hint);
-    std::string set_of_constants(NodeId node, size_t min, size_t max);
+    std::string set_of_constants(const std::vector<common_json>& values, size_t min, size_t max);
+    std::optional<std::string> different_items(const ItemPlan& plan);
     std::string object(const Case& each, const std::string& hint);
     std::string other_members(const ObjectLimits& limits, const std::vector<std::string>& known, bool is_open, const std::string& hint);
     std::string list_of(const Members& members);
-    bool        are_constants(NodeId node);
+    // The different values of a node; null if they are not all constants.
+    std::optional<std::vector<common_json>> constants_of(NodeId node);
 
     Schemas&                                    schemas_;
     Rules&                                      rules_;

@@ -189,6 +189,14 @@ function testIn(mode: Mode): void {
     assert.ok(second > first, seen.join());
   });
 
+  test('gets a call of a tool that it runs itself', async ({ client }) => {
+    const tools = [{ type: 'bash_20250124' as const, name: 'bash' as const }];
+    const { content, stop_reason } = await client.messages.create({ ...asking, tools });
+    const [use] = content;
+    assert.ok(use?.type === 'tool_use' && use.name === 'bash' && stop_reason === 'tool_use');
+    assert.type((use.input as { command: unknown }).command, 'string');
+  });
+
   test('reads a streamed use of a tool', async ({ client }) => {
     const stream = client.messages.stream({
       ...asking,

@@ -125,6 +125,15 @@ function testIn(mode: Mode): void {
     assert.is(answered.output[0]?.type, 'message');
   });
 
+  test('gets calls of tools that it runs itself', async ({ client }) => {
+    const { tools: _tools, tool_choice: _choice, ...rest } = asking;
+    const tools = [{ type: 'shell' as const }, { type: 'apply_patch' as const }];
+    const response = await client.responses.create({ ...rest, tools, tool_choice: { type: 'apply_patch' } });
+    const [call] = response.output;
+    assert.ok(call?.type === 'apply_patch_call' && call.status === 'completed', JSON.stringify(call));
+    assert.type(call.operation.path, 'string');
+  });
+
   test('reads a streamed call', async ({ client }) => {
     const { pieces, call } = await inPieces(async () => {
       const stream = client.responses.stream(asking);

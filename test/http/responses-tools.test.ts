@@ -23,7 +23,7 @@ function responses(script: FakeScript = {}, options: Parameters<typeof testApp>[
 }
 
 const clock = { type: 'function', name: 'clock' };
-const HOSTED = ['web_search', 'web_search_preview', 'local_shell', 'image_generation', 'file_search', 'mcp'];
+const HOSTED = ['web_search', 'web_search_preview', 'computer_use_preview', 'image_generation', 'file_search', 'mcp'];
 
 test('tools that only OpenAI runs are passed over and named', async () => {
   const { engine, ignored } = responses();
@@ -262,6 +262,116 @@ test('calls and results of every tool that a client runs are part of the convers
     ['e', JSON.stringify(screenshot)],
     ['f', 'Noon'],
   ]);
+});
+
+const SHELL = '{"commands":["ls","pwd"],"timeout_ms":9}';
+const EXEC = '{"command":["ls","-l"],"env":{"A":"b"}}';
+const PATCH = '{"type":"update_file","path":"a.txt","diff":"@@\\n-a\\n+b"}';
+const clientTools = [{ type: 'local_shell' }, { type: 'shell' }, { type: 'apply_patch' }];
+const clientCalls = `<call>local_shell ${EXEC}</call><call>shell ${SHELL}</call><call>apply_patch ${PATCH}</call>`;
+const clientItems = [
+  {
+    type: 'local_shell_call',
+    status: 'completed',
+    action: {
+      type: 'exec',
+      command: ['ls', '-l'],
+      env: { A: 'b' },
+      timeout_ms: null,
+      user: null,
+      working_directory: null,
+    },
+  },
+  {
+    type: 'shell_call',
+    status: 'completed',
+    action: { commands: ['ls', 'pwd'], timeout_ms: 9, max_output_length: null },
+    environment: { type: 'local' },
+  },
+  {
+    type: 'apply_patch_call',
+    status: 'completed',
+    operation: { type: 'update_file', path: 'a.txt', diff: '@@\n-a\n+b' },
+  },
+];
+
+test('tools that the client runs are functions for the model, and their calls have the form of the protocol', async () => {
+  const { engine, ignored, respond } = responses({ batches: () => inPieces(clientCalls) });
+  assert.is(await ignored({ tools: clientTools }), '');
+  const offered = engine.renderOptions[0]?.tools ?? [];
+  assert.equal(
+    offered.map(({ name, parameters }) => [name, (parameters as { required: string[] }).required]),
+    [
+      ['local_shell', ['command']],
+      ['shell', ['commands']],
+      ['apply_patch', ['type', 'path', 'diff']],
+    ],
+  );
+  const reply = (await respond({ tools: clientTools })).json();
+  assert.equal(reply.tools, clientTools);
+  const shown = reply.output.map(({ id: _id, call_id: _call, ...item }: Record<string, unknown>) => item);
+  assert.equal(shown, clientItems);
+  const events = readNamedEvents((await respond({ tools: clientTools, stream: true })).body);
+  const done = events.filter(({ type }) => type === 'response.output_item.done').map(({ item }) => item);
+  assert.equal(
+    done.map(({ id: _id, call_id: _call, ...item }) => item),
+    clientItems,
+  );
+  assert.not.ok(events.some(({ type }) => /arguments|input\.d/.test(type)));
+  // The client sends the items back.
+  const outputs = [
+    { type: 'local_shell_call_output', id: done[0].call_id, output: '{"output":"f"}' },
+    { type: 'shell_call_output', call_id: done[1].call_id, output: [{ stdout: 'f', stderr: '', outcome: {} }] },
+    { type: 'apply_patch_call_output', call_id: done[2].call_id, status: 'failed', output: 'No such file' },
+  ];
+  const next = await respond({ tools: clientTools, input: [{ role: 'user', content: 'Hi' }, ...done, ...outputs] });
+  assert.equal([next.statusCode, next.headers['x-chasqui-ignored']], [200, undefined], next.body);
+  const messages = engine.conversations.at(-1) ?? [];
+  const [first, second, third] = messages.slice(-3).map(({ content }) => content);
+  assert.equal([first, third], ['{"output":"f"}', 'The call failed. No such file']);
+  assert.match(String(second), /"stdout":"f"/);
+});
+
+test('one of them can be required, alone or among allowed tools', async () => {
+  const { engine, respond } = responses();
+  assert.is((await respond({ tools: clientTools, tool_choice: { type: 'shell' } })).statusCode, 200);
+  assert.equal(engine.renderOptions.at(-1)?.toolChoice, { name: 'shell' });
+  const allowed = { type: 'allowed_tools', mode: 'required', tools: [{ type: 'apply_patch' }] };
+  await respond({ tools: clientTools, tool_choice: allowed });
+  assert.equal(
+    engine.renderOptions.at(-1)?.tools?.map(({ name }) => name),
+    ['apply_patch'],
+  );
+});
+
+test('a call that was cut off, or is not as it should be, runs nothing', async () => {
+  const cut = async (name: string, json: string) => {
+    const { respond } = responses({ batches: () => inPieces(`<call>${name} ${json}</call>`) });
+    const [item] = (await respond({ tools: clientTools })).json().output;
+    return [item.status, item.action?.command ?? item.action?.commands ?? item.operation];
+  };
+  assert.equal(await cut('local_shell', '{"command":["rm","-rf","/tmp'), ['incomplete', []]);
+  assert.equal(await cut('shell', '{"commands":["rm -rf /tm'), ['incomplete', []]);
+  const nothing = { type: 'update_file', path: '', diff: '' };
+  assert.equal(await cut('apply_patch', '{"type":"delete_file","path":"/'), ['in_progress', nothing]);
+  assert.equal(await cut('shell', '{"commands":"ls"}'), ['completed', ['ls']]);
+  assert.equal(await cut('shell', '{"commands":[1,null,{"a":2}],"timeout_ms":"x"}'), [
+    'completed',
+    ['1', 'null', '{"a":2}'],
+  ]);
+  const odd = { type: 'delete_file', path: '' };
+  assert.equal(await cut('apply_patch', '{"type":"delete_file","path":7}'), ['completed', odd]);
+});
+
+test('a shell in a container is passed over, and a local one tells of its skills', async () => {
+  const { engine, ignored } = responses();
+  const skills = [{ name: 'charts', description: 'Draws charts.', path: '/skills/charts' }];
+  const tools = [
+    { type: 'shell', environment: { type: 'container_auto' } },
+    { type: 'shell', environment: { type: 'local', skills } },
+  ];
+  assert.is(await ignored({ tools }), 'tools[0]');
+  assert.match(String(engine.renderOptions[0]?.tools?.[0]?.description), /charts \(in \/skills\/charts\): Draws/);
 });
 
 test('items of tools that OpenAI’s servers run are passed over and named', async () => {

@@ -138,12 +138,17 @@ const tool = objectOf(
   {
     /** Present in every function tool. */
     name: functionName,
-    /** Absent or `custom`; anything else is a tool of Anthropic's own, which is passed over. */
+    /** Absent or `custom`, or a tool of Anthropic's own. Only those that the client runs are supported. */
     type: orNull(string),
     description: orNull(string),
     /** A JSON Schema. */
     input_schema: anyObject,
     strict: orNull(boolean),
+    /** Of `computer_*`. */
+    display_width_px: orNull(integer),
+    display_height_px: orNull(integer),
+    /** Of `text_editor_*`. */
+    max_characters: orNull(integer),
   },
 );
 

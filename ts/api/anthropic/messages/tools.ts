@@ -2,6 +2,7 @@
 
 import { ChasquiError } from '../../../errors.js';
 import type { FieldOrigins } from '../../shared/chat/field-origins.js';
+import { clientToolOf, toClientFunction } from './client-tools.js';
 import type { AnthropicTool, AnthropicToolChoice, MessagesRequest } from './schema.js';
 
 /**
@@ -14,6 +15,7 @@ export function toChatTools(request: MessagesRequest, origins: FieldOrigins, ign
   const own: object[] = [];
   tools.forEach((tool, index) => {
     const origin = `tools[${index}]`;
+    const client = clientToolOf(tool);
     if (isHosted(tool)) {
       if (choice?.type === 'tool' && choice.name === tool.name) throw hostedTool(tool, origin);
       ignored.push(origin);
@@ -21,7 +23,7 @@ export function toChatTools(request: MessagesRequest, origins: FieldOrigins, ign
     }
     origins.set(`tools[${own.length}].function`, origin);
     origins.set(`tools[${own.length}].function.parameters`, `${origin}.input_schema`);
-    own.push(toChatTool(tool, origin));
+    own.push(toChatTool(client === null ? tool : { ...tool, ...toClientFunction(tool, client) }, origin));
   });
   origins.set('tools', 'tools');
   if (own.length > 0) fields.tools = own;
@@ -39,8 +41,9 @@ export function refuseHosted({ tools = [] }: MessagesRequest): void {
   });
 }
 
-function isHosted({ type }: AnthropicTool): boolean {
-  return type != null && type !== 'custom';
+/** Whether only Anthropic's servers can run it. */
+function isHosted(tool: AnthropicTool): boolean {
+  return tool.type != null && tool.type !== 'custom' && clientToolOf(tool) === null;
 }
 
 function hostedTool({ type }: AnthropicTool, origin: string): ChasquiError {

@@ -70,6 +70,8 @@ const clientCallOutput = objectOf(
     call_id: orNull(string),
     /** Some have the id of the call here. */
     id: orNull(string),
+    /** `failed` of an `apply_patch_call_output`. */
+    status: orNull(string),
     output: anything,
   },
 );

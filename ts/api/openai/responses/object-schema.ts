@@ -67,6 +67,42 @@ export const itemSchema = anyOf(
     { type: exactly('custom_tool_call'), id: string, status, call_id: string, name: string, input: string },
     { namespace: string },
   ),
+  objectOf({
+    type: exactly('local_shell_call'),
+    id: string,
+    status,
+    call_id: string,
+    action: objectOf({
+      type: exactly('exec'),
+      command: arrayOf(string),
+      env: recordOf(string),
+      timeout_ms: orNull(number),
+      user: orNull(string),
+      working_directory: orNull(string),
+    }),
+  }),
+  objectOf({
+    type: exactly('shell_call'),
+    id: string,
+    status,
+    call_id: string,
+    action: objectOf({
+      commands: arrayOf(string),
+      timeout_ms: orNull(number),
+      max_output_length: orNull(number),
+    }),
+    environment: objectOf({ type: exactly('local') }),
+  }),
+  objectOf({
+    type: exactly('apply_patch_call'),
+    id: string,
+    status: oneOf('in_progress', 'completed'),
+    call_id: string,
+    operation: anyOf(
+      objectOf({ type: oneOf('create_file', 'update_file'), path: string, diff: string }),
+      objectOf({ type: exactly('delete_file'), path: string }),
+    ),
+  }),
 );
 
 export const usageSchema = objectOf({

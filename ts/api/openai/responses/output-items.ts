@@ -1,6 +1,7 @@
 /** The parts of a completion → the items of a response's output. */
 import type { CompletionPart } from '../../shared/completion/completion-parts.js';
 import { InputReader } from '../../shared/tools/custom-tools.js';
+import { clientCallPrefix, isClientTool, toClientCall } from './local-tools.js';
 import type { ItemStatus, OutputItem, OutputText } from './object-schema.js';
 import type { CalledTool } from './response-tools.js';
 
@@ -9,7 +10,8 @@ export type Content = OutputText | { type: 'reasoning_text'; text: string };
 const ID_PREFIXES = { reasoning: 'rs_', text: 'msg_', function: 'fc_', custom: 'ctc_' } as const;
 
 export function idPrefixOf({ kind }: CompletionPart, tool: CalledTool): string {
-  return ID_PREFIXES[kind === 'tool_call' ? tool.type : kind];
+  const named = kind === 'tool_call' ? tool.type : kind;
+  return isClientTool(named) ? clientCallPrefix(named) : ID_PREFIXES[named];
 }
 
 export function toContent({ kind, text, logprobs }: CompletionPart): Content {
@@ -44,6 +46,7 @@ function toCall(
   { type, name, namespace }: CalledTool,
   head: { id: string; status: ItemStatus },
 ): OutputItem {
+  if (isClientTool(type)) return toClientCall(type, text, { ...head, call_id });
   const called = { ...head, call_id, name, ...(namespace !== null && { namespace }) };
   if (type === 'function') return { type: 'function_call', ...called, arguments: text };
   return { type: 'custom_tool_call', ...called, input: text === '' ? '' : InputReader.whole(text) };

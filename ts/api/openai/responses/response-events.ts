@@ -14,6 +14,7 @@ import { type CompletionPart, CompletionParts, type PartEvent } from '../../shar
 import type { CompletionDelta } from '../../shared/completion/completion-reader.js';
 import { toUsage } from '../../shared/completion/reply-fields.js';
 import { InputReader } from '../../shared/tools/custom-tools.js';
+import { isClientTool } from './local-tools.js';
 import { nowInSeconds } from './new-response.js';
 import type { ItemStatus, OutputItem, ResponseObject, ResponseUsage } from './object-schema.js';
 import { idPrefixOf, toContent, toItem } from './output-items.js';
@@ -148,7 +149,9 @@ export class ResponseEvents implements CompletionProtocol {
   }
 
   #growCall(part: CompletionPart, by: string): SseEvent[] {
-    if (this.#toolOf(part).type === 'function') {
+    const { type } = this.#toolOf(part);
+    if (isClientTool(type)) return [];
+    if (type === 'function') {
       return [this.#inItem('response.function_call_arguments.delta', part, { delta: by })];
     }
     const delta = this.#input.push(by);
@@ -162,10 +165,10 @@ export class ResponseEvents implements CompletionProtocol {
     const events: SseEvent[] = [];
     if (item.type === 'custom_tool_call') {
       events.push(this.#inItem('response.custom_tool_call_input.done', part, { input: item.input }));
-    } else if (part.kind === 'tool_call') {
+    } else if (item.type === 'function_call') {
       const { name } = tool;
       events.push(this.#inItem('response.function_call_arguments.done', part, { name, arguments: text }));
-    } else {
+    } else if (part.kind !== 'tool_call') {
       const isText = part.kind === 'text';
       const done = isText ? 'response.output_text.done' : 'response.reasoning_text.done';
       events.push(this.#inPart(done, part, isText ? { text, logprobs } : { text }));

@@ -111,11 +111,17 @@ function toPastCall({ type, call_id: id, action, operation }: ClientCall): PastC
 }
 
 /** The output of one of OpenAI's tools: a text, a screenshot, or values that are shown as JSON. */
-function toResult({ output }: ClientCallOutput, origin: string): string | SourcedPart[] {
+function toResult({ output, status }: ClientCallOutput, origin: string): string | SourcedPart[] {
+  if (status === 'failed') return `The call failed. ${toText(output)}`.trim();
   if (typeof output === 'string') return output;
   const url = (output as { image_url?: unknown } | null | undefined)?.image_url;
-  if (typeof url !== 'string' || url === '') return output == null ? '' : JSON.stringify(output);
+  if (typeof url !== 'string' || url === '') return toText(output);
   return [{ part: { type: 'image_url', image_url: { url } }, origin, imageOrigin: `${origin}.image_url` }];
+}
+
+function toText(output: unknown): string {
+  if (typeof output === 'string') return output;
+  return output == null ? '' : JSON.stringify(output);
 }
 
 function toContent(content: string | readonly InputPart[], origin: string): string | SourcedPart[] {

@@ -6,12 +6,13 @@
 import type { FieldOrigins } from '../../shared/chat/field-origins.js';
 import { describeFormat, parametersOf } from '../../shared/tools/custom-tools.js';
 import { InputGrammars, patternField } from '../../shared/tools/input-grammars.js';
+import { type ClientToolType, clientToolOf, toClientFunction } from './local-tools.js';
 import type { ResponsesRequest } from './schema.js';
 import type { ResponseTool, ResponseToolChoice } from './tools-schema.js';
 
 /** A tool as the request names it. In the chat body, where there are no namespaces, its name may be another. */
 export interface CalledTool {
-  type: 'function' | 'custom';
+  type: 'function' | 'custom' | ClientToolType;
   name: string;
   namespace: string | null;
 }
@@ -54,11 +55,14 @@ class ToolCollection {
 
   add(tool: ResponseTool, origin: string, namespace: string | null = null): void {
     const { type, name = '' } = tool;
+    const client = clientToolOf(tool);
     if (type === 'namespace' && namespace === null) {
       const inner = tool.tools ?? [];
       for (const [index, each] of inner.entries()) this.add(each, `${origin}.tools[${index}]`, name);
     } else if (type === 'function' || type === 'custom') {
       if (this.#isAllowed(name, namespace)) this.#addCallable(tool, { type, name, namespace }, origin);
+    } else if (client !== null) {
+      if (this.#isAllowed(client, null)) this.#addClientTool(tool, client, origin);
     } else {
       this.passedOver.push(origin);
     }
@@ -70,10 +74,20 @@ class ToolCollection {
     return namespace !== null && this.#allowed.has(namespace);
   }
 
-  #addCallable(tool: ResponseTool, called: CalledTool, origin: string): void {
+  #addClientTool(tool: ResponseTool, type: ClientToolType, origin: string): void {
+    this.#place(origin);
+    if (!this.tools.has(type)) this.tools.set(type, { type, name: type, namespace: null });
+    this.chatTools.push(toClientFunction(type, tool));
+  }
+
+  #place(origin: string): void {
     const field = `tools[${this.chatTools.length}]`;
     this.#origins.set(field, origin);
     this.#origins.set(`${field}.function`, origin);
+  }
+
+  #addCallable(tool: ResponseTool, called: CalledTool, origin: string): void {
+    this.#place(origin);
     const name = nameInChat(called);
     if (!this.tools.has(name)) this.tools.set(name, called);
     if (called.type === 'function') {
@@ -113,12 +127,13 @@ function toChatFunction({ description, parameters, strict }: ResponseTool, name:
 
 function allowedNames(choice: ResponseToolChoice | undefined): ReadonlySet<string> | null {
   if (typeof choice !== 'object' || choice.type !== 'allowed_tools') return null;
-  return new Set(choice.tools.map(({ name }) => name ?? ''));
+  return new Set(choice.tools.map(({ type, name }) => name ?? type));
 }
 
 function toChatChoice(choice: ResponseToolChoice, tools: ReadonlyMap<string, CalledTool>): unknown {
   if (typeof choice === 'string') return choice;
   if (choice.type === 'allowed_tools') return choice.mode;
-  const [name = choice.name] = [...tools].find(([, tool]) => tool.name === choice.name) ?? [];
+  const asked = 'name' in choice ? choice.name : choice.type;
+  const [name = asked] = [...tools].find(([, tool]) => tool.name === asked) ?? [];
   return { type: 'function', function: { name } };
 }

@@ -31,6 +31,12 @@ const named = {
   then: { required: ['name'] },
 };
 
+/** The environment of `shell`. */
+const environment = objectOf(
+  { type: string },
+  { skills: orNull(arrayOf(objectOf({ name: string, description: string, path: string }))) },
+);
+
 const ownTool = limited(objectOf({ type: string }, optional), named);
 
 export const responseTool = limited(
@@ -40,6 +46,8 @@ export const responseTool = limited(
       ...optional,
       /** Of a namespace: its functions and custom tools. */
       tools: orNull(arrayOf(ownTool)),
+      /** Of `shell`; default: local. */
+      environment: orNull(environment),
     },
   ),
   named,
@@ -49,6 +57,7 @@ export const responseToolChoice = toolChoiceOf(
   variantsBy('type', [
     objectOf({ type: exactly('function'), name: functionName }),
     objectOf({ type: exactly('custom'), name: functionName }),
+    objectOf({ type: oneOf('local_shell', 'shell', 'apply_patch') }),
     objectOf({
       type: exactly('allowed_tools'),
       mode: oneOf('auto', 'required'),

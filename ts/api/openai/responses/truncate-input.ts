@@ -32,9 +32,9 @@ export async function truncateInput(
 }
 
 /**
- * The number of the unit that each item belongs to, in the order in which units are omitted; null for items that are kept. Before
- * the last user message a unit is a whole turn, because templates refuse conversations that begin with the assistant. After
- * it, a unit is one call with its output, or a message, with the reasoning before it.
+ * The number of each item's unit, or null for items that are always kept. Units are omitted in the order of their numbers.
+ * Before the last user message a unit is a whole turn, because templates refuse conversations that begin with the assistant.
+ * After it, a unit is one call with its output, or a message, with the reasoning before it.
  */
 function unitsOf(items: readonly InputItem[]): (number | null)[] {
   const question = items.findLastIndex(isFromUser);
@@ -49,18 +49,23 @@ function unitsOf(items: readonly InputItem[]): (number | null)[] {
     }
     if (item.type === 'compaction') return null;
     if (item.type === 'message' && (item.role === 'system' || item.role === 'developer')) return null;
-    const callId = 'call_id' in item ? (item.call_id ?? '') : '';
-    const own = item.type.endsWith('_output') ? calls.get(callId) : undefined;
+    const own = item.type.endsWith('_output') ? calls.get(callIdOf(item)) : undefined;
     if (own !== undefined) return own;
     if (isOpen && at < question && isFromUser(item)) current += 1;
     const unit = current;
-    if (item.type.endsWith('_call')) calls.set(callId, unit);
+    if (item.type.endsWith('_call')) calls.set(callIdOf(item), unit);
     isOpen = at < question || item.type === 'reasoning';
     current += isOpen ? 0 : 1;
     return unit;
   });
   const last = units.at(-1);
   return units.map((unit) => (unit === last ? null : unit));
+}
+
+/** Some outputs have it as `id`. */
+function callIdOf(item: InputItem): string {
+  const { call_id: callId, id } = item as { call_id?: string | null; id?: string | null };
+  return callId ?? id ?? '';
 }
 
 function isFromUser(item: InputItem): boolean {

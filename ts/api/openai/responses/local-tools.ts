@@ -1,0 +1,139 @@
+/** OpenAI's tools that run in the client, as functions with their published schemas. */
+import { parseArguments } from '../../shared/completion/call-arguments.js';
+import type { ItemStatus, OutputItem } from './object-schema.js';
+import type { ResponseTool } from './tools-schema.js';
+
+const text = { type: 'string' };
+const texts = { type: 'array', items: text };
+const milliseconds = { type: 'integer', description: 'Time limit in milliseconds.' };
+
+const CLIENT_TOOLS = {
+  local_shell: {
+    description: 'Runs a command on the local machine.',
+    parameters: {
+      type: 'object',
+      properties: {
+        command: { ...texts, minItems: 1, description: 'The program and its arguments.' },
+        env: { type: 'object', additionalProperties: text, description: 'Environment variables.' },
+        working_directory: text,
+        timeout_ms: milliseconds,
+        user: text,
+      },
+      required: ['command'],
+      additionalProperties: false,
+    },
+  },
+  shell: {
+    description: 'Runs shell commands on the local machine.',
+    parameters: {
+      type: 'object',
+      properties: {
+        commands: { ...texts, minItems: 1, description: 'The commands. They may run at the same time.' },
+        timeout_ms: milliseconds,
+        max_output_length: { type: 'integer', description: 'The most characters of output.' },
+      },
+      required: ['commands'],
+      additionalProperties: false,
+    },
+  },
+  apply_patch: {
+    description:
+      'Creates, changes or deletes a file. `diff` is a patch without file names: lines begin with a space (context), `-` or ' +
+      '`+`, and hunks begin with `@@`. For `create_file` every line begins with `+`; for `delete_file` it is empty.',
+    parameters: {
+      type: 'object',
+      properties: { type: { enum: ['create_file', 'update_file', 'delete_file'] }, path: text, diff: text },
+      required: ['type', 'path', 'diff'],
+      additionalProperties: false,
+    },
+  },
+};
+
+export type ClientToolType = keyof typeof CLIENT_TOOLS;
+
+/** Null for other tools, and for a shell in a container of OpenAI. */
+export function clientToolOf({ type, environment }: ResponseTool): ClientToolType | null {
+  if (!isClientTool(type)) return null;
+  return type === 'shell' && (environment?.type ?? 'local') !== 'local' ? null : type;
+}
+
+export function isClientTool(type: string): type is ClientToolType {
+  return Object.hasOwn(CLIENT_TOOLS, type);
+}
+
+/** The chat tool. The model is told of the skills in the environment of a shell. */
+export function toClientFunction(type: ClientToolType, { environment }: ResponseTool): object {
+  const { description, parameters } = CLIENT_TOOLS[type];
+  const skills = environment?.skills ?? [];
+  const told = skills.map(({ name, path, description }) => `\n- ${name} (in ${path}): ${description}`);
+  const note = skills.length === 0 ? '' : ` These skills are described by a file SKILL.md each:${told.join('')}`;
+  return { type: 'function', function: { name: type, description: description + note, parameters } };
+}
+
+const ID_PREFIXES = { local_shell: 'lsh_', shell: 'sh_', apply_patch: 'apc_' } as const;
+
+export function clientCallPrefix(type: ClientToolType): string {
+  return ID_PREFIXES[type];
+}
+
+/** A call that was cut off has no command, so that no client runs half of one. */
+export function toClientCall(
+  type: ClientToolType,
+  json: string,
+  { status, ...head }: { id: string; status: ItemStatus; call_id: string },
+): OutputItem {
+  const given = parseArguments(json) ?? {};
+  switch (type) {
+    case 'local_shell': {
+      const { command, env, timeout_ms, user, working_directory } = given;
+      const action = {
+        type: 'exec' as const,
+        command: toTexts(command),
+        env: toVariables(env),
+        timeout_ms: toNumber(timeout_ms),
+        user: toText(user),
+        working_directory: toText(working_directory),
+      };
+      return { type: 'local_shell_call', ...head, status, action };
+    }
+    case 'shell': {
+      const { commands, timeout_ms, max_output_length } = given;
+      const limits = { timeout_ms: toNumber(timeout_ms), max_output_length: toNumber(max_output_length) };
+      const environment = { type: 'local' as const };
+      return { type: 'shell_call', ...head, status, action: { commands: toTexts(commands), ...limits }, environment };
+    }
+    case 'apply_patch': {
+      const path = toText(given.path) ?? '';
+      const operation =
+        given.type === 'delete_file'
+          ? ({ type: 'delete_file', path } as const)
+          : ({
+              type: given.type === 'create_file' ? 'create_file' : 'update_file',
+              path,
+              diff: toText(given.diff) ?? '',
+            } as const);
+      // The protocol has no `incomplete` here.
+      const reached = status === 'incomplete' ? 'in_progress' : status;
+      return { type: 'apply_patch_call', ...head, status: reached, operation };
+    }
+  }
+}
+
+/** A model that no grammar constrains may write one command without a list. */
+function toTexts(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return Array.isArray(value) ? value.map((each) => (typeof each === 'string' ? each : JSON.stringify(each))) : [];
+}
+
+function toText(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function toNumber(value: unknown): number | null {
+  return typeof value === 'number' ? value : null;
+}
+
+function toVariables(value: unknown): Record<string, string> {
+  const entries = typeof value === 'object' && value !== null ? Object.entries(value) : [];
+  return Object.fromEntries(entries.map(([name, each]) => [name, String(each)]));
+}

@@ -15,7 +15,7 @@ const app: DeployedApp = {
   revision: 1,
   failure: null,
   progress: null,
-  limits: { startMs: 10_000, requestMs: 3_600_000, queue: 1000 },
+  limits: { startMs: 10_000, requestMs: 3_600_000, requests: 1000 },
   runners: () => [runner],
   setDemand: () => undefined,
   onChange: () => () => undefined,

@@ -166,7 +166,7 @@ test('requests that wait for an app that is deleted are told so', async () => {
 
 test('the queue is bounded, and a client that leaves it makes room', async () => {
   const app = new TestDeployment('acme', 'chat');
-  app.limits.queue = 2;
+  app.limits.requests = 2;
   const gateway = await startGateway([app]);
   const leaving = new AbortController();
   const first = postChat(gateway, {}, { signal: leaving.signal }).catch(() => null);

@@ -335,7 +335,7 @@ test('200 clients on 8 apps, some of which leave: everybody gets their own compl
       batches: () => Array.from({ length: 40 }, (_, at) => [{ text: `${number}:${at} ` }]),
     });
     const app = new TestDeployment('acme', `app-${number}`).run(socketPath);
-    app.limits.queue = 200;
+    app.limits.requests = 200;
     apps.push(app);
   }
   const gateway = await startGateway(apps);

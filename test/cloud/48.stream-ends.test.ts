@@ -146,7 +146,7 @@ test('thousands of short streams over a few connections, from runners that close
     else socket.destroySoon();
   });
   const app = new TestDeployment('acme', 'chat').run({ id: 'r1', socketPath: runner.socketPath, slots: 64 });
-  app.limits.queue = 5000;
+  app.limits.requests = 5000;
   const gateway = await startGateway([app]);
   const whole = frames.join('') + DONE;
   for (const text of await readMany(gateway, 3000)) assert.is(text, whole);
@@ -156,7 +156,7 @@ test('thousands of short streams over a few connections, from runners that close
 test("hundreds of short streams of the server's own: all end with [DONE]", async () => {
   const { socketPath } = await startRunner();
   const app = new TestDeployment('acme', 'chat').run({ id: 'r1', socketPath, slots: 64 });
-  app.limits.queue = 1000;
+  app.limits.requests = 1000;
   const gateway = await startGateway([app]);
   for (const text of await readMany(gateway, 600)) assert.match(text, /data: \[DONE\]\n\n$/);
   assert.equal(app.failures, []);

@@ -120,6 +120,39 @@ test('a script’s min is there without a call, its max is not passed, and what 
   assert.ok(events.some(({ state, reason }) => state === 'DRAINING' && reason === 'no longer needed'));
 });
 
+test('the runner that leaves is the idle one, even if it is the oldest', async () => {
+  await cloud.deployed('picked', { context: 8192, slots: 1, scale: { min: 2, keepAlive: '100ms' } });
+  await cloud.untilApp('picked', ({ ready }) => ready === 2);
+  const busy = async () => {
+    const { runners } = await cloud.status('picked');
+    return runners.flatMap(({ state }, index) => (state === 'busy' ? [index] : []));
+  };
+  const begin = () => cloud.post('picked', { max_tokens: 8000, ignore_eos: true, temperature: 9, stream: true });
+  const first = await begin();
+  const isNewest = (await busy()).includes(1);
+  // The second request goes to the other runner.
+  const second = isNewest ? first : await begin();
+  if (!isNewest) await first.body?.cancel();
+  await until(async () => String(await busy()) === '1', 'only the newest runner is busy');
+  const newest = (await cloud.status('picked')).runners[1]?.id;
+  assert.is((await cloud.cli('apps', 'scale', 'picked', '--min', '1', '--max', '2')).code, 0);
+  await cloud.untilApp('picked', ({ runners }) => runners.length === 1);
+  assert.is((await cloud.status('picked')).runners[0]?.id, newest);
+  await second.body?.cancel();
+});
+
+test('as many requests wait as maxQueue allows', async () => {
+  await cloud.deployed('queued', { context: 2048, slots: 1, maxQueue: 1, scale: { min: 1 } });
+  const streams = [0, 1].map(() => cloud.post('queued', { max_tokens: 1900, ignore_eos: true, stream: true }));
+  await cloud.untilApp('queued', ({ demand }) => demand.running + demand.queued === 2);
+  assert.is((await cloud.post('queued', { max_tokens: 1 })).status, 429);
+  for (const each of streams) await (await each).body?.cancel();
+  await cloud.untilApp('queued', ({ demand }) => demand.running === 0);
+  await cloud.deployed('many', { slots: 4 });
+  const many = Array.from({ length: 100 }, () => cloud.post('many', { max_tokens: 1 }).then(({ status }) => status));
+  assert.equal([...new Set(await Promise.all(many))], [200]);
+});
+
 test('a runner stays for keepAlive after the last request, and no longer', async () => {
   await cloud.deployed('brief', { scale: { keepAlive: '500ms' } });
   await cloud.deployed('long', { scale: { keepAlive: '1h' } });

@@ -36,7 +36,7 @@ export class TestDeployment implements DeployedApp {
   revision = 1;
   failure: DeployedApp['failure'] = null;
   progress: string | null = null;
-  limits = { startMs: 20_000, requestMs: 0, queue: 64 };
+  limits = { startMs: 20_000, requestMs: 0, requests: 64 };
   /** Every demand that was set, in order. */
   readonly demands: Demand[] = [];
   /** Reported failures of runners, as `id: reason`. */

@@ -2,7 +2,7 @@
  * Decides which runners start and stop. A pure function of its arguments: no processes, files or clock.
  *
  * - An app gets as many runners as its requests need, the first one at once.
- * - Surplus runners stop one at a time, after `keepAliveMs`.
+ * - Surplus runners stop one at a time, after `keepAliveMs`. The least busy one stops first.
  * - If memory is short, idle runners are evicted, those of the least recently used app first.
  * - Runners that wait for memory start in the order of their requests. Nothing behind the first one starts, unless it
  *   waits for memory that it cannot get: memory that other apps always keep, or all of it.
@@ -16,6 +16,8 @@ export interface PlannedRunner {
   /** `leaving`: takes no new requests, but its memory is not free yet. */
   readonly state: 'starting' | 'ready' | 'leaving';
   readonly bytes: number;
+  /** Requests. */
+  readonly running: number;
 }
 
 /** A revision that becomes active when one of its runners passes the warm-up. */
@@ -116,14 +118,20 @@ function replaced({ id, active, candidate, runners }: PlannedApp): Action[] {
     .map((runner) => ({ kind: 'stop', app: id, runner: runner.id, reason }));
 }
 
-/** Stops one runner at a time: starting ones first, then the newest. */
+/** Stops one runner at a time. */
 function surplus(app: PlannedApp, now: number): Action[] {
   if (app.candidate?.strategy === 'recreate' || app.tooManySince === null) return [];
   if (now - app.tooManySince < app.scale.keepAliveMs) return [];
   const runners = activeRunners(app);
   if (runners.length <= desiredRunners(app)) return [];
-  const stopped = runners.findLast(({ state }) => state === 'starting') ?? runners.at(-1);
+  const [stopped] = leastUsed(runners);
   return stopped === undefined ? [] : [{ kind: 'stop', app: app.id, runner: stopped.id, reason: 'no longer needed' }];
+}
+
+/** In the order of stopping: starting ones, idle ones, then the least busy; the newest of those first. */
+function leastUsed(runners: readonly PlannedRunner[]): PlannedRunner[] {
+  const rank = ({ state, running }: PlannedRunner) => (state === 'starting' ? -1 : running);
+  return [...runners].reverse().sort((one, other) => rank(one) - rank(other));
 }
 
 function wantedCandidate(app: PlannedApp): WantedRunner[] {
@@ -265,7 +273,7 @@ function evictableRunners(
   // The app's own idle runners come last; they may be in the way of its candidate.
   const others = [...state.apps.filter(({ id }) => id !== one.app.id).sort((a, b) => a.usedAt - b.usedAt), one.app];
   return others.flatMap((app) => {
-    const present = activeRunners(app).filter(({ id }) => !stopping.has(id));
+    const present = leastUsed(activeRunners(app)).filter(({ id }) => !stopping.has(id));
     const spare = present.length - protectedRunners(app);
     // A starting runner may be evicted once no request waits for it.
     return present.slice(0, Math.max(0, spare)).map((runner) => ({ app, runner }));

@@ -2,7 +2,7 @@
  * The current state of an app: active revision, rollout, runners and demand. The gateway sees it as a `DeployedApp`.
  */
 import type { AppFailure, AppLimits, Demand, DeployedApp, RunnerAddress } from '../gateway/directory.js';
-import { type Manifest, slotsOf } from '../script/manifest.js';
+import { type Manifest, maxQueueOf, slotsOf } from '../script/manifest.js';
 import type { AppRow } from './app-store.js';
 import { activeRunners, type Candidate, desiredRunners, type PlannedApp, type PlannedRunner } from './decide.js';
 import type { LiveRunner } from './live-runner.js';
@@ -30,8 +30,6 @@ export interface Rollout {
   failure: string | null;
 }
 
-/** The queue limit of an app is the capacity of its runners plus this many requests. */
-const QUEUE_RESERVE = 64;
 /** Older crashes do not count. */
 export const CRASH_MEMORY_MS = 600_000;
 const MIN_BACK_OFF_MS = 1000;
@@ -53,6 +51,7 @@ export class LiveApp implements DeployedApp {
   /** Counted since this process started. */
   starts = 0;
   crashes = 0;
+  #runningAt: (runner: string) => number = () => 0;
   #crashedAt: number[] = [];
   #tooFewSince: number | null = null;
   #tooManySince: number | null = null;
@@ -104,7 +103,12 @@ export class LiveApp implements DeployedApp {
 
   get limits(): AppLimits {
     const { startMs, requestMs } = this.manifest?.timeouts ?? { startMs: 0, requestMs: 0 };
-    return { startMs, requestMs, queue: this.#slots * this.scale.max + QUEUE_RESERVE };
+    return { startMs, requestMs, requests: this.#slots * this.scale.max + this.maxQueue };
+  }
+
+  /** Requests that may wait while all runners are busy. */
+  get maxQueue(): number {
+    return this.manifest === null ? 0 : maxQueueOf(this.manifest);
   }
 
   /** `apps scale` overrides the manifest. */
@@ -125,7 +129,8 @@ export class LiveApp implements DeployedApp {
     });
   }
 
-  setDemand(demand: Demand): void {
+  setDemand(demand: Demand, runningAt: (runner: string) => number): void {
+    this.#runningAt = runningAt;
     const before = this.demand;
     this.demand = demand;
     this.usedAt = performance.now();
@@ -167,7 +172,7 @@ export class LiveApp implements DeployedApp {
 
   planned(now: number): PlannedApp {
     const isOff = this.row.deleted !== 0 || this.failure !== null;
-    const runners = [...this.runnersById.values()].map(toPlanned);
+    const runners = [...this.runnersById.values()].map((runner) => toPlanned(runner, this.#runningAt(runner.id)));
     const app = {
       id: this.id,
       name: `${this.org}/${this.name}`,
@@ -220,7 +225,7 @@ export function backOff(attempts: number): number {
   return Math.min(MAX_BACK_OFF_MS, MIN_BACK_OFF_MS * 2 ** (attempts - 1)) * (1 + Math.random() / 4);
 }
 
-function toPlanned({ id, facts, state }: LiveRunner): PlannedRunner {
+function toPlanned({ id, facts, state }: LiveRunner, running: number): PlannedRunner {
   const planned = state === 'READY' ? 'ready' : state === 'DRAINING' ? 'leaving' : 'starting';
-  return { id, revision: facts.revision, bytes: facts.bytes, state: planned };
+  return { id, revision: facts.revision, bytes: facts.bytes, state: planned, running };
 }

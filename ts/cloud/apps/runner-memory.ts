@@ -61,7 +61,9 @@ export function checkLocalFiles(manifest: Manifest, name: string): void {
   refuseTooLittleMemory(manifest, bytes, name);
 }
 
-function loadOptionsOf({ options, adapters }: ModelManifest, files: ModelWeights): LoadOptions {
+/** Without `maxQueue`: requests wait in the gateway. */
+function loadOptionsOf({ options: given, adapters }: ModelManifest, files: ModelWeights): LoadOptions {
+  const { maxQueue, ...options } = given;
   const { mmproj, draftModel } = files;
   const lora = adapters.map(({ name, scale }, at) => `${name}=${files.adapters[at]}:${scale.toFixed(SCALE_DIGITS)}`);
   return {

@@ -155,7 +155,7 @@ function toMeasured(app: LiveApp): MeasuredApp {
     name: app.name,
     running: app.demand.running,
     waiting: app.demand.queued,
-    queueLimit: app.limits.queue,
+    queueLimit: app.maxQueue,
     runners,
     memoryBytes,
     starts: app.starts,

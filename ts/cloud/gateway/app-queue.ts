@@ -105,10 +105,10 @@ export class AppQueue {
     const { failure, limits } = this.#app;
     if (failure !== null) return new ChasquiError(failure.code, failure.message);
     if (entry.signal.aborted) return entry.signal.reason;
-    if (this.#waiters.size < limits.queue || this.#candidates(entry).some((runner) => this.#hasPlace(runner)))
-      return null;
+    const hasFreeSlot = this.#candidates(entry).some(({ id, slots }) => this.runningAt(id) < slots);
+    if (hasFreeSlot || this.#runningTotal + this.#waiters.size < limits.requests) return null;
     // A request that lost its runner is not refused.
-    return entry.avoid === undefined ? queueFull(limits.queue) : null;
+    return entry.avoid === undefined ? queueFull(limits.requests) : null;
   }
 
   /** Starts a runner without a request, for as long as a request would wait. */
@@ -261,7 +261,7 @@ export class AppQueue {
     const reported = `${demand.running}/${demand.queued}`;
     if (reported === this.#reported) return;
     this.#reported = reported;
-    this.#app.setDemand(demand);
+    this.#app.setDemand(demand, (runner) => this.runningAt(runner));
   }
 
   #timeout(startMs: number): ChasquiError {
@@ -290,7 +290,10 @@ export function leastActive(runners: readonly RunnerAddress[], running: (id: str
 const QUEUE_RETRY_SECONDS = 5;
 
 function queueFull(limit: number): ChasquiError {
-  const error = new ChasquiError('queue_full', `The queue of this app is full (${limit} requests). Try again later.`);
+  const error = new ChasquiError(
+    'queue_full',
+    `This app accepts at most ${limit} requests at a time. Try again later.`,
+  );
   error.retryAfterSeconds = QUEUE_RETRY_SECONDS;
   return error;
 }

@@ -19,7 +19,8 @@ export interface AppLimits {
   readonly startMs: number;
   /** Maximum time at a runner, in milliseconds; 0: unlimited. */
   readonly requestMs: number;
-  readonly queue: number;
+  /** Maximum number of requests, running and waiting. */
+  readonly requests: number;
 }
 
 /** Input of the autoscaler. */
@@ -43,7 +44,8 @@ export interface DeployedApp {
   readonly progress: string | null;
   readonly limits: AppLimits;
   runners(): readonly RunnerAddress[];
-  setDemand(demand: Demand): void;
+  /** `runningAt`: current number of requests at a runner. */
+  setDemand(demand: Demand, runningAt: (runner: string) => number): void;
   /** Calls `listener` when runners, failure or progress change. Returns a function that stops it. */
   onChange(listener: () => void): () => void;
 }

@@ -192,6 +192,12 @@ export function slotsOf(manifest: Manifest): number {
   return modelsIn(manifest).reduce((sum, { slots }) => sum + slots, 0);
 }
 
+/** Requests that may wait. The gateway enforces it. */
+export function maxQueueOf(manifest: Manifest): number {
+  const each = modelsIn(manifest).map(({ options }) => options.maxQueue ?? LOAD_OPTIONS.maxQueue.default);
+  return each.reduce((sum, count) => sum + count, 0);
+}
+
 function modelsOf(given: object, name: string): readonly AppModel[] {
   const { models, ...shared } = given as { models?: readonly AppModel[] };
   if (models === undefined) {

@@ -34,7 +34,7 @@ function appOf(name: string, changes: Partial<PlannedApp> = {}): PlannedApp {
 }
 
 const runner = (id: string, changes: Partial<PlannedRunner> = {}): PlannedRunner => {
-  return { id, revision: 1, state: 'ready', bytes: GIB, ...changes };
+  return { id, revision: 1, state: 'ready', bytes: GIB, running: 0, ...changes };
 };
 const plan = (apps: PlannedApp[], { budgetBytes = 10 * GIB, now = 5000 } = {}) => decide({ apps, budgetBytes }, now);
 const short = (actions: Action[]) =>
@@ -66,6 +66,16 @@ test('what is too many goes one at a time, the newest first, after a while', () 
   const runners = [runner('r1'), runner('r2'), runner('r3', { state: 'starting' })];
   assert.equal(plan([appOf('a', { runners, tooManySince: 4001 })]), []);
   assert.equal(short(plan([appOf('a', { runners, tooManySince: 4000 })])), ['stop r3: no longer needed']);
+});
+
+test('an idle runner stops before a busy one, for its own app and for another', () => {
+  const runners = [2, 0, 1].map((running, index) => runner(`r${index}`, { running }));
+  const app = appOf('a', { runners, demand: { running: 3, queued: 0 } });
+  assert.equal(short(plan([{ ...app, tooManySince: 0 }])), ['stop r1: no longer needed']);
+  const busy = appOf('b', { runners: runners.filter(({ running }) => running > 0), demand: { running: 1, queued: 0 } });
+  assert.equal(short(plan([{ ...busy, tooManySince: 0 }])), ['stop r2: no longer needed']);
+  const wants = appOf('w', { demand: { running: 0, queued: 1 } });
+  assert.equal(short(plan([wants, app], { budgetBytes: 3 * GIB })), ['stop r1: evicted for w', 'wait w']);
 });
 
 test('after a crash no runner is started before its rest is over', () => {

@@ -173,6 +173,7 @@ export const ERRORS = {
 
   // Desktop app
   port_in_use: badRequest('Another program uses the port.', 409),
+  chat_busy: badRequest('A completion of the chat is running in the desktop app.', 409),
   not_found: notFound('The desktop app has no chat or request with this id.'),
   store_failed: serverError('The database of stored responses, or of the desktop app, cannot be read or written.'),
 

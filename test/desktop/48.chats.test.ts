@@ -24,13 +24,13 @@ chats('a chat with large images is kept, found by its words and exported, also a
   ];
   const { id } = await app.done('POST', '/api/v1/chats', { title: 'Birds', messages, current: 'b' });
   const added = [{ id: 'c', parent: 'b', role: 'user', content: 'Are you sure?' }];
-  assert.is((await app.api('POST', `/api/v1/chats/${id}/messages`, { messages: added, current: 'c' })).status, 204);
+  const { updatedAt } = await app.done('POST', `/api/v1/chats/${id}/messages`, { messages: added, current: 'c' });
   await app.kill();
   app = await startDesktop([], { folder });
   const read = await app.done('GET', `/api/v1/chats/${id}`);
   assert.is(read.messages.length, 3);
   assert.is(read.messages[0].images[1], image);
-  assert.is(read.current, 'c');
+  assert.equal([read.current, read.updatedAt], ['c', updatedAt]);
   const { chats: found } = await app.done('GET', '/api/v1/chats?text=hummingb');
   assert.equal(
     found.map((each: { id: string; snippet: string }) => [each.id, each.snippet]),

@@ -1,5 +1,16 @@
 /** Types of the management API, for pages and commands. */
-export type { Chat, ChatChange, ChatMessage, ChatMessages, ListedChat } from './schemas/chats.js';
+export type {
+  Chat,
+  ChatChange,
+  ChatMessage,
+  ChatMessages,
+  ChatStats,
+  CompletionBody,
+  CompletionEnd,
+  CompletionError,
+  CompletionEvent,
+  ListedChat,
+} from './schemas/chats.js';
 export type { DownloadBody, DownloadJob, DownloadReply, DownloadStatus } from './schemas/downloads.js';
 export type { ExactFit, Fit, FitQuery, HubModelPage, HubSearchPage, HubSearchQuery } from './schemas/hub.js';
 export type {
@@ -35,4 +46,6 @@ export interface AppEvents {
   /** The list of local models changed; request it again. */
   library: Record<string, never>;
   settings: Settings;
+  /** A chat changed, or a completion began or ended. `updatedAt` is `null` if it was deleted. */
+  chat: { id: string; updatedAt: number | null; running: string | null };
 }

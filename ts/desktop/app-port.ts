@@ -12,6 +12,7 @@ import { watchRoutes } from './api-document.js';
 import type { RequestFields } from './desktop-log.js';
 import { type AppKeys, guardApp } from './guard.js';
 import { chatsRoutes } from './routes/chats.js';
+import { completionsRoutes } from './routes/completions.js';
 import type { DesktopApp } from './routes/context.js';
 import { downloadsRoutes } from './routes/downloads.js';
 import { eventsRoute } from './routes/events.js';
@@ -23,7 +24,7 @@ import { watchingRoutes } from './routes/watching.js';
 import { explainUnknownPages } from './unknown-pages.js';
 
 /** Base path of the OpenAI-compatible endpoints. */
-const COMPLETIONS_PATH = '/app';
+export const COMPLETIONS_PATH = '/app';
 
 const ROUTES = [
   serverRoutes,
@@ -34,6 +35,7 @@ const ROUTES = [
   settingsRoutes,
   watchingRoutes,
   chatsRoutes,
+  completionsRoutes,
   eventsRoute,
 ];
 

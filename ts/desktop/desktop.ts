@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
+import { Agent, request } from 'undici';
 import { buildApp } from '../api/app.js';
 import type { AppOptions } from '../api/context.js';
 import type { ModelLibrary } from '../api/ollama/library/model-library.js';
@@ -17,9 +18,10 @@ import { isFree, listenAt } from '../server/listen.js';
 import type { EngineSettings } from '../server/open-pool.js';
 import { SpeedBook } from './advice.js';
 import type { DownloadJob, RequestRow } from './api-types.js';
-import { buildAppPort, isRoutine } from './app-port.js';
+import { buildAppPort, COMPLETIONS_PATH, isRoutine } from './app-port.js';
 import { applySettings } from './apply-settings.js';
 import { Awake } from './awake.js';
+import { ChatCompletions } from './chat-completions.js';
 import { ClientLibrary } from './client-library.js';
 import { DesktopLog } from './desktop-log.js';
 import { DeveloperServer } from './developer-server.js';
@@ -84,9 +86,9 @@ export async function openDesktop(settings: DesktopSettings): Promise<Desktop> {
     const responses = SqliteStore.open(settings.dataDir);
     opened.push(() => responses.close());
     const kept: DesktopSettings = { ...settings, app: { ...settings.app, responses } };
-    const app = await openParts(kept, opened);
-    const token = app.settings.own('token', () => randomBytes(24).toString('base64url'));
-    const port = await openAppPort(app, token, kept, opened);
+    const parts = await openParts(kept, opened);
+    const token = parts.settings.own('token', () => randomBytes(24).toString('base64url'));
+    const { app, port } = await openAppPort(parts, token, kept, opened);
     return { app, token, port, close: () => closeAll(opened) };
   } catch (error) {
     await closeAll(opened).catch(() => undefined);
@@ -110,7 +112,10 @@ async function closeAll(opened: Closers): Promise<void> {
   if (errors.length > 0) throw errors[0];
 }
 
-async function openParts(settings: DesktopSettings, opened: Closers): Promise<DesktopApp> {
+/** All parts that need no port. */
+type Parts = Omit<DesktopApp, 'completions'>;
+
+async function openParts(settings: DesktopSettings, opened: Closers): Promise<Parts> {
   const store = Store.open(settings.dataDir);
   opened.push(() => store.close());
   const chosen = new SettingsStore(store);
@@ -146,7 +151,7 @@ async function openParts(settings: DesktopSettings, opened: Closers): Promise<De
   const awake = new Awake(() => chosen.current.preventSleep && (requests.size > 0 || hub.isBusy));
   const stopWatching = watchModels(instances, events);
   opened.push(() => [clock.stop(), awake.close(), stopWatching()]);
-  const app: DesktopApp = {
+  const app: Parts = {
     events,
     instances,
     server,
@@ -171,7 +176,7 @@ async function openParts(settings: DesktopSettings, opened: Closers): Promise<De
 }
 
 /** Learns the speed of this computer from completions. */
-function learnSpeed({ model, tokensPerSecond, completionTokens }: RequestRow, app: DesktopApp): void {
+function learnSpeed({ model, tokensPerSecond, completionTokens }: RequestRow, app: Parts): void {
   const weights = app.instances.models.find(({ id }) => id === model)?.sizeBytes ?? 0;
   if (completionTokens < MIN_TOKENS_TO_LEARN || tokensPerSecond === null) return;
   app.speeds.add(tokensPerSecond, weights);
@@ -297,12 +302,26 @@ function openHub(
 }
 
 async function openAppPort(
-  app: DesktopApp,
+  parts: Parts,
   token: string,
   { appPort, app: options, drainMs }: DesktopSettings,
   opened: Closers,
-): Promise<number> {
+): Promise<{ app: DesktopApp; port: number }> {
   let port = appPort ?? (await usualPort());
+  const { chats, events } = parts;
+  // Loading a model may take longer than any timeout.
+  const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const completions = new ChatCompletions({
+    chats,
+    events,
+    request: (body, signal) => {
+      const url = `http://${HOST}:${port}${COMPLETIONS_PATH}/v1/chat/completions`;
+      return request(url, { method: 'POST', headers, body: JSON.stringify(body), signal, dispatcher });
+    },
+  });
+  opened.push(() => completions.close());
+  const app: DesktopApp = { ...parts, completions };
   const fastify = buildAppPort(app, {
     pages: PAGES,
     keys: { token, codes: app.codes },
@@ -317,7 +336,7 @@ async function openAppPort(
   // Drain both ports in parallel.
   opened.push(() => Promise.all([app.server.stop(), fastify.close()]));
   port = await listenAt(fastify, HOST, port);
-  return port;
+  return { app, port };
 }
 
 async function usualPort(): Promise<number> {

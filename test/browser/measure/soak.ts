@@ -52,11 +52,11 @@ async function stream(page: Page): Promise<void> {
   await app.done('DELETE', `/api/v1/chats/${id}`);
 }
 
-/** The page stores a completion when all of it is there, and a chat that is gone by then takes none. */
+/** The app stores the end of a completion after the page shows it. */
 async function untilStored(id: string): Promise<void> {
   for (;;) {
-    const { messages } = await app.done('GET', `/api/v1/chats/${id}`);
-    if (messages.at(-1)?.role === 'assistant') return;
+    const { running } = await app.done('GET', `/api/v1/chats/${id}`);
+    if (running === null) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

@@ -2,7 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import { limited, objectOf, oneOf, string } from '../../http/schema/json-schema.js';
 import type { Chat, ChatChange, ChatMessage, ChatMessages } from '../api-types.js';
-import { chat, chatChange, chatList, chatMessages } from '../schemas/chats.js';
+import { branchTo } from '../chat-branch.js';
+import { chat, chatChange, chatList, chatMessages, chatVersion } from '../schemas/chats.js';
 import type { DesktopApp } from './context.js';
 
 /** For several full-size images. */
@@ -16,45 +17,58 @@ interface ById {
   Params: { id: string };
 }
 
-export function chatsRoutes(app: FastifyInstance, { chats }: DesktopApp): void {
+export function chatsRoutes(app: FastifyInstance, { chats, completions }: DesktopApp): void {
+  const shown = (chat: Chat): Chat => ({ ...chat, running: completions.runningIn(chat.id) });
+
   const list = { summary: 'List or search chats', querystring: searchQuery, response: { 200: chatList } };
   app.get<{ Querystring: { text: string } }>('/api/v1/chats', { schema: list }, async ({ query }) => {
-    return { chats: chats.list(query.text) };
+    return {
+      chats: chats.list(query.text).map((listed) => ({ ...listed, running: completions.runningIn(listed.id) })),
+    };
   });
 
   const create = { summary: 'Create a chat', body: chatChange, response: { 201: chat } };
   app.post<{ Body: ChatChange }>('/api/v1/chats', { schema: create, ...BODIES }, async ({ body }, reply) => {
-    return reply.code(201).send(chats.create(body));
+    const created = chats.create(body);
+    completions.publish(created.id);
+    return reply.code(201).send(shown(created));
   });
 
   const read = { summary: 'Read a chat with all branches', params, response: { 200: chat } };
-  app.get<ById>('/api/v1/chats/:id', { schema: read }, async ({ params: { id } }): Promise<Chat> => chats.read(id));
+  app.get<ById>('/api/v1/chats/:id', { schema: read }, async ({ params: { id } }) => shown(chats.read(id)));
 
   const change = { summary: 'Update a chat', params, body: chatChange, response: { 200: chat } };
   app.put<ById & { Body: ChatChange }>(
     '/api/v1/chats/:id',
     { schema: change, ...BODIES },
-    async ({ params: { id }, body }): Promise<Chat> => chats.change(id, body),
+    async ({ params: { id }, body }) => {
+      const changed = chats.change(id, body);
+      completions.publish(id);
+      return shown(changed);
+    },
   );
 
   const add = {
     summary: 'Add or replace messages of a chat',
     params,
     body: chatMessages,
-    produces: { 204: [] },
+    response: { 200: chatVersion },
   };
   app.post<ById & { Body: ChatMessages }>(
     '/api/v1/chats/:id/messages',
     { schema: add, ...BODIES },
-    async ({ params: { id }, body }, reply) => {
+    async ({ params: { id }, body }) => {
       chats.addMessages(id, body);
-      return reply.code(204).send();
+      completions.publish(id);
+      return { updatedAt: chats.updatedAt(id) };
     },
   );
 
   const remove = { summary: 'Delete a chat', params, produces: { 204: [] } };
   app.delete<ById>('/api/v1/chats/:id', { schema: remove }, async ({ params: { id } }, reply) => {
+    await completions.forget(id);
     chats.delete(id);
+    completions.publish(id);
     return reply.code(204).send();
   });
 
@@ -81,14 +95,7 @@ const NAMES: Record<ChatMessage['role'], string> = { system: 'System', user: 'Yo
 
 /** Returns the messages of the shown branch, first to last. */
 export function shownBranch({ messages, current }: Chat): ChatMessage[] {
-  const byId = new Map(messages.map((message) => [message.id, message]));
-  const branch: ChatMessage[] = [];
-  let next = byId.get(current ?? messages.at(-1)?.id ?? '');
-  while (next !== undefined && !branch.includes(next)) {
-    branch.unshift(next);
-    next = byId.get(next.parent ?? '');
-  }
-  return branch;
+  return branchTo(messages, current ?? messages.at(-1)?.id ?? null);
 }
 
 export function toMarkdown(chat: Chat): string {

@@ -1,5 +1,6 @@
 import type { SpeedBook } from '../advice.js';
 import type { SettingsChange } from '../api-types.js';
+import type { ChatCompletions } from '../chat-completions.js';
 import type { DesktopLog } from '../desktop-log.js';
 import type { DeveloperServer } from '../developer-server.js';
 import type { EventBus } from '../event-bus.js';
@@ -23,6 +24,7 @@ export interface DesktopApp {
   metrics: MetricsHistory;
   log: DesktopLog;
   chats: ChatStore;
+  completions: ChatCompletions;
   hub: Hub;
   models: LocalModels;
   machine: MachineWatch;

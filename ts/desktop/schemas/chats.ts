@@ -49,20 +49,35 @@ const changeable = {
 
 const times = { createdAt: number, updatedAt: number };
 
-export const chat = objectOf({ id, ...changeable, ...times });
+/** The message that is being completed. */
+const running = orNull(id);
+
+export const chat = objectOf({ id, ...changeable, ...times }, { running });
 /** For `PUT`; absent fields stay unchanged. */
 export const chatChange = closedObjectOf({}, changeable);
 export const chatMessages = closedObjectOf({ messages: changeable.messages }, { current: changeable.current });
+/** The version of a chat: it grows with each change. */
+export const chatVersion = objectOf({ updatedAt: number });
 
-export const listedChat = objectOf({
+export const completionBody = closedObjectOf({
+  /** The message to continue, or the id of a new one. */
   id,
-  title: changeable.title,
-  model: changeable.model,
-  ...times,
-  messageCount: integer,
-  /** Search result: an excerpt with matches between U+0002 and U+0003. */
-  snippet: nullableText(1000),
+  /** The message before it. */
+  parent: orNull(id),
 });
+
+export const listedChat = objectOf(
+  {
+    id,
+    title: changeable.title,
+    model: changeable.model,
+    ...times,
+    messageCount: integer,
+    /** Search result: an excerpt with matches between U+0002 and U+0003. */
+    snippet: nullableText(1000),
+  },
+  { running },
+);
 
 export const chatList = objectOf({ chats: arrayOf(listedChat) });
 
@@ -70,4 +85,34 @@ export type ChatMessage = Static<typeof chatMessage>;
 export type Chat = Static<typeof chat>;
 export type ChatChange = Static<typeof chatChange>;
 export type ChatMessages = Static<typeof chatMessages>;
+export type CompletionBody = Static<typeof completionBody>;
 export type ListedChat = Static<typeof listedChat>;
+
+/** The `stats` of a completion. */
+export interface ChatStats {
+  finishReason: string | null;
+  promptTokens: number | null;
+  completionTokens: number | null;
+  cachedTokens: number | null;
+  tokensPerSecond: number | null;
+  firstTokenMs: number | null;
+}
+
+export interface CompletionError {
+  message: string;
+  code: string | null;
+}
+
+export interface CompletionEnd {
+  /** `null` if there is no text. */
+  message: ChatMessage | null;
+  error: CompletionError | null;
+  /** `null` if the chat was deleted. */
+  updatedAt: number | null;
+}
+
+/** Events of `GET /api/v1/chats/{id}/completion`: the message so far, what is added to it, and the end. */
+export type CompletionEvent =
+  | { name: 'message'; data: ChatMessage }
+  | { name: 'delta'; data: { content: string; reasoning: string; stats: ChatStats } }
+  | { name: 'end'; data: CompletionEnd };

@@ -105,6 +105,12 @@ export class ChatStore {
     });
   }
 
+  /** `null` if there is no such chat. */
+  updatedAt(id: string): number | null {
+    const [row] = this.#store.rows<{ updated_at: number }>('SELECT updated_at FROM chats WHERE id = ?', id);
+    return row?.updated_at ?? null;
+  }
+
   /** @throws {ChasquiError} `not_found` */
   delete(id: string): void {
     this.#row(id);
@@ -118,14 +124,15 @@ export class ChatStore {
   }
 
   #change(id: string, { messages, ...change }: ChatChange): void {
-    const columns: [string, SqlValue][] = [['updated_at', Date.now()]];
+    const columns: [string, SqlValue][] = [];
     if (change.title !== undefined) columns.push(['title', change.title]);
     if (change.model !== undefined) columns.push(['model', change.model]);
     if (change.systemPrompt !== undefined) columns.push(['system_prompt', change.systemPrompt]);
     if (change.settings !== undefined) columns.push(['settings', JSON.stringify(change.settings)]);
     if (change.current !== undefined) columns.push(['current', change.current]);
-    const sets = columns.map(([name]) => `${name} = ?`).join(', ');
-    this.#store.run(`UPDATE chats SET ${sets} WHERE id = ?`, ...columns.map(([, value]) => value), id);
+    // Strictly increasing: pages recognise their own changes by it.
+    const sets = ['updated_at = max(?, updated_at + 1)', ...columns.map(([name]) => `${name} = ?`)].join(', ');
+    this.#store.run(`UPDATE chats SET ${sets} WHERE id = ?`, Date.now(), ...columns.map(([, value]) => value), id);
     if (messages !== undefined) {
       const kept = JSON.stringify(messages.map((message) => message.id));
       this.#store.run('DELETE FROM messages WHERE chat = ? AND id NOT IN (SELECT value FROM json_each(?))', id, kept);

@@ -32,6 +32,7 @@ const OF_SOME: readonly ErrorCode[] = [
   'app_token_missing',
   'origin_not_allowed',
   'port_in_use',
+  'chat_busy',
   'not_found',
   'store_failed',
   'response_not_found',

@@ -1,7 +1,8 @@
 /** The chats of the Chat view: one, or two side by side that receive the same messages. */
 import { computed, effect, signal } from '@preact/signals';
-import { chatModels, library, loadedModels } from './app.js';
+import { chatModels, connected, library, loadedModels } from './app.js';
 import { ChatSession } from './chat-session.js';
+import { changedChat } from './chats.js';
 import { replaceRoute, route } from './route.js';
 
 export const first = new ChatSession();
@@ -29,12 +30,31 @@ export function closePanels(): void {
   panels.value = new Set();
 }
 
-/** Keeps the URL in sync with the id of the chat, which it gets when first stored. */
+/** `#/chat` becomes the address of the shown chat as soon as that has an id. */
 export function followChatAddress(): () => void {
   return effect(() => {
     const id = first.id.value;
-    if (id !== null && route.peek()?.view === 'chat' && route.peek()?.rest !== id) replaceRoute('chat', id);
+    if (id !== null && route.value?.view === 'chat' && route.value.rest === '') replaceRoute('chat', id);
   });
+}
+
+// Other pages change chats too, and completions continue while no page is connected.
+effect(() => {
+  const change = changedChat.value;
+  if (change) for (const session of [first, second]) session.changed(change);
+});
+effect(() => {
+  if (connected.value) for (const session of [first, second]) void session.refresh().catch(() => undefined);
+});
+
+/** Opens the chat of the address. If it does not exist, a new chat is shown. */
+export async function openChat(id: string): Promise<void> {
+  try {
+    await first.open(id);
+  } catch (error) {
+    await newChat();
+    throw error;
+  }
 }
 
 /** Selects the loaded model for a new chat, or else the first one. */

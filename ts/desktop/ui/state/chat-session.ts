@@ -1,17 +1,14 @@
-/** One shown chat: its message tree, the streaming completion, and its actions. */
+/** One shown chat: its message tree, the completion that the app computes for it, and its actions. */
 import { batch, computed, type ReadonlySignal, signal } from '@preact/signals';
-import type { Chat, ChatChange, ChatMessage } from '../../api-types.js';
-import { ApiError, call, get, isAbort, post, wordsOf } from './api.js';
-import { type Completion, streamCompletion } from './chat-stream.js';
+import type { AppEvents, Chat, ChatMessage, CompletionEnd, CompletionEvent } from '../../api-types.js';
+import { ApiError, call, get, isAbort, post } from './api.js';
 import { alternativesOf, branchTo, lastUnder, titleOf } from './chat-tree.js';
-import { refreshChats } from './chats.js';
+import { type Draft, keepDraft, noDraft, readDraft } from './drafts.js';
+import { EachFrame } from './each-frame.js';
+import { followCompletion } from './follow-completion.js';
+import { type Header, headerOf, StoredChat } from './stored-chat.js';
 
-/** A completion in progress; `base` is the text it continues. */
-interface Live {
-  id: string;
-  base: string;
-  completion: Completion | null;
-}
+const refollowMs = 1000;
 
 export class ChatSession {
   readonly id = signal<string | null>(null);
@@ -20,55 +17,132 @@ export class ChatSession {
   readonly systemPrompt = signal('');
   readonly settings = signal<Readonly<Record<string, unknown>>>({});
   readonly messages = signal<readonly ChatMessage[]>([]);
+  /** The last stored message of the shown branch. */
   readonly current = signal<string | null>(null);
-  readonly live = signal<Live | null>(null);
+  /** The message that is being completed, as it was at the beginning. */
+  readonly live = signal<ChatMessage | null>(null);
+  /** The same message as it is now. Changes with each frame. */
+  readonly growing = signal<ChatMessage | null>(null);
   readonly error = signal<ApiError | null>(null);
-  readonly branch: ReadonlySignal<ChatMessage[]> = computed(() => branchTo(this.messages.value, this.current.value));
+  readonly draft = signal<Draft>(noDraft);
+  readonly branch: ReadonlySignal<ChatMessage[]> = computed(() => {
+    const branch = branchTo(this.messages.value, this.current.value);
+    const live = this.live.value;
+    return live && branch.at(-1)?.id === live.parent ? [...branch, live] : branch;
+  });
   readonly busy: ReadonlySignal<boolean> = computed(() => this.live.value !== null);
-  #controller: AbortController | undefined;
-  /** Settles after the completion in progress was stored. */
-  #asked: Promise<void> | undefined;
-  /** The shown chat. It may get its id after another chat was opened. */
-  #chat: { id: string | null } = { id: null };
+  #chat = new StoredChat(null);
+  #following: AbortController | undefined;
+  readonly #frame = new EachFrame<ChatMessage>((message) => {
+    if (this.live.peek()?.id === message.id) this.growing.value = message;
+  });
   /** Counts opened chats, to detect stale replies. */
   #opened = 0;
-  /** Messages that are stored in this exact version. */
+  /** Messages that the app has in this exact version. */
   readonly #stored = new WeakSet<ChatMessage>();
 
   /** Opens a stored chat, or an empty one that is stored with its first message. */
   async open(id: string | null): Promise<void> {
     this.#opened += 1;
     if (id === this.id.value && id !== null) return;
-    this.stop();
     const opened = this.#opened;
-    await this.#asked?.catch(() => undefined);
-    const chat = id === null ? null : await get<Chat>(`/chats/${encodeURIComponent(id)}`);
+    const chat = id === null ? null : await get<Chat>(pathOf(id));
     // Another chat was opened meanwhile.
     if (opened === this.#opened) this.#show(chat);
   }
 
   #show(chat: Chat | null): void {
+    this.#following?.abort();
+    this.#chat = new StoredChat(chat);
     batch(() => {
-      this.#chat = { id: chat?.id ?? null };
-      this.id.value = this.#chat.id;
+      this.id.value = chat?.id ?? null;
       this.title.value = chat?.title ?? '';
       this.messages.value = chat?.messages ?? [];
       this.current.value = chat?.current ?? null;
-      this.live.value = null;
+      this.#release();
       this.error.value = null;
+      this.draft.value = readDraft(this.id.value);
       if (!chat) return;
       this.model.value = chat.model ?? this.model.value;
-      for (const message of chat.messages) this.#stored.add(message);
       this.systemPrompt.value = chat.systemPrompt;
       this.settings.value = chat.settings;
+      const running = this.#find(chat.running ?? '');
+      if (running) this.#begin(running);
     });
+    for (const message of chat?.messages ?? []) this.#stored.add(message);
+    if (chat) void this.#follow();
   }
 
+  /** Reads the chat again. Changes that are not stored yet are kept. */
+  async refresh(): Promise<void> {
+    const chat = this.#chat;
+    if (chat.id === null || chat.isWriting) return;
+    const read = await get<Chat>(pathOf(chat.id));
+    if (chat === this.#chat && !chat.isWriting) this.#merge(read);
+  }
+
+  #merge(read: Chat): void {
+    const chat = this.#chat;
+    const unsent = this.messages.value.filter((message) => !this.#stored.has(message));
+    const changed = chat.changesOf(this.#header());
+    for (const message of read.messages) this.#stored.add(message);
+    chat.take(read);
+    batch(() => {
+      this.messages.value = [...read.messages, ...unsent];
+      const header = { ...headerOf(read), ...changed };
+      this.title.value = header.title;
+      this.model.value = header.model ?? this.model.value;
+      this.systemPrompt.value = header.systemPrompt;
+      this.settings.value = header.settings;
+      this.current.value = header.current;
+      if (!read.running) this.#release();
+    });
+    if (read.running) void this.#follow();
+  }
+
+  /** Takes an event of the app. */
+  changed({ id, updatedAt, running }: AppEvents['chat']): void {
+    const chat = this.#chat;
+    if (id !== chat.id) return;
+    if (updatedAt === null) {
+      this.#show(null);
+      return;
+    }
+    const isNews = () => chat.isNews(updatedAt) || running !== (this.live.value?.id ?? null);
+    // The reply to a write may arrive after its event.
+    void chat.written.then(() => (chat === this.#chat && isNews() ? this.refresh() : undefined)).catch(() => undefined);
+  }
+
+  setDraft(draft: Draft): void {
+    this.draft.value = draft;
+    keepDraft(this.#chat.id, draft);
+  }
+
+  /** Resolves when the app has the message. If it cannot be stored, it becomes the draft again. */
   async send(content: string, images: readonly string[]): Promise<void> {
     if (this.busy.value) return;
+    const chat = this.#chat;
     const message = newMessage('user', this.current.value, content, images);
     this.#append(message);
-    await this.#complete();
+    try {
+      await this.#complete(newMessage('assistant', message.id, '', []));
+    } catch (error) {
+      if (!this.#stored.has(message)) this.#takeBack(chat, message);
+      throw error;
+    }
+  }
+
+  #takeBack(chat: StoredChat, message: ChatMessage): void {
+    const draft = { text: message.content, images: message.images ?? [] };
+    if (chat !== this.#chat) {
+      keepDraft(chat.id, draft);
+      return;
+    }
+    batch(() => {
+      this.messages.value = this.messages.value.filter(({ id }) => id !== message.id);
+      this.current.value = message.parent;
+      if (this.draft.value.text === '') this.setDraft(draft);
+    });
   }
 
   /** Regenerates the last completion as a branch. */
@@ -76,7 +150,7 @@ export class ChatSession {
     const message = this.#find(id);
     if (!message || this.busy.value) return;
     this.current.value = message.role === 'user' ? message.id : message.parent;
-    await this.#complete();
+    await this.#complete(newMessage('assistant', this.current.value, '', []));
   }
 
   /** Edits a message as a branch; an edited user message is sent. */
@@ -85,26 +159,26 @@ export class ChatSession {
     if (!message || this.busy.value) return;
     const edited = newMessage(message.role, message.parent, content, message.images ?? []);
     this.#append(edited);
-    if (message.role === 'user') await this.#complete();
+    if (message.role === 'user') await this.#complete(newMessage('assistant', edited.id, '', []));
     else await this.store();
   }
 
   /** Continues the last completion. */
   async continue(id: string): Promise<void> {
     const message = this.#find(id);
-    if (message && !this.busy.value) await this.#stream(message);
+    if (message && !this.busy.value) await this.#complete(message);
   }
 
   /** Retries after an error. */
   async retry(): Promise<void> {
     const last = this.branch.value.at(-1);
     if (!last || this.busy.value) return;
-    if (last.role === 'user') await this.#complete();
-    else await this.#stream(last);
+    await this.#complete(last.role === 'user' ? newMessage('assistant', last.id, '', []) : last);
   }
 
-  stop(): void {
-    this.#controller?.abort();
+  async stop(): Promise<void> {
+    const { id } = this.#chat;
+    if (id !== null && this.busy.value) await call('DELETE', `${pathOf(id)}/completion`);
   }
 
   /** The alternatives of a message, and its index among them. */
@@ -122,51 +196,49 @@ export class ChatSession {
   async branchOff(id: string): Promise<string> {
     const messages = branchTo(this.messages.value, id);
     const chat = await post<Chat>('/chats', { ...this.#header(), messages, current: id });
-    await refreshChats();
     return chat.id;
   }
 
-  async rename(title: string): Promise<void> {
-    this.title.value = title;
-    await this.store();
+  /** Sends what changed: messages, because images may be large, and header fields, because other pages change them too. */
+  async store(): Promise<void> {
+    const chat = this.#chat;
+    const messages = this.messages.value;
+    const header = this.#header();
+    if (messages.length > 0) await chat.write(() => this.#storeIn(chat, messages, header));
   }
 
-  /** Stores the chat if it has messages. */
-  async store(): Promise<void> {
-    const messages = this.messages.value.filter(({ id }) => id !== this.#unwritten);
-    if (messages.length === 0) return;
-    const current = this.#unwritten === this.current.value ? this.#find(this.#unwritten ?? '')?.parent : undefined;
-    const content = { current: current ?? this.current.value };
-    const chat = this.#chat;
+  async #storeIn(chat: StoredChat, messages: readonly ChatMessage[], header: Header): Promise<void> {
     if (chat.id === null) {
-      const opened = this.#opened;
-      chat.id = (await post<Chat>('/chats', { ...this.#header(), messages, ...content })).id;
+      chat.take(await post<Chat>('/chats', { ...header, messages }));
       // Navigate only if this chat is still shown.
-      if (opened === this.#opened) this.id.value = chat.id;
+      if (chat === this.#chat) this.#named(chat.id);
     } else {
-      const path = `/chats/${encodeURIComponent(chat.id)}`;
-      // Send changed messages only: images may be large.
-      const changed = messages.filter((message) => !this.#stored.has(message));
-      // First, because the server rejects a `current` that it does not have.
-      if (changed.length > 0) await post(`${path}/messages`, { messages: changed, ...content });
-      await call('PUT', path, { ...this.#header(), ...content });
+      const added = messages.filter((message) => !this.#stored.has(message));
+      const { current } = header;
+      // First, because the app rejects a `current` that it does not have.
+      if (added.length > 0) {
+        const body = { messages: added, current };
+        chat.wrote(await post<{ updatedAt: number }>(`${pathOf(chat.id)}/messages`, body), { current });
+      }
+      const changed = chat.changesOf(header);
+      if (Object.keys(changed).length > 0) chat.wrote(await call<Chat>('PUT', pathOf(chat.id), changed), changed);
     }
     for (const message of messages) this.#stored.add(message);
-    await refreshChats();
   }
 
-  /** The placeholder of a completion without tokens. */
-  get #unwritten(): string | null {
-    const live = this.live.value;
-    return live && live.base === '' ? live.id : null;
+  #named(id: string | null): void {
+    keepDraft(null, noDraft);
+    keepDraft(id, this.draft.value);
+    this.id.value = id;
   }
 
-  #header(): ChatChange {
+  #header(): Header {
     return {
       title: this.title.value,
       model: this.model.value || null,
       systemPrompt: this.systemPrompt.value,
       settings: { ...this.settings.value },
+      current: this.current.value,
     };
   }
 
@@ -182,70 +254,92 @@ export class ChatSession {
     });
   }
 
-  /** Generates the message after the current one. */
-  async #complete(): Promise<void> {
-    const message = newMessage('assistant', this.current.value, '', []);
-    this.#append(message);
-    await this.#stream(message);
-  }
-
-  async #stream(message: ChatMessage): Promise<void> {
-    const controller = new AbortController();
-    this.#controller = controller;
-    const branch = branchTo(this.messages.value, message.content ? message.id : message.parent);
+  /** Has the app complete a message. It does so even if another chat is opened meanwhile. */
+  async #complete(message: ChatMessage): Promise<void> {
+    const chat = this.#chat;
     batch(() => {
       this.error.value = null;
-      this.live.value = { id: message.id, base: message.content, completion: null };
+      this.#begin(message);
     });
-    const frame = new EachFrame<Completion>((completion) => {
-      if (this.#controller === controller) this.live.value = { id: message.id, base: message.content, completion };
-    });
-    const request = {
-      model: this.model.value,
-      systemPrompt: this.systemPrompt.value,
-      settings: this.settings.value,
-      branch,
-    };
-    const chat = this.#chat;
     try {
-      // Stored first: the user's message survives any failure.
       await this.store();
-      controller.signal.throwIfAborted();
-      this.#asked = streamCompletion(request, controller.signal, (completion) => frame.set({ ...completion }));
-      await this.#asked;
+      const body = { id: message.id, parent: message.parent };
+      await chat.write(() => post(`${pathOf(chat.id as string)}/completion`, body));
     } catch (error) {
-      if (!isAbort(error) && chat === this.#chat)
-        this.error.value = error instanceof ApiError ? error : new ApiError(wordsOf(error), null, 0);
+      if (chat === this.#chat) this.#release();
+      throw error;
     }
-    frame.end();
-    await this.#finish(message, frame.last);
+    if (chat === this.#chat) void this.#follow();
   }
 
-  async #finish(message: ChatMessage, completion: Completion | undefined): Promise<void> {
-    // Another chat is shown now; this one was stored before the completion started.
-    if (this.#find(message.id) === undefined) return;
-    batch(() => {
-      this.live.value = null;
-      if (completion) this.#replace(completed(message, completion, this.model.value));
-      else if (!message.content) this.#remove(message);
-    });
+  #begin(message: ChatMessage): void {
+    this.live.value = message;
+    this.growing.value = message;
+    this.#frame.last = message;
+  }
+
+  #release(): void {
+    this.live.value = null;
+    this.growing.value = null;
+  }
+
+  async #follow(): Promise<void> {
     const chat = this.#chat;
-    await this.store().catch((error: unknown) => {
-      // The chat may have been deleted meanwhile.
-      if (chat === this.#chat) this.error.value ??= new ApiError(`Could not save the chat: ${wordsOf(error)}`, null, 0);
+    this.#following?.abort();
+    const following = new AbortController();
+    this.#following = following;
+    const { signal } = following;
+    try {
+      await followCompletion(chat.id as string, signal, (event) => {
+        if (!signal.aborted) this.#take(event);
+      });
+      // It ended before this page asked.
+      if (!signal.aborted && this.busy.value) await this.refresh();
+    } catch (error) {
+      if (!isAbort(error) && !signal.aborted) setTimeout(() => void this.#followAgain(signal), refollowMs);
+    }
+  }
+
+  /** If the app is not running, the page refreshes its chats when it is back. */
+  async #followAgain(signal: AbortSignal): Promise<void> {
+    if (!signal.aborted) await this.refresh().catch(() => undefined);
+  }
+
+  #take(event: CompletionEvent): void {
+    const { last } = this.#frame;
+    if (event.name === 'end') this.#finish(event.data);
+    else if (event.name === 'message') {
+      batch(() => {
+        this.#begin(event.data);
+        if (!this.branch.value.some(({ id }) => id === event.data.id)) {
+          this.current.value = this.#find(event.data.id) ? event.data.id : event.data.parent;
+        }
+      });
+    } else if (last) {
+      const { content, reasoning, stats } = event.data;
+      const thought = (last.reasoning ?? '') + reasoning;
+      const message = { ...last, content: last.content + content, stats: { ...stats } };
+      this.#frame.set(thought ? { ...message, reasoning: thought } : message);
+    }
+  }
+
+  #finish({ message, error, updatedAt }: CompletionEnd): void {
+    batch(() => {
+      this.#release();
+      this.error.value = error && new ApiError(error.message, error.code, 0);
+      if (!message) return;
+      this.#stored.add(message);
+      const isKnown = this.#find(message.id) !== undefined;
+      this.messages.value = isKnown
+        ? this.messages.value.map((other) => (other.id === message.id ? message : other))
+        : [...this.messages.value, message];
+      if (this.current.value === message.parent) this.current.value = message.id;
     });
-  }
-
-  #replace(message: ChatMessage): void {
-    this.messages.value = this.messages.value.map((other) => (other.id === message.id ? message : other));
-  }
-
-  /** Drops an empty completion. */
-  #remove({ id, parent }: ChatMessage): void {
-    this.messages.value = this.messages.value.filter((message) => message.id !== id);
-    this.current.value = parent;
+    if (updatedAt !== null) this.#chat.wrote({ updatedAt }, message ? { current: message.id } : {});
   }
 }
+
+const pathOf = (id: string) => `/chats/${encodeURIComponent(id)}`;
 
 function newMessage(
   role: ChatMessage['role'],
@@ -260,44 +354,5 @@ function newMessage(
     content,
     ...(images.length > 0 && { images: [...images] }),
     createdAt: Date.now(),
-  };
-}
-
-function completed(message: ChatMessage, completion: Completion, model: string): ChatMessage {
-  const { content, reasoning, ...stats } = completion;
-  const thought = (message.reasoning ?? '') + reasoning;
-  return {
-    ...message,
-    content: message.content + content,
-    ...(thought && { reasoning: thought }),
-    model,
-    stats: { ...stats },
-  };
-}
-
-/** Throttles updates to one per frame. */
-class EachFrame<Value> {
-  last: Value | undefined;
-  #waiting = false;
-  #ended = false;
-
-  constructor(readonly show: (value: Value) => void) {}
-
-  set(value: Value): void {
-    this.last = value;
-    if (this.#waiting) return;
-    this.#waiting = true;
-    // Hidden pages get no animation frames.
-    if (document.hidden) setTimeout(this.#flush, 250);
-    else requestAnimationFrame(this.#flush);
-  }
-
-  end(): void {
-    this.#ended = true;
-  }
-
-  readonly #flush = () => {
-    this.#waiting = false;
-    if (!this.#ended && this.last !== undefined) this.show(this.last);
   };
 }

@@ -1,10 +1,18 @@
 /** The chat list: full-text search by the app, newest first. */
 import { signal } from '@preact/signals';
-import type { ListedChat } from '../../api-types.js';
+import type { AppEvents, ListedChat } from '../../api-types.js';
 import { call, get, query } from './api.js';
 
 export const chats = signal<readonly ListedChat[]>([]);
 export const chatFilter = signal('');
+
+/** The last change of a chat, by this page or another one. */
+export const changedChat = signal<AppEvents['chat'] | null>(null);
+
+export function takeChat(change: AppEvents['chat']): void {
+  changedChat.value = change;
+  void refreshChats().catch(() => undefined);
+}
 
 let newest = 0;
 
@@ -18,5 +26,4 @@ export async function refreshChats(): Promise<void> {
 
 export async function deleteChat(id: string): Promise<void> {
   await call('DELETE', `/chats/${encodeURIComponent(id)}`);
-  await refreshChats();
 }

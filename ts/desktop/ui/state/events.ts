@@ -5,7 +5,7 @@
 import type { AppEvents } from '../../api-types.js';
 import { refreshActivity, takeLogLine, takePoint, takeRequest } from './activity.js';
 import { connected, loadedModels, refreshLibrary, refreshState, server, takeDownload, takeSettings } from './app.js';
-import { refreshChats } from './chats.js';
+import { refreshChats, takeChat } from './chats.js';
 import { attempt } from './notices.js';
 
 let source: EventSource | undefined;
@@ -39,6 +39,7 @@ async function open(): Promise<void> {
   on(opened, 'metrics', takePoint);
   on(opened, 'log', takeLogLine);
   on(opened, 'settings', takeSettings);
+  on(opened, 'chat', takeChat);
   on(opened, 'library', () => void refreshLibrary().catch(() => {}));
   opened.onerror = () => reopenLater(opened);
   try {

@@ -5,11 +5,11 @@ import { Empty, Page } from '../../parts/page.js';
 import {
   compare,
   comparing,
-  first,
   followChatAddress,
   followModels,
   hasModels,
   newChat,
+  openChat,
   panels,
   sessions,
   togglePanel,
@@ -27,7 +27,7 @@ export function ChatView() {
   useEffect(() => followModels(), []);
   useEffect(() => {
     // Also if it is the shown one: it replaces one that is being loaded.
-    if (id !== null || first.id.peek() !== null) void attempt(() => first.open(id));
+    if (id !== null) void attempt(() => openChat(id));
   }, [id]);
   if (!hasModels.value) return <NoModels />;
   return (
@@ -38,7 +38,7 @@ export function ChatView() {
           <div class={comparing.value ? 'conversations two' : 'conversations'}>
             {sessions.value.map((session, index) => (
               <Conversation
-                key={session === first ? 'first' : 'second'}
+                key={index}
                 session={session}
                 name={index === 0 ? 'Conversation' : 'Second conversation'}
                 spoken={index === 0}

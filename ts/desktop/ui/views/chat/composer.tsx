@@ -4,14 +4,15 @@ import { IconAction } from '../../parts/button.js';
 import { Icon } from '../../parts/icon.js';
 import { chatModels } from '../../state/app.js';
 import { busy, first, sessions } from '../../state/chat-pages.js';
+import { noDraft } from '../../state/drafts.js';
 import { maxImages, readImages } from '../../state/images.js';
 import { attempt, notify } from '../../state/notices.js';
 
 export function Composer() {
-  const text = useRef<HTMLTextAreaElement>(null);
-  const images = useSignal<readonly string[]>([]);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const { text, images } = first.draft.value;
   const over = useSignal(false);
-  useEffect(() => text.current?.focus({ preventScroll: true }), []);
+  useEffect(() => field.current?.focus({ preventScroll: true }), []);
 
   const add = (files: Iterable<File>) =>
     attempt(async () => {
@@ -19,16 +20,15 @@ export function Composer() {
       if (read.length > 0 && !seesImages()) {
         notify('error', `${first.model.value} does not support images. My Models shows which models do.`);
       }
-      images.value = [...images.value, ...read].slice(0, maxImages);
+      const draft = first.draft.peek();
+      first.setDraft({ ...draft, images: [...draft.images, ...read].slice(0, maxImages) });
     });
 
   const send = async () => {
-    const field = text.current;
-    if (!field || busy.value || (field.value.trim() === '' && images.value.length === 0)) return;
-    const [content, attached] = [field.value, images.value];
-    field.value = '';
-    images.value = [];
-    await attempt(() => Promise.all(sessions.value.map((session) => session.send(content, attached))));
+    const draft = first.draft.peek();
+    if (busy.value || (draft.text.trim() === '' && draft.images.length === 0)) return;
+    first.setDraft(noDraft);
+    await attempt(() => Promise.all(sessions.value.map((session) => session.send(draft.text, draft.images))));
   };
 
   return (
@@ -52,15 +52,12 @@ export function Composer() {
         void add(event.dataTransfer?.files ?? []);
       }}
     >
-      <Attached
-        images={images.value}
-        remove={(index) => {
-          images.value = images.value.toSpliced(index, 1);
-        }}
-      />
+      <Attached images={images} remove={(index) => first.setDraft({ text, images: images.toSpliced(index, 1) })} />
       <textarea
-        ref={text}
+        ref={field}
         rows={2}
+        value={text}
+        onInput={(event) => first.setDraft({ text: event.currentTarget.value, images })}
         aria-label="Message"
         placeholder="Type a message. Enter sends, Shift+Enter starts a new line."
         onKeyDown={(event) => {
@@ -123,11 +120,7 @@ function SendOrStop() {
       <button
         type="button"
         class="danger"
-        onClick={() =>
-          sessions.value.forEach((session) => {
-            session.stop();
-          })
-        }
+        onClick={() => void attempt(() => Promise.all(sessions.value.map((session) => session.stop())))}
       >
         <Icon name="stop" filled /> Stop
       </button>

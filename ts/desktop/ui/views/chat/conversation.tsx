@@ -22,6 +22,8 @@ export function Conversation({ session, name, spoken }: ConversationProps) {
   const place = useRef<HTMLDivElement>(null);
   const follows = useSignal(true);
   const branch = session.branch.value;
+  // Follow the end while the completion grows.
+  session.growing.value;
   useSentences(session, spoken);
   useEffect(() => {
     const element = place.current;
@@ -99,7 +101,7 @@ function ModelState({ session }: { session: ChatSession }) {
 
 function ContextUse({ session, size }: { session: ChatSession; size: number | null }) {
   const stats = session.branch.value.findLast((message) => message.stats?.promptTokens)?.stats;
-  const live = session.live.value?.completion;
+  const live = session.growing.value?.stats;
   const prompt = Number(live?.promptTokens ?? stats?.promptTokens ?? 0);
   const used = prompt + Number(live?.completionTokens ?? stats?.completionTokens ?? 0);
   if (!size) return null;
@@ -148,11 +150,12 @@ async function reloadWith(session: ChatSession, contextSize: number): Promise<vo
 /** Announces a completion sentence by sentence. */
 function useSentences(session: ChatSession, spoken: boolean): void {
   const said = useRef({ id: '', length: 0 });
-  const live = session.live.value;
+  const live = session.growing.value;
   useEffect(() => {
     if (!spoken || !live) return;
-    if (said.current.id !== live.id) said.current = { id: live.id, length: 0 };
-    const text = live.completion?.content ?? '';
+    // Text that was there before is not announced.
+    if (said.current.id !== live.id) said.current = { id: live.id, length: live.content.length };
+    const text = live.content;
     const end = endOfSentence(text, said.current.length);
     if (end <= said.current.length) return;
     announce(text.slice(said.current.length, end).replace(/[*_`#|]/g, ''));

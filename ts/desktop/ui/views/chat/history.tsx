@@ -60,8 +60,10 @@ function Entry({ chat }: { chat: ListedChat }) {
         aria-current={first.id.value === id ? 'true' : undefined}
         onClick={() => matchMedia('(max-width: 860px)').matches && closePanels()}
       >
-        <span class="history-title">{title || 'Chat'}</span>
-        {snippet ? <Snippet text={snippet} /> : <span class="help">{age(updatedAt)}</span>}
+        <span class="history-title">
+          {chat.running && <span class="dot good" />} {title || 'Chat'}
+        </span>
+        {snippet ? <Snippet text={snippet} /> : <span class="help">{chat.running ? 'Writing …' : age(updatedAt)}</span>}
       </a>
       <IconAction
         label={`Delete the chat ${title}`}

@@ -15,9 +15,8 @@ interface MessageProps {
 export function Message({ session, message }: MessageProps) {
   const editing = useSignal(false);
   const own = message.role === 'user';
-  const live = session.live.value?.id === message.id ? session.live.value : null;
-  const content = live ? live.base + (live.completion?.content ?? '') : message.content;
-  const reasoning = (message.reasoning ?? '') + (live?.completion?.reasoning ?? '');
+  const live = session.live.value?.id === message.id ? session.growing.value : null;
+  const { content, reasoning } = live ?? message;
   return (
     <article class={`message ${message.role}`} aria-label={own ? 'You' : 'Model'}>
       <Images images={message.images ?? []} />
@@ -45,7 +44,7 @@ export function Message({ session, message }: MessageProps) {
           }}
         />
       )}
-      {live && <LiveStats completionTokens={live.completion} />}
+      {live && <LiveStats stats={live.stats} />}
     </article>
   );
 }
@@ -70,9 +69,9 @@ function Reasoning({ text, open }: { text: string; open: boolean }) {
   );
 }
 
-function LiveStats({ completionTokens }: { completionTokens: { firstTokenMs: number | null } | null }) {
-  const first = completionTokens?.firstTokenMs ?? null;
-  return first === null ? null : <p class="help">First token after {milliseconds(first)}</p>;
+function LiveStats({ stats }: { stats: ChatMessage['stats'] }) {
+  const first = stats?.firstTokenMs;
+  return first ? <p class="help">First token after {milliseconds(Number(first))}</p> : null;
 }
 
 function Editor({ session, message, close }: MessageProps & { close: () => void }) {

@@ -1,0 +1,180 @@
+/** Completions of the app's chats. They continue without a page, and are stored while they grow. */
+import { ChasquiError } from '../errors.js';
+import type { Chat, ChatMessage, CompletionBody, CompletionError } from './api-types.js';
+import { branchTo } from './chat-branch.js';
+import { ChatCompletion, type Follower, type RequestCompletion } from './chat-completion.js';
+import type { EventBus } from './event-bus.js';
+import type { ChatStore } from './store/chats.js';
+
+const WRITE_EVERY_MS = 1000;
+
+export interface CompletionParts {
+  chats: ChatStore;
+  events: EventBus;
+  request: RequestCompletion;
+}
+
+export class ChatCompletions {
+  readonly #parts: CompletionParts;
+  /** By chat. A failed one is kept until the next one, for pages that return later. */
+  readonly #ofChats = new Map<string, ChatCompletion>();
+
+  constructor(parts: CompletionParts) {
+    this.#parts = parts;
+  }
+
+  /** The id of the message that is being completed. */
+  runningIn(chat: string): string | null {
+    const found = this.#ofChats.get(chat);
+    return found?.running === true ? found.message.id : null;
+  }
+
+  /**
+   * Completes a new message below `parent`, or continues the message `id` if the chat has it.
+   * @throws {ChasquiError} `not_found`; `chat_busy`; `invalid_value`
+   */
+  start(chat: string, body: CompletionBody): void {
+    const read = this.#parts.chats.read(chat);
+    if (this.runningIn(chat) !== null) {
+      throw new ChasquiError('chat_busy', 'A completion of this chat is running. Wait for it, or stop it first.');
+    }
+    const message = { ...messageOf(read, body), model: modelOf(read) };
+    const completion = new ChatCompletion(message);
+    this.#ofChats.set(chat, completion);
+    completion.done = this.#run(read, completion);
+    this.publish(chat);
+  }
+
+  /** Whether one is running, or the last one failed. */
+  has(chat: string): boolean {
+    return this.#ofChats.has(chat);
+  }
+
+  /** Sends the current state first. Returns a function that unsubscribes. */
+  follow(chat: string, follower: Follower): () => void {
+    return this.#ofChats.get(chat)?.follow(follower) ?? (() => undefined);
+  }
+
+  /** Resolves after the text so far was stored. */
+  async stop(chat: string): Promise<void> {
+    const found = this.#ofChats.get(chat);
+    found?.stop();
+    await found?.done;
+  }
+
+  /** Call before deleting the chat. */
+  async forget(chat: string): Promise<void> {
+    await this.stop(chat);
+    this.#ofChats.delete(chat);
+  }
+
+  /** Tells pages that a chat changed. */
+  publish(id: string): void {
+    const updatedAt = this.#parts.chats.updatedAt(id);
+    this.#parts.events.publish('chat', { id, updatedAt, running: this.runningIn(id) });
+  }
+
+  /** Stops all completions and stores their text. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#ofChats.keys()].map((chat) => this.stop(chat)));
+  }
+
+  async #run(chat: Chat, completion: ChatCompletion): Promise<void> {
+    const writer = new MessageWriter(this.#parts.chats, chat.id, completion);
+    const error = await completion.read(this.#parts.request, requestBody(chat, completion.message), writer.changed);
+    const notWritten = writer.close();
+    const failed = error ?? notWritten;
+    if (failed === null) this.#ofChats.delete(chat.id);
+    const { chats } = this.#parts;
+    const hasMessage = completion.hasResult || completion.message.content !== '';
+    completion.end({
+      message: hasMessage ? completion.message : null,
+      error: failed,
+      updatedAt: chats.updatedAt(chat.id),
+    });
+    this.publish(chat.id);
+  }
+}
+
+/** Stores a growing message: the first text at once, then at most one write per second. */
+class MessageWriter {
+  #timer: NodeJS.Timeout | undefined;
+  #writes = 0;
+  #error: CompletionError | null = null;
+
+  constructor(
+    readonly chats: ChatStore,
+    readonly chat: string,
+    readonly completion: ChatCompletion,
+  ) {}
+
+  readonly changed = (): void => {
+    if (this.#writes === 0) this.#write();
+    this.#timer ??= setTimeout(() => this.#write(), WRITE_EVERY_MS);
+  };
+
+  /** Returns the error if the last write failed. */
+  close(): CompletionError | null {
+    if (this.completion.hasResult) this.#write();
+    clearTimeout(this.#timer);
+    return this.#error;
+  }
+
+  /** An error is not final: the disk may have space again at the next write. */
+  #write(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const { message } = this.completion;
+    try {
+      this.chats.addMessages(this.chat, {
+        messages: [message],
+        ...(this.#writes === 0 && { current: message.id }),
+      });
+      this.#writes += 1;
+      this.#error = null;
+    } catch (error) {
+      const { message: why, code } = error as ChasquiError;
+      this.#error = { message: `Could not save the completion: ${why}`, code };
+      // The chat was deleted.
+      if (code === 'not_found') this.completion.stop();
+    }
+  }
+}
+
+/** @throws {ChasquiError} `invalid_value` */
+function messageOf({ messages }: Chat, { id, parent }: CompletionBody): ChatMessage {
+  const found = messages.find((message) => message.id === id);
+  if (found !== undefined && found.role !== 'assistant') {
+    throw new ChasquiError('invalid_value', `The message \`${id}\` is not a completion.`, 'id');
+  }
+  if (found !== undefined) return found;
+  if (!messages.some((message) => message.id === parent)) {
+    throw new ChasquiError('invalid_value', `The chat has no message \`${parent}\`.`, 'parent');
+  }
+  return { id, parent, role: 'assistant', content: '', createdAt: Date.now() };
+}
+
+/** @throws {ChasquiError} `invalid_value` */
+function modelOf({ model }: Chat): string {
+  if (model) return model;
+  throw new ChasquiError('invalid_value', 'The chat has no model. Set its field `model` first.');
+}
+
+function requestBody({ model, systemPrompt, settings, messages }: Chat, completed: ChatMessage): object {
+  const system = systemPrompt.trim() ? [{ role: 'system', content: systemPrompt }] : [];
+  const branch = branchTo(messages, completed.content === '' ? completed.parent : completed.id);
+  return {
+    ...settings,
+    model,
+    messages: [...system, ...branch.map(toRequestMessage)],
+    stream: true,
+    stream_options: { include_usage: true },
+    timings: true,
+  };
+}
+
+function toRequestMessage({ role, content, images = [] }: ChatMessage): object {
+  if (images.length === 0) return { role, content };
+  const parts = images.map((url) => ({ type: 'image_url', image_url: { url } }));
+  return { role, content: [...(content ? [{ type: 'text', text: content }] : []), ...parts] };
+}

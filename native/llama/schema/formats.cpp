@@ -11,10 +11,8 @@ const std::string kYear     = "[0-9]{4}";
 const std::string kLeapYear = "(?:[0-9][0-9](?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)";
 const std::string kDate     = "(?:" + kYear + "-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))|" + kLeapYear + "-02-29)";
 const std::string kTime     = "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.[0-9]{1,9})?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])";
-// No hyphens in the third and fourth place: punycode follows them.
 const std::string kAlnum    = "[A-Za-z0-9]", kInLabel = "[A-Za-z0-9-]";
-const std::string kLabel    = "(?:" + kAlnum + "(?:" + kInLabel + "{0,2}" + kAlnum + ")?|" + kAlnum + kInLabel + "(?:" + kAlnum + kInLabel + "|-" + kAlnum + ")" +
-                           kInLabel + "{0,57}" + kAlnum + ")";
+const std::string kLabel    = kAlnum + "(?:" + kInLabel + "{0,60}" + kAlnum + ")?";
 const std::string kAtoms    = "A-Za-z0-9!#$%&'*+/=?^_`{|}~-";
 const std::string kAtom     = "[" + kAtoms + "]{1,20}";
 const std::string kHex      = "[0-9a-fA-F]";
@@ -48,12 +46,16 @@ const std::string kWideAtom = "[" + kWide + kAtoms + "]{1,20}";
 const std::string kPointer = "(?:/(?:[^~/]|~[01])*)*";
 const std::string kPercent = "%" + kHex + "{2}";
 
+// No hyphens in the third and fourth place: punycode follows them, and may be invalid.
+const std::string kUncoded = kAlnum + "(?:" + kInLabel + "{0,2}" + kAlnum + ")?|" + kAlnum + kInLabel + "(?:" + kAlnum + kInLabel + "|-" + kAlnum + ")" +
+                             kInLabel + "{0,57}" + kAlnum;
+
 // Labels of letters that IDNA 2008 always allows. Their encoding has at most 63 characters. Labels from right to left stand
 // beside no digits.
 const std::string kIdnLetter =
     "[a-z0-9\\u00DF-\\u00F6\\u00F8-\\u00FF\\u03B1-\\u03C9\\u0430-\\u044F\\u0904-\\u0939\\u0E01-\\u0E30\\u3041-\\u3096\\u30A1-\\u30FA"
     "\\u4E00-\\u9FA5\\uAC00-\\uD7A3]";
-const std::string kIdnLabel = "(?:" + kIdnLetter + "(?:-?" + kIdnLetter + "){0,8}|" + kLabel + ")";
+const std::string kIdnLabel = "(?:" + kIdnLetter + "(?:-?" + kIdnLetter + "){0,8}|" + kUncoded + ")";
 const std::string kRtlLabel = "[\\u05D0-\\u05EA\\u0621-\\u063A\\u0641-\\u064A]{1,12}";
 
 std::string idn_hostname(const std::string& least) {

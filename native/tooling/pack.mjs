@@ -41,6 +41,7 @@ const pages = [
   '.github/CONTRIBUTING.md',
   '.github/images',
   'bench/README.md',
+  'docs',
   'ts/README.md',
   'ts/cli/README.md',
   'ts/cloud/README.md',

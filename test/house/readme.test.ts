@@ -16,7 +16,7 @@ const HTTP = 'ts/http/README.md';
 const MODES = 'ts/profiles/README.md';
 const LIFE = 'ts/README.md';
 
-const pages = files('.', /(^|\/)[A-Z]+\.md$/);
+const pages = [...files('.', /(^|\/)[A-Z]+\.md$/), ...files('docs', /\.md$/)];
 
 /** The file of a link, and the part of it after `#`. */
 function resolveLink(page: string, link: string): [file: string, anchor: string] {

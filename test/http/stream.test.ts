@@ -65,6 +65,20 @@ test('the usage chunk is there only when asked for, and then null elsewhere', as
   );
 });
 
+test('with continuous_usage_stats each chunk has the usage so far, if there is one at the end', async () => {
+  const { app, chat } = testApp({ batches: () => [[{ text: 'a' }], [{ text: 'b' }, { text: '' }]] });
+  const counts = (body: string) => readSse(body).events.map(({ usage }) => usage?.completion_tokens);
+  const stream_options = { include_usage: true, continuous_usage_stats: true };
+  const said = { stream: true, stream_options };
+  assert.equal(counts((await chat(said)).body), [1, 1, 3, 3, 3]);
+  const payload = { model: 'fake', prompt: ['A', 'B'], ...said };
+  const text = await app.inject({ method: 'POST', url: '/v1/completions', payload });
+  assert.is(text.statusCode, 200, text.body);
+  assert.equal(counts(text.body).slice(-2), [6, 6]);
+  const alone = await chat({ stream: true, stream_options: { continuous_usage_stats: true } });
+  assert.equal(counts(alone.body), Array(4).fill(undefined));
+});
+
 test('chunks are the same text as the whole reply', async () => {
   const text = 'quotes " \\ and \u2028 lines\n\ndata: x\n\n \u0000 👩‍🚀 </script>';
   const { chat } = testApp({ batches: () => [[...text].map((character) => ({ text: character }))] });

@@ -119,7 +119,6 @@ const REFUSED: [name: string, body: Record<string, unknown>, expected: ExpectedE
   ['logprobs a number', { logprobs: 3 }, invalidType('logprobs', /true or false, but got 3/)],
   ['top_logprobs 21', { logprobs: true, top_logprobs: 21 }, invalidValue('top_logprobs', /between 0 and 20/)],
   ['top_logprobs alone', { top_logprobs: 2 }, invalidValue('top_logprobs', /needs `logprobs: true`/)],
-  ['functions', { functions: [{}] }, { status: 400, code: 'unsupported_parameter', param: 'functions' }],
   ['logit_bias an array', { logit_bias: [] }, invalidType('logit_bias', /JSON object, but got an empty array/)],
   ['logit_bias of a word', { logit_bias: { x: 1 } }, invalidValue('logit_bias', /keys.*whole numbers.*the string "x"/)],
   ['a logit bias a string', { logit_bias: { 5: '1' } }, invalidType('logit_bias[5]', /a number, but got the string/)],

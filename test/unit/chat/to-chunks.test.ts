@@ -2,6 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ChatCompletionChunk } from '../../../ts/api/openai/chat/schema.js';
 import { ChunkEncoder } from '../../../ts/api/openai/chat/stream.js';
+import { RunningUsage } from '../../../ts/api/shared/completion/reply-fields.js';
 import type { ReplyDelta, Token } from '../../../ts/engine/engine.js';
 import { finishOf } from '../../support/fake-engine.js';
 import { LOGPROB_BATCHES, LOGPROB_ENTRIES } from '../../support/logprob-tokens.js';
@@ -18,6 +19,21 @@ test('only the first call adds the role', () => {
   const encoder = new ChunkEncoder(head, { includeUsage: false, choices: 1 });
   assert.is(chunks(encoder, [{ id: 1, text: 'a' }]).length, 2);
   assert.is(chunks(encoder, [{ id: 1, text: 'b' }]).length, 1);
+});
+
+test('the usage so far counts the prompts and the tokens of all choices', () => {
+  const usage = new RunningUsage([
+    { prefill: { total: 9, cached: 4, computed: 9 } },
+    { prefill: { total: 1, computed: 0 } },
+  ]);
+  const encoder = new ChunkEncoder(head, { includeUsage: true, choices: 2, usage });
+  chunks(encoder, [{ id: 1, text: 'a' }]);
+  assert.equal(chunks(encoder, [{ id: 1, text: 'b' }], 1).at(-1)?.usage, {
+    prompt_tokens: 10,
+    completion_tokens: 2,
+    total_tokens: 12,
+    prompt_tokens_details: { cached_tokens: 4 },
+  });
 });
 
 test('any head and any text make valid JSON, on one line', () => {

@@ -38,6 +38,10 @@ export class CallForms {
   }
 }
 
+export function toOldReason<Reason extends string>(reason: Reason): Reason | 'function_call' {
+  return reason === 'tool_calls' ? 'function_call' : reason;
+}
+
 function toInput(index: number, input: string): ToolCallDelta | null {
   return input === '' ? null : { index, custom: { input } };
 }

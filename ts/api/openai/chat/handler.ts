@@ -9,7 +9,7 @@ import { refusePassedOver, renderChat } from '../../shared/chat/render-chat.js';
 import { startCompletion } from '../../shared/chat/to-job.js';
 import { chatCompletionReplySchema } from '../../shared/completion/chat-reply-schema.js';
 import type { ExtendedEndpoint } from '../../shared/completion/completion-extension.js';
-import { newCompletionHead, PromptProgress } from '../../shared/completion/reply-fields.js';
+import { newCompletionHead, PromptProgress, runningUsage } from '../../shared/completion/reply-fields.js';
 import { dataFailure, streamCompletion } from '../../shared/completion/stream-reply.js';
 import { functionsFor } from '../../shared/tools/functions-for.js';
 import { withModel } from '../../shared/with-model.js';
@@ -34,7 +34,7 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
     context,
     async (request, reply, { engine, signal }) => {
       const chat = functionsFor(request.body);
-      const { body, origins, customTools } = chat;
+      const { body, origins, customTools, hasOldForm } = chat;
       if (strict) refusePassedOver(chat.passedOver);
       const translate = (thrown: unknown) => origins.translate(thrown, body);
       try {
@@ -48,7 +48,7 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
         const parsed = rendered.format !== null;
         const { logprobs, timings, timings_per_token: timingsPerToken, return_progress: returnsProgress } = body;
         if (!body.stream) {
-          const reported = { parsed, logprobs, timings: timings || timingsPerToken, customTools };
+          const reported = { parsed, logprobs, timings: timings || timingsPerToken, customTools, hasOldForm };
           const completion = await toCompletion(head, streams, reported);
           return extension?.extend(completion) ?? completion;
         }
@@ -60,6 +60,8 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
           timed: timingsPerToken ? streams : [],
           progress: returnsProgress && streams[0] ? new PromptProgress(streams[0]) : undefined,
           customTools,
+          hasOldForm,
+          usage: runningUsage(body.stream_options, streams.slice(0, 1)),
         });
         const encoder = extension?.extendChunks(chunks) ?? chunks;
         return await streamCompletion(request, reply, { streams, encoder, signal, translate }, options);

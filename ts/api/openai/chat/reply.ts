@@ -5,7 +5,7 @@ import { type CompletionDelta, CompletionReader } from '../../shared/completion/
 import type { CompletionHead } from '../../shared/completion/reply-fields.js';
 import { toTimings, totalReasoningTokens, toUsage } from '../../shared/completion/reply-fields.js';
 import { forEachChoice } from '../../shared/completion/stream-reply.js';
-import { CallForms } from './call-forms.js';
+import { CallForms, toOldReason } from './call-forms.js';
 
 export interface CompletionOptions {
   /** Whether the tokens come with what they were parsed to; default false. */
@@ -15,12 +15,20 @@ export interface CompletionOptions {
   timings?: boolean | undefined;
   /** The names of custom tools; default none. */
   customTools?: ReadonlySet<string> | undefined;
+  /** Replies with calls as `function_call`; default false. */
+  hasOldForm?: boolean | undefined;
 }
 
 export async function toCompletion(
   head: CompletionHead,
   streams: readonly TokenStream[],
-  { parsed = false, logprobs = false, timings = false, customTools = new Set() }: CompletionOptions = {},
+  {
+    parsed = false,
+    logprobs = false,
+    timings = false,
+    customTools = new Set(),
+    hasOldForm = false,
+  }: CompletionOptions = {},
 ): Promise<ChatCompletion> {
   const choices = streams.map(() => new Choice(parsed, logprobs, new CallForms(customTools)));
   await forEachChoice(streams, ({ index, tokens }) => {
@@ -35,7 +43,7 @@ export async function toCompletion(
     created: head.created,
     model: head.model,
     system_fingerprint: head.system_fingerprint,
-    choices: choices.map((choice, index) => choice.toReply(index)),
+    choices: choices.map((choice, index) => choice.toReply(index, hasOldForm)),
     usage: toUsage(finishes, totalReasoningTokens(readers)),
     ...(timings && finishes[0] && { timings: toTimings(finishes[0]) }),
   };
@@ -65,7 +73,7 @@ class Choice {
     }
   }
 
-  toReply(index: number): ChatCompletion['choices'][number] {
+  toReply(index: number, hasOldForm: boolean): ChatCompletion['choices'][number] {
     this.#logprobs?.push(...this.reader.takeLogprobs());
     return {
       index,
@@ -74,12 +82,19 @@ class Choice {
         content: this.#content === '' && this.#calls.length > 0 ? null : this.#content,
         refusal: null,
         ...(this.#reasoning !== '' && { reasoning_content: this.#reasoning }),
-        ...(this.#calls.length > 0 && {
-          tool_calls: this.#calls.map(({ id, name, json }) => this.#forms.toCall(id, name, json)),
-        }),
+        ...(this.#calls.length > 0 && (hasOldForm ? this.#toOldForm() : this.#toToolCalls())),
       },
       logprobs: this.#logprobs && { content: this.#logprobs, refusal: null },
-      finish_reason: this.reader.finishReason,
+      finish_reason: hasOldForm ? toOldReason(this.reader.finishReason) : this.reader.finishReason,
     };
+  }
+
+  #toToolCalls() {
+    return { tool_calls: this.#calls.map(({ id, name, json }) => this.#forms.toCall(id, name, json)) };
+  }
+
+  #toOldForm() {
+    const { name = '', json = '' } = this.#calls[0] ?? {};
+    return { function_call: { name, arguments: json } };
   }
 }

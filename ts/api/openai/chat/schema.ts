@@ -19,6 +19,8 @@ import {
   usage,
 } from '../../shared/completion/chat-reply-schema.js';
 
+const calledFunction = objectOf({ arguments: string }, { name: string });
+
 /** The first delta of a call has its id and name; the later ones continue its arguments, or its input. */
 const toolCallDelta = objectOf(
   {
@@ -29,7 +31,7 @@ const toolCallDelta = objectOf(
     id: string,
     type: oneOf('function', 'custom'),
     /** Present in calls of functions. */
-    function: objectOf({ arguments: string }, { name: string }),
+    function: calledFunction,
     /** Present in calls of custom tools. */
     custom: objectOf({ input: string }, { name: string }),
   },
@@ -40,14 +42,20 @@ const delta = objectOf(
     /** Present in every chunk; null if the chunk carries other data. */
     content: orNull(string),
   },
-  { role: exactly('assistant'), reasoning_content: string, tool_calls: arrayOf(toolCallDelta) },
+  {
+    role: exactly('assistant'),
+    reasoning_content: string,
+    tool_calls: arrayOf(toolCallDelta),
+    /** In place of `tool_calls` if the request has `functions`; the first one has the name. */
+    function_call: calledFunction,
+  },
 );
 
 const choice = objectOf({
   index: integer,
   delta,
   logprobs: choiceLogprobs,
-  finish_reason: orNull(oneOf('stop', 'length', 'tool_calls')),
+  finish_reason: orNull(oneOf('stop', 'length', 'tool_calls', 'function_call')),
 });
 
 export const chatChunkSchema = objectOf(
@@ -61,7 +69,7 @@ export const chatChunkSchema = objectOf(
     choices: arrayOf(choice),
   },
   {
-    /** Present only when `stream_options.include_usage` asked for it: `null` in all chunks but the last. */
+    /** Present only when `stream_options.include_usage` asked for it: `null` in all chunks but the last, or the counts so far. */
     usage: orNull(usage),
     /**
      * Whole ones when `timings` asked for them, in the chunk that ends a choice; those so far when `timings_per_token` did,

@@ -7,11 +7,11 @@ import type { ErrorBody } from '../../../http/error-body.js';
 import type { SseEvent } from '../../../http/sse.js';
 import type { LogprobEntry } from '../../shared/completion/chat-reply-schema.js';
 import { type CompletionDelta, CompletionReader } from '../../shared/completion/completion-reader.js';
-import type { CompletionHead, PromptProgress } from '../../shared/completion/reply-fields.js';
+import type { CompletionHead, PromptProgress, RunningUsage } from '../../shared/completion/reply-fields.js';
 import { RunningTimings, toTimings, totalReasoningTokens, toUsage } from '../../shared/completion/reply-fields.js';
 import type { ChoiceBatch } from '../../shared/completion/stream-reply.js';
 import { DONE, dataFailure, type EventEncoder } from '../../shared/completion/stream-reply.js';
-import { CallForms } from './call-forms.js';
+import { CallForms, toOldReason } from './call-forms.js';
 import type { ToolCallDelta } from './schema.js';
 
 /** The contract: every chunk has a `delta.content`, a string or null. */
@@ -30,6 +30,10 @@ export interface ChunkOptions {
   progress?: PromptProgress | undefined;
   /** The names of custom tools; default none. */
   customTools?: ReadonlySet<string> | undefined;
+  /** Reports calls as `function_call`; default false. */
+  hasOldForm?: boolean | undefined;
+  /** Reports the usage so far with each chunk; requires `includeUsage`. */
+  usage?: RunningUsage | undefined;
 }
 
 export class ChunkEncoder implements EventEncoder {
@@ -39,6 +43,8 @@ export class ChunkEncoder implements EventEncoder {
   /** All after the value of `choices`. */
   readonly #tail: string;
   readonly #includeUsage: boolean;
+  readonly #usage: RunningUsage | undefined;
+  readonly #hasOldForm: boolean;
   readonly #timings: boolean;
   /** One for each choice; none where they are not reported. */
   readonly #running: RunningTimings[];
@@ -58,6 +64,8 @@ export class ChunkEncoder implements EventEncoder {
     this.#head = `${fields.slice(0, -1)},"choices":`;
     this.#tail = includeUsage ? ',"usage":null}' : '}';
     this.#includeUsage = includeUsage;
+    this.#usage = options.usage;
+    this.#hasOldForm = options.hasOldForm ?? false;
     this.#timings = timings || timed.length > 0;
     this.#running = timed.map((stream) => new RunningTimings(stream));
     this.#readers = Array.from({ length: choices }, () => new CompletionReader(parsed));
@@ -81,6 +89,7 @@ export class ChunkEncoder implements EventEncoder {
     if (!this.#started[index]) chunks.push(this.#begin(index));
     const running = this.#running[index];
     running?.add(tokens.length);
+    this.#usage?.add(tokens.length);
     const timings = running === undefined ? '' : toField(running.soFar());
     for (const delta of reader.read(tokens)) {
       if (isContentAlone(delta)) chunks.push(this.#content(index, delta.content, timings));
@@ -117,7 +126,7 @@ export class ChunkEncoder implements EventEncoder {
 
   #encodeEnd(index: number, reader: CompletionReader, chunks: string[]): void {
     const timings = this.#timings ? toField(toTimings(reader.finish)) : '';
-    const reason = `"${reader.finishReason}"`;
+    const reason = `"${this.#hasOldForm ? toOldReason(reader.finishReason) : reader.finishReason}"`;
     const rest = this.#forms?.[index]?.rest() ?? [];
     if (rest.length > 0) chunks.push(this.#choice(index, deltaJson({}, rest), 'null', 'null'));
     chunks.push(this.#choice(index, NO_CONTENT, logprobsJson(reader.takeLogprobs()), reason, timings));
@@ -131,11 +140,16 @@ export class ChunkEncoder implements EventEncoder {
   }
 
   #content(index: number, content: string, timings: string): string {
-    return `${this.#beforeContent[index]}${JSON.stringify(content)}${this.#afterContent}${timings}${this.#tail}`;
+    return `${this.#beforeContent[index]}${JSON.stringify(content)}${this.#afterContent}${timings}${this.#endOfChunk()}`;
   }
 
   /** None for a piece of a call that adds nothing. */
   #delta(index: number, delta: CompletionDelta, timings: string): string[] {
+    if (this.#hasOldForm && delta.tool_calls) {
+      const call = delta.tool_calls.find(({ index: at }) => at === 0);
+      const json = JSON.stringify({ content: null, function_call: call?.function });
+      return call === undefined ? [] : [this.#choice(index, json, 'null', 'null', timings)];
+    }
     const forms = this.#forms?.[index];
     const calls = delta.tool_calls?.flatMap((call) => (forms ? (forms.toDelta(call) ?? []) : call));
     if (calls?.length === 0) return [];
@@ -145,7 +159,11 @@ export class ChunkEncoder implements EventEncoder {
   /** `delta` and `logprobs` are JSON text, and so are further fields of the chunk. */
   #choice(index: number, delta: string, logprobs: string, finishReason: string, fields = ''): string {
     const choice = `{"index":${index},"delta":${delta},"logprobs":${logprobs},"finish_reason":${finishReason}}`;
-    return `${this.#head}[${choice}]${fields}${this.#tail}`;
+    return `${this.#head}[${choice}]${fields}${this.#endOfChunk()}`;
+  }
+
+  #endOfChunk(): string {
+    return this.#usage === undefined ? this.#tail : `,"usage":${JSON.stringify(this.#usage.soFar())}}`;
   }
 }
 

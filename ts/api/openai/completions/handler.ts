@@ -9,7 +9,7 @@ import { parametersOf } from '../../shared/chat/chat-schema.js';
 import { FieldOrigins } from '../../shared/chat/field-origins.js';
 import { readConstraints } from '../../shared/chat/output-constraints.js';
 import type { ExtendedEndpoint } from '../../shared/completion/completion-extension.js';
-import { newCompletionHead, PromptProgress } from '../../shared/completion/reply-fields.js';
+import { newCompletionHead, PromptProgress, runningUsage } from '../../shared/completion/reply-fields.js';
 import { dataFailure, streamCompletion } from '../../shared/completion/stream-reply.js';
 import {
   aboutPrompt,
@@ -48,6 +48,7 @@ export function completionsRoute(app: FastifyInstance, context: AppContext, exte
         }
         const started = await submitCompletions(engine, body, profile, signal);
         const { choicesPerPrompt, streams } = started;
+        const firsts = firstOfEach(streams, choicesPerPrompt);
         const prompt = typeof body.prompt === 'string' ? body.prompt : null;
         request.record.follow(engine.model.id, streams, { choicesPerPrompt, prompt });
         const extension = extended?.extension(engine.model, streams);
@@ -56,9 +57,8 @@ export function completionsRoute(app: FastifyInstance, context: AppContext, exte
           withTopLogprobs: (body.logprobs ?? 0) > 0,
           timings: body.timings ?? false,
           timingsPerToken: body.timings_per_token ?? false,
-          progress: returnsProgress
-            ? firstOfEach(streams, choicesPerPrompt).map((each) => new PromptProgress(each))
-            : [],
+          usage: runningUsage(body.stream_options, firsts),
+          progress: returnsProgress ? firsts.map((each) => new PromptProgress(each)) : [],
         });
         if (!body.stream) {
           const completion = await toWholeCompletion(encoder, started);

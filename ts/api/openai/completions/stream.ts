@@ -10,7 +10,7 @@ import type {
   TimingsSoFar,
   Usage,
 } from '../../shared/completion/chat-reply-schema.js';
-import type { CompletionHead, PromptProgress } from '../../shared/completion/reply-fields.js';
+import type { CompletionHead, PromptProgress, RunningUsage } from '../../shared/completion/reply-fields.js';
 import { RunningTimings, toTimings, toUsage } from '../../shared/completion/reply-fields.js';
 import {
   type ChoiceBatch,
@@ -38,6 +38,8 @@ interface EncoderOptions {
   timings?: boolean;
   /** Also reports the timings known so far with each chunk; default false. */
   timingsPerToken?: boolean;
+  /** Reports the usage so far with each chunk; requires `includeUsage`. */
+  usage?: RunningUsage | undefined;
   /** Of each prompt; absent: it is not reported. */
   progress?: readonly PromptProgress[];
 }
@@ -100,6 +102,7 @@ export class CompletionEncoder implements EventEncoder {
   add({ index, tokens }: ChoiceBatch): void {
     const state = this.#choices[index] as ChoiceState;
     state.running.add(tokens.length);
+    this.#options.usage?.add(tokens.length);
     for (const token of tokens) {
       state.text += token.text;
       state.logprobs.add(token);
@@ -144,7 +147,8 @@ export class CompletionEncoder implements EventEncoder {
     timings?: TimingsReport | TimingsSoFar,
     progress?: PromptProgressReport,
   ): string {
-    const usageField = this.#options.includeUsage ? `,"usage":${JSON.stringify(usage)}` : '';
+    const { includeUsage, usage: running } = this.#options;
+    const usageField = includeUsage ? `,"usage":${JSON.stringify(usage ?? running?.soFar() ?? null)}` : '';
     const timingsField = timings ? `,"timings":${JSON.stringify(timings)}` : '';
     const progressField = progress ? `,"prompt_progress":${JSON.stringify(progress)}` : '';
     return `${this.#chunkHead}${JSON.stringify(choices)}${usageField}${timingsField}${progressField}}`;

@@ -28,7 +28,14 @@ import { jsonSchema } from '../../../http/schema/variants.js';
 import { MAX_ADAPTER_SCALE, MAX_ADAPTERS, MAX_REASONING_MESSAGE } from '../../../options/model-option-table.js';
 import type { Profile } from '../../../profiles/profile.js';
 import { modelUseFields } from '../model-use-schema.js';
-import { type Tool, type ToolChoice, toolChoiceSchema, toolSchema } from '../tools/tool-schema.js';
+import {
+  functionChoice,
+  functionSchema,
+  type Tool,
+  type ToolChoice,
+  toolChoiceSchema,
+  toolSchema,
+} from '../tools/tool-schema.js';
 import { constraintFields } from './constraint-schema.js';
 import { type Message, messages } from './message-schema.js';
 import { samplerFields, samplingFields } from './sampler-fields.js';
@@ -135,8 +142,8 @@ export const returnProgress = field(
 export const openAiFields = {
   stream,
   stream_options: field(
-    'With `include_usage`, a stream ends with a chunk that has the token counts.',
-    objectOf({}, { include_usage: orNull(boolean) }),
+    'With `include_usage`, a stream ends with a chunk that has the token counts; with `continuous_usage_stats` as well, each chunk has those so far (vLLM).',
+    objectOf({}, { include_usage: orNull(boolean), continuous_usage_stats: orNull(boolean) }),
   ),
   temperature,
   top_p: topP,
@@ -190,7 +197,8 @@ const optional = {
     "llama.cpp's short form of a `response_format` with this schema; its text in SGLang.",
     orString(jsonSchema),
   ),
-  functions: field('The old form of `tools`; refused.', typed<unknown[]>({ type: 'array' })),
+  functions: field('The old form of `tools`; calls are replied in the old form as well.', arrayOf(functionSchema)),
+  function_call: field('The old form of `tool_choice`, for `functions`.', functionChoice),
   ...conversationFields,
   continue_final_message: field(
     "False begins a new message where the last one is the assistant's, which is continued otherwise.",

@@ -180,9 +180,6 @@ export function refuseUnsupported(body: ChatCompletionRequest, model: ModelInfo)
   if ((body.top_logprobs ?? 0) > 0 && body.logprobs !== true) {
     throw new ChasquiError('invalid_value', '`top_logprobs` needs `logprobs: true` beside it.', 'top_logprobs');
   }
-  if ((body.functions ?? []).length > 0) {
-    throw unsupported('functions', 'Function calls by `functions` are not supported: offer them as `tools`.');
-  }
   body.messages.forEach((message, index) => {
     if (message.role !== 'assistant' || callsOf(message).length === 0) return;
     const path = `messages[${index}].${message.tool_calls?.length ? 'tool_calls' : 'function_call'}`;

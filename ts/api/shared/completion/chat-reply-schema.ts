@@ -43,15 +43,17 @@ export const usage = objectOf(
   },
 );
 
+const calledFunction = objectOf({
+  name: string,
+  /** JSON, as text. */
+  arguments: string,
+});
+
 const toolCall = objectOf(
   { id: string, type: word<'function' | 'custom'>() },
   {
     /** Present in calls of functions. */
-    function: objectOf({
-      name: string,
-      /** JSON, as text. */
-      arguments: string,
-    }),
+    function: calledFunction,
     /** Present in calls of custom tools. */
     custom: objectOf({
       name: string,
@@ -114,10 +116,15 @@ const choice = objectOf({
       content: orNull(string),
       refusal: nothing,
     },
-    { reasoning_content: string, tool_calls: arrayOf(toolCall) },
+    {
+      reasoning_content: string,
+      tool_calls: arrayOf(toolCall),
+      /** In place of `tool_calls` if the request has `functions`. */
+      function_call: calledFunction,
+    },
   ),
   logprobs: choiceLogprobs,
-  finish_reason: word<FinishReason | 'tool_calls'>(),
+  finish_reason: word<FinishReason | 'tool_calls' | 'function_call'>(),
 });
 
 /** Fastify compiles this schema into a function that serialises faster than `JSON.stringify`. */

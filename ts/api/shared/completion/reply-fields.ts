@@ -1,6 +1,7 @@
 import type { Finish, TokenStream } from '../../../engine/engine.js';
 import { newId } from '../../../new-id.js';
 import { VERSION } from '../../../version.js';
+import type { ChatCompletionRequest } from '../chat/chat-schema.js';
 import type { PromptProgressReport, TimingsReport, TimingsSoFar, Usage } from './chat-reply-schema.js';
 
 /** The first fields of a whole reply, and of all chunks of a stream. */
@@ -98,6 +99,43 @@ export class RunningTimings {
       predicted_per_second: perSecond(this.#tokens - 1, now - first),
     };
   }
+}
+
+/** The usage while completions are computed, as each chunk reports it with `continuous_usage_stats`. */
+export class RunningUsage {
+  readonly #prompts: readonly Pick<TokenStream, 'prefill'>[];
+  #tokens = 0;
+
+  /** `prompts`: the first stream of each prompt. */
+  constructor(prompts: readonly Pick<TokenStream, 'prefill'>[]) {
+    this.#prompts = prompts;
+  }
+
+  /** Call this when tokens of any choice arrive. */
+  add(tokens: number): void {
+    this.#tokens += tokens;
+  }
+
+  soFar(): Usage {
+    let [prompt, cached] = [0, 0];
+    for (const { prefill } of this.#prompts) {
+      prompt += prefill?.total ?? 0;
+      cached += prefill?.cached ?? 0;
+    }
+    return {
+      prompt_tokens: prompt,
+      completion_tokens: this.#tokens,
+      total_tokens: prompt + this.#tokens,
+      prompt_tokens_details: { cached_tokens: cached },
+    };
+  }
+}
+
+export function runningUsage(
+  options: ChatCompletionRequest['stream_options'],
+  prompts: readonly Pick<TokenStream, 'prefill'>[],
+): RunningUsage | undefined {
+  return options?.include_usage && options.continuous_usage_stats ? new RunningUsage(prompts) : undefined;
 }
 
 /** 0 where nothing was computed: clients of llama-server expect a number. */

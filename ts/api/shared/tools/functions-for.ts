@@ -1,6 +1,7 @@
 /**
  * Replaces the custom tools of a chat body by functions with one text argument. Templates and grammars know only functions.
  */
+import { ChasquiError } from '../../../errors.js';
 import type { ChatCompletionRequest, SentChatCompletion } from '../chat/chat-schema.js';
 import { constraintFields } from '../chat/constraint-schema.js';
 import { FieldOrigins } from '../chat/field-origins.js';
@@ -15,12 +16,19 @@ export interface WithFunctions extends TranslatedChat {
   /** The names of the custom tools. */
   customTools: ReadonlySet<string>;
   passedOver: readonly string[];
+  /** Whether the request has `functions`, so that calls are replied in that form. */
+  hasOldForm: boolean;
 }
 
 const CONSTRAINTS = ['json_schema', ...Object.keys(constraintFields)];
 
 /** Throws `invalid_grammar` for the format of a tool that is no grammar. */
 export function functionsFor(request: SentChatCompletion): WithFunctions {
+  if (request.functions?.length) return fromFunctions(request, request.functions);
+  if (typeof request.function_call === 'object') {
+    const message = '`function_call` names a function, but there are no `functions`.';
+    throw new ChasquiError('invalid_value', message, 'function_call');
+  }
   // As in llama-server: some clients always send `required`.
   if (request.tool_choice === 'required' && !request.tools?.length) {
     return functionsFor({ ...request, tool_choice: 'none' });
@@ -40,7 +48,28 @@ export function functionsFor(request: SentChatCompletion): WithFunctions {
     ...(choice !== undefined && { tool_choice: toChoice(choice) }),
   };
   const { names: customTools, inputGrammars, passedOver } = custom;
-  return { body, origins, customTools, inputGrammars, passedOver };
+  return { body, origins, customTools, inputGrammars, passedOver, hasOldForm: false };
+}
+
+/** `functions` as tools. At most one is called, because a message of the old form has one call. */
+function fromFunctions(request: SentChatCompletion, functions: readonly Tool['function'][]): WithFunctions {
+  if (request.tools?.length) {
+    const message = '`functions` is the old form of `tools`: send only one of them.';
+    throw new ChasquiError('invalid_value', message, 'functions');
+  }
+  const { functions: _functions, function_call: choice = 'auto', ...rest } = request;
+  const translated = functionsFor({
+    ...rest,
+    tools: functions.map((each) => ({ type: 'function', function: each })),
+    tool_choice: typeof choice === 'object' ? { type: 'function', function: choice } : choice,
+    parallel_tool_calls: false,
+  });
+  const origins = translated.origins === UNCHANGED.origins ? new FieldOrigins() : translated.origins;
+  for (const field of ['tool_choice', 'tool_choice.function']) origins.set(field, 'function_call');
+  for (const index of functions.keys()) {
+    for (const field of [`tools[${index}]`, `tools[${index}].function`]) origins.set(field, `functions[${index}]`);
+  }
+  return { ...translated, origins, hasOldForm: true };
 }
 
 const UNCHANGED: Omit<WithFunctions, 'body'> = {
@@ -48,6 +77,7 @@ const UNCHANGED: Omit<WithFunctions, 'body'> = {
   customTools: new Set(),
   inputGrammars: null,
   passedOver: [],
+  hasOldForm: false,
 };
 
 function namesCustomTools({ messages, tools, tool_choice: choice }: SentChatCompletion): boolean {

@@ -15,19 +15,18 @@ import {
 } from '../../../http/schema/json-schema.js';
 import { functionName, jsonSchema, variantsBy } from '../../../http/schema/variants.js';
 
-export const functionToolSchema = objectOf({
-  type: oneOf('function'),
-  function: objectOf(
-    { name: functionName },
-    {
-      description: orNull(string),
-      /** A JSON Schema; without it the function takes no arguments. */
-      parameters: orNull(jsonSchema),
-      /** Demands that the whole schema is enforced; a part that cannot be enforced is an error then. */
-      strict: orNull(boolean),
-    },
-  ),
-});
+export const functionSchema = objectOf(
+  { name: functionName },
+  {
+    description: orNull(string),
+    /** A JSON Schema; without it the function takes no arguments. */
+    parameters: orNull(jsonSchema),
+    /** Demands that the whole schema is enforced; a part that cannot be enforced is an error then. */
+    strict: orNull(boolean),
+  },
+);
+
+export const functionToolSchema = objectOf({ type: oneOf('function'), function: functionSchema });
 
 const grammar = { syntax: oneOf('lark', 'regex'), definition: string };
 
@@ -58,11 +57,20 @@ export type Tool = Static<typeof functionToolSchema>;
 const CHOICES = ['none', 'auto', 'required'] as const;
 
 /** One of the words that choose among all tools, or an object that names some. */
-export function toolChoiceOf<T>(named: Schema<T>): Schema<(typeof CHOICES)[number] | T> {
+export function toolChoiceOf<T, Word extends string = (typeof CHOICES)[number]>(
+  named: Schema<T>,
+  words: readonly string[] = CHOICES,
+): Schema<Word | T> {
   const { type: _type, ...object } = named as JsonSchema;
   // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
-  return typed({ type: ['string', 'object'], if: { type: 'string' }, then: { enum: CHOICES }, else: object });
+  return typed({ type: ['string', 'object'], if: { type: 'string' }, then: { enum: words }, else: object });
 }
+
+/** `function_call`, the old form of `tool_choice`. */
+export const functionChoice = toolChoiceOf<{ name: string }, 'none' | 'auto'>(objectOf({ name: string }), [
+  'none',
+  'auto',
+]);
 
 const namedFunction = objectOf({ type: exactly('function'), function: objectOf({ name: string }) });
 const namedCustom = objectOf({ type: exactly('custom'), custom: objectOf({ name: string }) });

@@ -48,22 +48,26 @@ bool is_visible(const Attention& a, int64_t row, int64_t cell) {
     return cell <= a.n_cells - a.n_rows + row && (cell < 40 || cell >= 170);
 }
 
+std::vector<float> as_floats(const std::vector<ggml_fp16_t>& halves) {
+    std::vector<float> floats(halves.size());
+    ggml_fp16_to_fp32_row(halves.data(), floats.data(), static_cast<int64_t>(halves.size()));
+    return floats;
+}
+
 std::vector<uint8_t> stored(const Attention& a, const std::vector<ggml_fp16_t>& halves) {
     const int64_t        n = static_cast<int64_t>(halves.size()) / a.width;
     std::vector<uint8_t> bytes(ggml_row_size(a.type, a.width) * static_cast<size_t>(n));
-    std::vector<float>   floats(halves.size());
-    ggml_fp16_to_fp32_row(halves.data(), floats.data(), n * a.width);
-    ggml_quantize_chunk(a.type, floats.data(), bytes.data(), 0, n, a.width, nullptr);
+    ggml_quantize_chunk(a.type, as_floats(halves).data(), bytes.data(), 0, n, a.width, nullptr);
     return bytes;
 }
 
-std::vector<ggml_fp16_t> as_stored(const Attention& a, const std::vector<ggml_fp16_t>& halves) {
-    if (a.type == GGML_TYPE_F16) return halves;
+std::vector<float> as_stored(const Attention& a, const std::vector<ggml_fp16_t>& halves) {
+    if (a.type == GGML_TYPE_F16) return as_floats(halves);
     std::vector<float>       floats(halves.size());
     std::vector<ggml_fp16_t> rounded(halves.size());
     ggml_get_type_traits(a.type)->to_float(stored(a, halves).data(), floats.data(), static_cast<int64_t>(halves.size()));
     ggml_fp32_to_fp16_row(floats.data(), rounded.data(), static_cast<int64_t>(halves.size()));
-    return rounded;
+    return as_floats(rounded);
 }
 
 Values random_values(const Attention& a, std::mt19937& random) {
@@ -134,29 +138,33 @@ struct Row {
     int64_t sequence, row, head;
 };
 
-std::vector<double> expected_row(const Attention& a, const Values& from, const Row& of) {
+struct ExactValues {
+    std::vector<float> queries, keys, values, mask, sinks;
+};
+
+std::vector<double> expected_row(const Attention& a, const ExactValues& from, const Row& of) {
     const int64_t first_cell = (of.sequence * n_kv_heads + of.head / (a.n_heads / n_kv_heads)) * a.n_cells;
     const float*  query = &from.queries[static_cast<size_t>(((of.sequence * a.n_heads + of.head) * a.n_rows + of.row) *
                                                            a.width)];
     std::vector<double> scores;
     double              most = a.with_sinks ? from.sinks[static_cast<size_t>(of.head)] : -INFINITY;
     for (int64_t cell = 0; cell < a.n_cells; ++cell) {
-        const ggml_fp16_t* key   = &from.keys[static_cast<size_t>((first_cell + cell) * a.width)];
-        double             score = 0;
-        for (int64_t i = 0; i < a.width; ++i) score += static_cast<double>(query[i]) * ggml_fp16_to_fp32(key[i]);
+        const float* key   = &from.keys[static_cast<size_t>((first_cell + cell) * a.width)];
+        double       score = 0;
+        for (int64_t i = 0; i < a.width; ++i) score += static_cast<double>(query[i]) * key[i];
         score /= std::sqrt(static_cast<double>(a.width));
         if (a.softcap > 0) score = a.softcap * std::tanh(score / a.softcap);
-        score += slope(a, of.head) * ggml_fp16_to_fp32(from.mask[static_cast<size_t>(of.row * a.n_cells + cell)]);
+        score += slope(a, of.head) * from.mask[static_cast<size_t>(of.row * a.n_cells + cell)];
         most = std::max(most, score);
         scores.push_back(score);
     }
     double sum = a.with_sinks ? std::exp(from.sinks[static_cast<size_t>(of.head)] - most) : 0;
     std::vector<double> values(static_cast<size_t>(a.width));
     for (int64_t cell = 0; cell < a.n_cells; ++cell) {
-        const ggml_fp16_t* value = &from.values[static_cast<size_t>((first_cell + cell) * a.width)];
-        const double       share = std::exp(scores[static_cast<size_t>(cell)] - most);
+        const float* value = &from.values[static_cast<size_t>((first_cell + cell) * a.width)];
+        const double share = std::exp(scores[static_cast<size_t>(cell)] - most);
         sum += share;
-        for (int64_t i = 0; i < a.width; ++i) values[static_cast<size_t>(i)] += share * ggml_fp16_to_fp32(value[i]);
+        for (int64_t i = 0; i < a.width; ++i) values[static_cast<size_t>(i)] += share * value[i];
     }
     for (double& value : values) value /= sum;
     return values;
@@ -171,7 +179,7 @@ double tolerance_of(const Attention& a) {
     return a.type == GGML_TYPE_F16 ? 1e-2 : 4e-2;
 }
 
-void check_row(const Attention& a, const Values& from, const Row& of, const float* values) {
+void check_row(const Attention& a, const ExactValues& from, const Row& of, const float* values) {
     const std::vector<double> expected  = expected_row(a, from, of);
     const double              tolerance = tolerance_of(a);
     for (size_t i = 0; i < expected.size(); ++i) {
@@ -183,11 +191,10 @@ void check_row(const Attention& a, const Values& from, const Row& of, const floa
 }
 
 void check(const Attention& a, std::mt19937& random) {
-    Values                   from   = random_values(a, random);
-    const std::vector<float> values = computed(a, from);
+    const Values             made   = random_values(a, random);
+    const std::vector<float> values = computed(a, made);
     const float*             at     = values.data();
-    from.keys   = as_stored(a, from.keys);
-    from.values = as_stored(a, from.values);
+    const ExactValues from = {made.queries, as_stored(a, made.keys), as_stored(a, made.values), as_floats(made.mask), made.sinks};
     for (int64_t sequence = 0; sequence < a.n_sequences; ++sequence) {
         for (int64_t row = 0; row < a.n_rows; ++row) {
             for (int64_t head = 0; head < a.n_heads; ++head, at += a.width) {

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { cookieFor, cookieName } from '../../ts/desktop/guard.js';
 import { runCli } from '../support/child.js';
 import { expectError } from '../support/expect-error.js';
 import { parseReply, type RawReply, sendBytes } from '../support/raw-client.js';
@@ -61,7 +62,7 @@ guard('another token, and a cookie made of the token, are as good as none', asyn
   for (const authorization of [`Bearer ${app.token}x`, 'Bearer', `Key ${app.token}`, `bearer ${app.token}`]) {
     expectError(await ask('GET /api/v1/state', { authorization }), refused);
   }
-  expectError(await ask('GET /api/v1/state', { cookie: `chasqui_app=${app.token}` }), refused);
+  expectError(await ask('GET /api/v1/state', { cookie: `chasqui_app_${new URL(app.url).port}=${app.token}` }), refused);
   expectError(await ask('GET /?token=', {}), refused);
   expectError(await ask(`GET /?token=${app.token}x`, {}), refused);
   expectError(await ask(`POST /?token=${app.token}`, {}), refused);
@@ -81,10 +82,27 @@ guard(
     assert.is(reply.statusCode, 303);
     assert.is(reply.headers.location, '/');
     const given = reply.headers['set-cookie'] ?? '';
-    assert.match(given, /; HttpOnly; SameSite=Strict;/);
+    assert.match(given, /; HttpOnly; SameSite=Strict; Max-Age=259200$/);
     assert.not.ok(given.includes(app.token));
   },
 );
+
+guard('a cookie is valid for its port until it expires, and is renewed while it is used', async () => {
+  const port = Number(new URL(app.url).port);
+  const now = Date.now() / 1000;
+  const asked = (at: number, of = port, to = port) => {
+    const [, session] = /=([^;]+)/.exec(cookieFor(app.token, of, at)) ?? [];
+    return ask('GET /api/v1/state', { cookie: `${cookieName(to)}=${session}` });
+  };
+  const refused = { status: 401, type: 'authentication_error', code: 'app_token_missing' };
+  const fresh = await asked(now);
+  assert.equal([fresh.statusCode, fresh.headers['set-cookie']], [200, undefined]);
+  assert.match((await asked(now - 2 * 3600)).headers['set-cookie'] ?? '', new RegExp(`^chasqui_app_${port}=`));
+  expectError(await asked(now - 4 * 24 * 3600), refused);
+  expectError(await asked(now, port + 1), refused);
+  const forged = cookieFor(app.token, port, now - 4 * 24 * 3600).replace(/=\d+/, `=${Math.floor(now) + 1000}`);
+  expectError(await ask('GET /api/v1/state', { cookie: forged.split(';')[0] as string }), refused);
+});
 
 guard(
   'from a page of another site the opening address leads on by a page, because a redirect would lose the cookie',
@@ -92,7 +110,7 @@ guard(
     const reply = await ask(`GET /?token=${app.token}`, { 'sec-fetch-site': 'cross-site' });
     assert.is(reply.statusCode, 200);
     assert.match(reply.body, /http-equiv="refresh"/);
-    assert.match(reply.headers['set-cookie'] ?? '', /^chasqui_app=/);
+    assert.match(reply.headers['set-cookie'] ?? '', /^chasqui_app_\d+=/);
   },
 );
 

@@ -3,6 +3,7 @@ import type { FastifyInstance, RouteOptions } from 'fastify';
 import { ERRORS, type ErrorCode } from '../errors.js';
 import { errorBodySchema } from '../http/error-body.js';
 import { VERSION } from '../version.js';
+import { cookieName } from './guard.js';
 
 declare module 'fastify' {
   interface FastifySchema {
@@ -34,7 +35,7 @@ const DESCRIPTION = `API of the chasqui desktop app, for its pages and commands,
 \`desktop.json\` as \`Authorization: Bearer <token>\`. \`GET /api/v1/events\` sends changes as server-sent events.`;
 
 /** Call before adding routes. Returns a function that builds the document. */
-export function watchRoutes(app: FastifyInstance): () => object {
+export function watchRoutes(app: FastifyInstance, port: () => number): () => object {
   const paths: Record<string, Record<string, object>> = {};
   app.addHook('onRoute', ({ method, url, schema }: RouteOptions) => {
     for (const each of [method].flat().filter((name) => name !== 'HEAD' && name !== 'OPTIONS')) {
@@ -51,7 +52,7 @@ export function watchRoutes(app: FastifyInstance): () => object {
     components: {
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer' },
-        page: { type: 'apiKey', in: 'cookie', name: 'chasqui_app' },
+        page: { type: 'apiKey', in: 'cookie', name: cookieName(port()) },
       },
       schemas: { Error: errorBodySchema(ERROR_TYPES, Object.keys(ERRORS) as ErrorCode[]) },
     },

@@ -67,7 +67,7 @@ export function buildAppPort(app: DesktopApp, { pages, keys, port, options }: Ap
         // Reply schemas are documentation only: Fastify's serializer would drop fields they do not name.
         scope.setSerializerCompiler(() => (reply) => JSON.stringify(reply));
         readQueries(scope);
-        const toDocument = watchRoutes(scope);
+        const toDocument = watchRoutes(scope, port);
         for (const route of ROUTES) route(scope, app);
         const schema = { summary: 'This document', produces: { 200: ['application/json'] } };
         scope.get('/api/v1/openapi.json', { schema }, async () => toDocument());

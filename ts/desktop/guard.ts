@@ -7,11 +7,14 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../errors.js';
 import type { OpeningCodes } from './opening-codes.js';
+import { explain, wantsPage } from './unknown-pages.js';
 
-export const APP_COOKIE = 'chasqui_app';
+/** Browsers send cookies to all ports of a host, so each app has its own. */
+export const cookieName = (port: number | string): string => `chasqui_app_${port}`;
 
-/** One year. The cookie becomes invalid with its token. */
-const COOKIE_SECONDS = 365 * 24 * 3600;
+/** Programs at other ports see the cookie. It therefore expires soon, and pages that are in use get new ones. */
+const COOKIE_SECONDS = 3 * 24 * 3600;
+const RENEW_AFTER_SECONDS = 3600;
 
 export interface AppKeys {
   token: string;
@@ -20,23 +23,44 @@ export interface AppKeys {
 
 /** Call before `listen`; `port` is evaluated per request. */
 export function guardApp(app: FastifyInstance, { token, codes }: AppKeys, port: () => number): void {
-  const session = sessionOf(token);
   app.addHook('onRequest', async (request, reply) => {
     checkHost(request, port());
     checkOrigin(request, port());
     const opening = openingOf(request);
     if (opening.token !== undefined && !areEqual(opening.token, token)) throw noToken();
     if (opening.token !== undefined || (opening.code !== undefined && codes.use(opening.code))) {
-      return letIn(request, reply, session);
+      return letIn(request, reply, cookieFor(token, port()));
     }
     checkFetchSite(request);
-    if (!isKnown(request, token, session)) throw noToken();
+    const { bearer, session } = credentialsOf(request, port());
+    if (bearer !== undefined && areEqual(bearer, token)) return;
+    const age = bearer === undefined ? ageOf(session, token, port()) : null;
+    if (age === null) {
+      if (wantsPage(request)) return explain(reply, 401, 'This page needs a key', OPENING_HELP);
+      throw noToken();
+    }
+    if (age > RENEW_AFTER_SECONDS) reply.header('set-cookie', cookieFor(token, port()));
   });
 }
 
-/** Derived from the token: browsers send cookies to all ports of this machine. */
-export function sessionOf(token: string): string {
-  return createHmac('sha256', token).update(APP_COOKIE).digest('base64url');
+/** A session: its expiry in seconds since 1970, signed with the token for this port. */
+function sessionUntil(expiry: string, token: string, port: number): string {
+  return `${expiry}.${createHmac('sha256', token)
+    .update(`${cookieName(port)}.${expiry}`)
+    .digest('base64url')}`;
+}
+
+/** `now` in seconds since 1970. */
+export function cookieFor(token: string, port: number, now = Date.now() / 1000): string {
+  const session = sessionUntil(String(Math.floor(now) + COOKIE_SECONDS), token, port);
+  return `${cookieName(port)}=${session}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${COOKIE_SECONDS}`;
+}
+
+/** Returns the age of a session in seconds, or null if it is invalid or has expired. */
+function ageOf(session: string, token: string, port: number): number | null {
+  const [expiry = ''] = session.split('.', 1);
+  const rest = Number(expiry) - Date.now() / 1000;
+  return areEqual(session, sessionUntil(expiry, token, port)) && rest > 0 ? COOKIE_SECONDS - rest : null;
 }
 
 function checkHost({ headers }: FastifyRequest, port: number): void {
@@ -70,8 +94,7 @@ function openingOf({ method, url, query }: FastifyRequest): { token?: string; co
 }
 
 /** Sets the cookie. The token may come from another site, such as a web terminal. */
-function letIn(request: FastifyRequest, reply: FastifyReply, session: string): FastifyReply {
-  const cookie = `${APP_COOKIE}=${session}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${COOKIE_SECONDS}`;
+function letIn(request: FastifyRequest, reply: FastifyReply, cookie: string): FastifyReply {
   reply.header('set-cookie', cookie).header('cache-control', 'no-store').header('referrer-policy', 'no-referrer');
   const site = request.headers['sec-fetch-site'];
   if (site === undefined || site === 'none') return reply.redirect('/', 303);
@@ -79,12 +102,14 @@ function letIn(request: FastifyRequest, reply: FastifyReply, session: string): F
   return reply.type('text/html; charset=utf-8').send('<!doctype html><meta http-equiv="refresh" content="0;url=/">');
 }
 
-function isKnown({ headers }: FastifyRequest, token: string, session: string): boolean {
+function credentialsOf({ headers }: FastifyRequest, port: number): { bearer: string | undefined; session: string } {
   const [, bearer] = /^Bearer (\S+)$/.exec(headers.authorization ?? '') ?? [];
-  if (bearer !== undefined) return areEqual(bearer, token);
-  const cookies = (headers.cookie ?? '').split(/;\s*/);
-  return cookies.some((cookie) => areEqual(cookie, `${APP_COOKIE}=${session}`));
+  const prefix = `${cookieName(port)}=`;
+  const cookie = (headers.cookie ?? '').split(/;\s*/).find((each) => each.startsWith(prefix)) ?? prefix;
+  return { bearer, session: cookie.slice(prefix.length) };
 }
+
+const OPENING_HELP = 'Open the app with <code>chasqui desktop</code>, which sends the key to this browser.';
 
 function noToken(): ChasquiError {
   return new ChasquiError(
@@ -95,6 +120,6 @@ function noToken(): ChasquiError {
 }
 
 function areEqual(one: string, other: string): boolean {
-  const [left, right] = [one, other].map((text) => createHmac('sha256', APP_COOKIE).update(text).digest());
+  const [left, right] = [one, other].map((text) => createHmac('sha256', 'chasqui').update(text).digest());
   return timingSafeEqual(left as Buffer, right as Buffer);
 }

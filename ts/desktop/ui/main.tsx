@@ -4,7 +4,7 @@ import { Announcer } from './parts/announcer.js';
 import { Navigation } from './parts/navigation.js';
 import { Notices } from './parts/notices.js';
 import { Boundary } from './parts/page.js';
-import { connected, library, ready } from './state/app.js';
+import { connected, library, ready, refused } from './state/app.js';
 import { followEvents } from './state/events.js';
 import { followAddress, replaceRoute, route } from './state/route.js';
 import { viewOf } from './views/all-views.js';
@@ -19,7 +19,9 @@ function App() {
       <main id="main" tabIndex={-1}>
         {!connected.value && (
           <p class="offline" role="status">
-            The app is not responding. Retrying every two seconds; this page may be out of date.
+            {refused.value
+              ? 'This page was closed for too long. Open the app again with `chasqui desktop`.'
+              : 'The app is not responding. Retrying every two seconds; this page may be out of date.'}
           </p>
         )}
         <Boundary name={route.value?.view ?? ''}>

@@ -18,6 +18,8 @@ import { call, get, post } from './api.js';
 export const ready = signal(false);
 /** Whether the app is reachable. */
 export const connected = signal(true);
+/** Whether the app refused this page, whose cookie has expired. */
+export const refused = signal(false);
 export const version = signal('');
 export const server = signal<ServerState>({ state: 'stopped', port: 1234, address: null, model: null, error: null });
 export const machine = signal<Machine>({ memoryBytes: 0, freeBytes: 0, cores: 0, gpus: [] });

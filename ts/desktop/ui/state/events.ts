@@ -4,7 +4,17 @@
  */
 import type { AppEvents } from '../../api-types.js';
 import { refreshActivity, takeLogLine, takePoint, takeRequest } from './activity.js';
-import { connected, loadedModels, refreshLibrary, refreshState, server, takeDownload, takeSettings } from './app.js';
+import { ApiError } from './api.js';
+import {
+  connected,
+  loadedModels,
+  refreshLibrary,
+  refreshState,
+  refused,
+  server,
+  takeDownload,
+  takeSettings,
+} from './app.js';
 import { refreshChats, takeChat } from './chats.js';
 import { attempt } from './notices.js';
 
@@ -44,10 +54,12 @@ async function open(): Promise<void> {
   opened.onerror = () => reopenLater(opened);
   try {
     await refreshState();
+    refused.value = false;
     if (source === opened) connected.value = true;
     // An error in one of them does not affect the others.
     await Promise.all([refreshLibrary, refreshActivity, refreshChats].map((refresh) => attempt(refresh)));
-  } catch {
+  } catch (error) {
+    refused.value = error instanceof ApiError && error.status === 401;
     reopenLater(opened);
   }
 }

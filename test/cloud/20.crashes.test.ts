@@ -1,9 +1,12 @@
 // Processes are killed: runners, the control plane, both, and in the middle of a deployment.
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { CloudClient } from '../../ts/cli/cloud/client.js';
 import { openDatabase } from '../../ts/cloud/store/database.js';
+import { runCli, startChild, untilWritten } from '../support/child.js';
 import { ORG, TestCloud } from '../support/cloud.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { enginesOf, isAlive, untilEngineOf } from '../support/engine-process.js';
@@ -75,6 +78,29 @@ test('two clouds do not work in one data folder', async () => {
   const second = await cloud.cli('cloud', 'start', '--port', '0');
   assert.is(second.code, 2);
   assert.match(second.stderr, 'A cloud already runs in this data folder');
+  const link = path.join(os.tmpdir(), 'another-path-to-the-same-data-folder-'.repeat(2) + process.pid);
+  fs.symlinkSync(cloud.home, link);
+  const third = await runCli(['cloud', 'start', '--port', '0'], { CHASQUI_HOME: link });
+  fs.rmSync(link);
+  assert.is(third.code, 2);
+});
+
+test('a cloud in a copy of the data folder leaves the runners of the original alone', async () => {
+  const pid = await pidOf('chat');
+  const copy = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-copy-'));
+  fs.cpSync(cloud.home, copy, { recursive: true, filter: (file) => path.basename(file) !== 'run' });
+  const other = startChild('ts/cli.ts', ['cloud', 'start', '--port', '0'], { CHASQUI_HOME: copy });
+  await untilWritten(other, /^The cloud is at/m);
+  const client = await CloudClient.find(copy);
+  await until(
+    async () => (await client.app(ORG, 'chat')).runners.every((each) => each.pid !== pid),
+    'it lost the runner',
+  );
+  assert.ok(isAlive(pid));
+  other.process.kill('SIGTERM');
+  await other.exited;
+  assert.ok(isAlive(pid));
+  fs.rmSync(copy, { recursive: true, force: true });
 });
 
 test('runners that were killed while no control plane was there are started anew, and nobody else is ended', async () => {

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { ChasquiError } from '../errors.js';
 
 export interface Places {
   /** Also holds the key file, which servers without a cloud use too. */
@@ -31,13 +32,13 @@ const MAX_FOLDER = 70;
 
 export function placesIn(home: string): Places {
   const cloud = path.join(path.resolve(home), 'cloud');
-  const long = path.join(cloud, 'run');
+  const long = path.join(realPath(path.resolve(home)), 'cloud', 'run');
   const run = long.length <= MAX_FOLDER ? long : shortFolder(long);
   return {
     home: path.resolve(home),
     cloud,
     run,
-    lock: path.join(run, 'cloud.lock'),
+    lock: path.join(cloud, 'cloud.lock'),
     logs: path.join(cloud, 'logs'),
     responses: path.join(cloud, 'responses'),
     models: path.join(path.resolve(home), 'models'),
@@ -52,6 +53,20 @@ export function makePlaces({ cloud, run }: Places): void {
     fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
     fs.chmodSync(folder, 0o700);
   }
+  const { uid } = fs.lstatSync(run);
+  const own = process.getuid?.();
+  if (own === undefined || uid === own) return;
+  throw new ChasquiError(
+    'invalid_options',
+    `Another account owns ${run}, the folder of the cloud's sockets. Remove it.`,
+  );
+}
+
+/** All paths of one data folder lead to the same sockets, also before it exists. */
+function realPath(folder: string): string {
+  const parent = path.dirname(folder);
+  if (fs.existsSync(folder) || parent === folder) return fs.realpathSync(folder);
+  return path.join(realPath(parent), path.basename(folder));
 }
 
 /** Contents of the address file. */

@@ -102,7 +102,7 @@ export class RunnerProcess {
     const pid = container?.pid ?? record.pid;
     const runner = new RunnerProcess(id, folder, bootId, pid, listener, container);
     const deadline = performance.now() + ADOPTION_MS;
-    runner.#connect(() => performance.now() < deadline && (pid === null || isProcess(pid, id)));
+    runner.#connect(() => performance.now() < deadline && (pid === null || isProcess(pid, runner.#configFile)));
     return runner;
   }
 
@@ -137,7 +137,7 @@ export class RunnerProcess {
   }
 
   #spawn(config: UnplacedConfig, { command, environment, secrets }: SecretCommand, log: number): ChildProcess {
-    const file = path.join(this.folder, `${this.id}.json`);
+    const file = this.#configFile;
     writeConfig(file, { ...config, socketPath: this.socketPath, controlPath: this.#controlPath });
     const [program, ...args] = command;
     const child = spawn(program, [...args, file], {
@@ -208,6 +208,11 @@ export class RunnerProcess {
     this.#link = new ControlLink(this.#controlPath, { prepare, onStatus, onInvalid, onLost }, isAlive);
   }
 
+  /** Argument of the runner's process. */
+  get #configFile(): string {
+    return this.container?.configFile ?? path.join(this.folder, `${this.id}.json`);
+  }
+
   get #controlPath(): string {
     return path.join(this.folder, `${this.id}.ctl`);
   }
@@ -226,14 +231,14 @@ export class RunnerProcess {
 
   /** Kills a hanging engine; others exit with their runner. Nothing outlives a container. */
   #endEngine(): void {
-    const isGone = this.#pid !== null && (this.#exited || !isProcess(this.#pid, this.id));
-    if (this.container === null && isGone) killGroup(this.#pid as number, this.id);
+    const isGone = this.#pid !== null && (this.#exited || !isProcess(this.#pid, this.#configFile));
+    if (this.container === null && isGone) killGroup(this.#pid as number, this.#configFile);
     else if (!this.#exited) this.kill();
   }
 
   #signal(signal: NodeJS.Signals, group: boolean): void {
     const { pid } = this;
-    if (pid === null || this.#exited || !isProcess(pid, this.id)) return;
+    if (pid === null || this.#exited || !isProcess(pid, this.#configFile)) return;
     try {
       process.kill(group ? -pid : pid, signal);
     } catch {
@@ -244,8 +249,11 @@ export class RunnerProcess {
 
 const EXIT_EVENT_MS = 200;
 
-/** Pids are reused, so check for the runner's id in the arguments. Only Linux allows that. */
-function isProcess(pid: number, id: string): boolean {
+/**
+ * Pids are reused, so check for the runner's file in the arguments. Only Linux allows that. A copy of the data folder has the
+ * same ids, but other paths.
+ */
+function isProcess(pid: number, configFile: string): boolean {
   try {
     process.kill(pid, 0);
   } catch {
@@ -253,15 +261,15 @@ function isProcess(pid: number, id: string): boolean {
   }
   if (process.platform !== 'linux') return true;
   try {
-    return fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(id);
+    return fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(configFile);
   } catch {
     return false;
   }
 }
 
 /** Kills the process group of the runner. Its id is not reused while a member exists. */
-function killGroup(pid: number, id: string): void {
-  if (process.platform === 'linux' && !groupIsOf(pid, id)) return;
+function killGroup(pid: number, configFile: string): void {
+  if (process.platform === 'linux' && !groupIsOf(pid, configFile)) return;
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
@@ -270,8 +278,8 @@ function killGroup(pid: number, id: string): void {
 }
 
 /** Whether only processes of the runner can be in the group: its pid is unused or the runner's. */
-function groupIsOf(pid: number, id: string): boolean {
-  return !fs.existsSync(`/proc/${pid}`) || isProcess(pid, id);
+function groupIsOf(pid: number, configFile: string): boolean {
+  return !fs.existsSync(`/proc/${pid}`) || isProcess(pid, configFile);
 }
 
 function writeConfig(file: string, config: RunnerConfig): void {

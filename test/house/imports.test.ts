@@ -22,6 +22,7 @@ const floors = [
   ['models'],
   ['hub'],
   ['engine'],
+  ['documents'],
   ['images'],
   ['native'],
   ['process'],

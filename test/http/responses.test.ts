@@ -196,7 +196,7 @@ const wrong: [object, string, string, RegExp?][] = [
   [{ input: [{ type: 'item_reference' }] }, 'input[0].id', 'missing_required_parameter'],
   [{ input: [{ role: 'tool', content: 'a' }] }, 'input[0].role', 'invalid_value'],
   [{ input: [{ role: 'user' }] }, 'input[0].content', 'missing_required_parameter'],
-  [{ input: [{ role: 'user', content: [{ type: 'input_file' }] }] }, 'input[0].content[0].type', 'invalid_value'],
+  [{ input: [{ role: 'user', content: [{ type: 'input_video' }] }] }, 'input[0].content[0].type', 'invalid_value'],
   [
     {
       input: [

@@ -56,7 +56,7 @@ const REFUSED: [name: string, body: Record<string, unknown>, expected: ExpectedE
   [
     'part of unknown type',
     { messages: [{ role: 'user', content: [{ type: 'input_audio' }] }] },
-    invalidValue('messages[0].content[0].type', /"text" or "image_url", but got the string "input_audio"/),
+    invalidValue('messages[0].content[0].type', /"text", "image_url" or "file", but got the string "input_audio"/),
   ],
   [
     'text part without text',

@@ -7,6 +7,7 @@ import type {
   UserBlock,
 } from '../../../ts/api/anthropic/messages/schema.js';
 import { toChat } from '../../../ts/api/anthropic/messages/to-chat.js';
+import { readFiles } from '../../../ts/api/shared/chat/read-files.js';
 import { ChasquiError } from '../../../ts/errors.js';
 
 const test = suite('unit: messages request → chat body');
@@ -198,32 +199,28 @@ test('a tool of Anthropic’s own is passed over, unless it must be called', () 
   );
 });
 
-test('documents and what a search found are text; what cannot be read is a note', () => {
+test('documents and what a search found are text; what cannot be read is a note', async () => {
   const data = Buffer.from('Grüße').toString('base64');
   const content: UserBlock[] = [
     { type: 'document', source: { type: 'text', data: 'One\ntwo' }, title: 'A "b"', context: 'Old' },
     { type: 'document', source: { type: 'base64', media_type: 'text/markdown', data } },
-    { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data } },
+    { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'AAAA' } },
     { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' } },
     { type: 'document', source: { type: 'file', file_id: 'file_1' } },
     { type: 'document', source: { type: 'content', content: 'Three' } },
     { type: 'search_result', source: 's', title: 't', content: [{ type: 'text', text: 'Found' }] },
     { type: 'tool_reference', tool_name: 'f' },
   ];
-  const { messages: chat } = chatOf({ messages: [{ role: 'user', content }] });
+  const { messages: chat } = (await readFiles(chatOf({ messages: [{ role: 'user', content }] }))).body;
   const parts = chat[0]?.content as { text: string }[];
   assert.equal(
     parts.map(({ text }) => text),
     [
       ...['<document title="A \\"b\\"" context="Old">', 'One\ntwo', '</document>'],
-      ...['<document>', 'Grüße', '</document>'],
-      ...['<document>', '[This document is of the type application/pdf, which cannot be read here.]', '</document>'],
-      ...[
-        '<document>',
-        '[This document is at https://example.com/a.pdf and cannot be read from there.]',
-        '</document>',
-      ],
-      ...['<document>', '[This document was uploaded elsewhere and cannot be read here.]', '</document>'],
+      '<document>\nGrüße\n</document>',
+      '<document>\n[This document cannot be read here. It is neither text nor a readable PDF file.]\n</document>',
+      '<document>\n[This document is at https://example.com/a.pdf and cannot be read from there.]\n</document>',
+      '<document>\n[The document file_1 is not stored here.]\n</document>',
       ...['<document>', 'Three', '</document>'],
       '<search_result title="t" source="s">\nFound\n</search_result>',
       'The tool `f` can be called.',
@@ -231,13 +228,10 @@ test('documents and what a search found are text; what cannot be read is a note'
   );
 });
 
-test('of a long address of a document, the model is told the beginning', () => {
+test('of a long address of a document, the model is told the beginning', async () => {
   const url = `data:application/pdf;base64,${'A'.repeat(100_000)}`;
-  const { body } = toChat({
-    model: 'm',
-    max_tokens: 1,
-    messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'url', url } }] }],
-  });
+  const content: UserBlock[] = [{ type: 'document', source: { type: 'url', url } }];
+  const { body } = await readFiles(chatOf({ messages: [{ role: 'user', content }] }));
   const text = JSON.stringify(body.messages);
   assert.ok(text.length < 4000, `${text.length} characters`);
   assert.match(text, /This document is at data:application/);

@@ -186,7 +186,7 @@ export type Place =
   | 'elsewhere';
 
 const KEYS_OF_BODIES = new Set(['messages', 'input', 'items', 'images']);
-const KEYS_OF_SHOWN = new Set(['content', 'output', 'source', 'image_url', 'images']);
+const KEYS_OF_SHOWN = new Set(['content', 'output', 'source', 'image_url', 'images', 'file']);
 
 /** Returns the place of the member `key` of `parent`, which is in `place`. */
 export function placeOf(place: Place, parent: object, key: string): Place {
@@ -201,7 +201,7 @@ export function placeOf(place: Place, parent: object, key: string): Place {
 export function isImage(place: Place, parent: object, key: string, value: string): boolean {
   if (key === 'image_url') return (place === 'shown' || place === 'result') && isImageUri(value);
   if (place !== 'shown') return false;
-  // Base64 documents are not supported, except text.
+  if (key === 'file_data') return isBinaryFile(value);
   if (key === 'data') return textOf(parent, 'type') === 'base64' && !/^text\//i.test(textOf(parent, 'media_type'));
   return key === 'url' && isImageUri(value);
 }
@@ -212,6 +212,11 @@ const IMAGE_BASE64 = /^(iVBORw0KGg|\/9j\/|R0lGOD|UklGR|Qk)/;
 /** A data URI, or the plain base64 of a file. */
 export function isImageFile(value: unknown): boolean {
   return typeof value === 'string' && (isImageUri(value) || IMAGE_BASE64.test(value));
+}
+
+/** A PDF file, or a data URI of another type than text. */
+function isBinaryFile(value: string): boolean {
+  return value.startsWith('JVBERi0') || /^data:(?!text\/)[^,\s]{0,200};base64,/i.test(value);
 }
 
 function isImageUri(value: string): boolean {

@@ -1,9 +1,7 @@
 /** Anthropic's content blocks → the parts of a chat message, which are texts and images. */
 import type { SourcedPart } from '../../shared/chat/chat-message-builder.js';
+import { openTag } from '../../shared/chat/read-files.js';
 import type { DocumentBlock, ImageBlock, SearchResultBlock, ShownBlock, TextBlock } from './schema.js';
-
-/** As much of a document's address as the model is told. */
-const MAX_ADDRESS_LENGTH = 2048;
 
 /** `origin` is the path of the block in the request. */
 export function toParts(block: ShownBlock, origin: string): SourcedPart[] {
@@ -33,27 +31,25 @@ function toPart(block: TextBlock | ImageBlock, origin: string): SourcedPart {
 
 /** Between tags, which is how models are used to read documents. Texts that follow one another are joined by lines. */
 function documentParts({ source, title, context }: DocumentBlock, origin: string): SourcedPart[] {
+  if (source.type === 'base64' || source.type === 'url' || source.type === 'file') {
+    const file = { filename: title ?? null, context: context ?? null, ...toFile(source) };
+    return [{ part: { type: 'file', file }, origin, dataOrigin: `${origin}.source.data` }];
+  }
   const inner =
     source.type === 'content' && typeof source.content !== 'string'
       ? source.content.map((block, index) => toPart(block, `${origin}.source.content[${index}]`))
-      : [textPart(readDocument(source), origin)];
+      : [textPart(source.type === 'text' ? source.data : String(source.content), origin)];
   return [textPart(openTag('document', { title, context }), origin), ...inner, textPart('</document>', origin)];
 }
 
-/** The text of a document, or a note for the model that it has none that can be read here. */
-function readDocument(source: DocumentBlock['source']): string {
+function toFile(source: Extract<DocumentBlock['source'], { type: 'base64' | 'url' | 'file' }>) {
   switch (source.type) {
-    case 'text':
-      return source.data;
-    case 'content':
-      return String(source.content);
     case 'base64':
-      if (/^text\//i.test(source.media_type)) return Buffer.from(source.data, 'base64').toString();
-      return `[This document is of the type ${source.media_type.slice(0, 80)}, which cannot be read here.]`;
+      return { file_data: source.data };
     case 'url':
-      return `[This document is at ${source.url.slice(0, MAX_ADDRESS_LENGTH)} and cannot be read from there.]`;
+      return { file_url: source.url };
     case 'file':
-      return '[This document was uploaded elsewhere and cannot be read here.]';
+      return { file_id: source.file_id };
   }
 }
 
@@ -61,9 +57,4 @@ function describeResult({ title, source, content }: SearchResultBlock): string {
   return [openTag('search_result', { title, source }), ...content.map(({ text }) => text), '</search_result>'].join(
     '\n',
   );
-}
-
-function openTag(tag: string, names: Record<string, string | null | undefined>): string {
-  const attributes = Object.entries(names).map(([name, value]) => (value ? ` ${name}=${JSON.stringify(value)}` : ''));
-  return `<${tag}${attributes.join('')}>`;
 }

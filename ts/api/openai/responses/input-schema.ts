@@ -19,7 +19,18 @@ const outputText = textPart('output_text');
 const refusal = objectOf({ type: exactly('refusal'), refusal: string });
 const image = objectOf({ type: exactly('input_image'), image_url: limited(string, { minLength: 1 }) });
 
-const shownContent = textOrParts([inputText, image]);
+const file = objectOf(
+  { type: exactly('input_file') },
+  {
+    /** Base64, also as a data URI. */
+    file_data: orNull(limited(string, { minLength: 1 })),
+    file_url: orNull(string),
+    file_id: orNull(string),
+    filename: orNull(string),
+  },
+);
+
+const shownContent = textOrParts([inputText, image, file]);
 
 const message = withFields(
   variantsBy('role', [
@@ -120,7 +131,7 @@ export const inputItem = variantsBy('type', [
   hosted,
 ]);
 
-export type InputPart = Static<typeof inputText | typeof outputText | typeof refusal | typeof image>;
+export type InputPart = Static<typeof inputText | typeof outputText | typeof refusal | typeof image | typeof file>;
 export type ClientCall = Static<typeof clientCall>;
 export type ClientCallOutput = Static<typeof clientCallOutput>;
 export type InputItem = Static<typeof inputItem>;

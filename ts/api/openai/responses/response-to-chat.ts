@@ -131,6 +131,10 @@ function toContent(content: string | readonly InputPart[], origin: string): stri
 
 function toPart(part: InputPart, origin: string): SourcedPart {
   if (part.type === 'refusal') return { part: { type: 'text', text: part.refusal }, origin };
+  if (part.type === 'input_file') {
+    const { type: _type, ...file } = part;
+    return { part: { type: 'file', file }, origin, dataOrigin: `${origin}.file_data` };
+  }
   if (part.type !== 'input_image') return { part: { type: 'text', text: part.text }, origin };
   const image_url = { url: part.image_url };
   return { part: { type: 'image_url', image_url }, origin, imageOrigin: `${origin}.image_url` };

@@ -9,6 +9,7 @@ import type { SamplingSettings } from '../../../options/sampling-table.js';
 import type { AppContext } from '../../context.js';
 import type { ChatCompletionRequest } from '../../shared/chat/chat-schema.js';
 import { imagesIn } from '../../shared/chat/field-origins.js';
+import { readFiles } from '../../shared/chat/read-files.js';
 import { refusePassedOver, renderChat, renderMessages } from '../../shared/chat/render-chat.js';
 import { toRenderOptions } from '../../shared/chat/render-options.js';
 import { startCompletion } from '../../shared/chat/to-job.js';
@@ -114,7 +115,7 @@ export class ResponseWork {
     const { body } = this.request;
     const loaded = new Map(imagesIn(this.chat.messages).map(({ from }, index) => [from, images[index] as ImageInput]));
     const count = async (items: readonly SourcedItem[]): Promise<number> => {
-      const chat = toChat(body, items).body;
+      const { body: chat } = await readFiles(toChat(body, items).body, how);
       const shown = imagesIn(chat.messages).map(({ from }) => loaded.get(from) as ImageInput);
       const options = toRenderOptions(chat, engine.model);
       return countUpToContext(engine, await renderMessages(engine, chat.messages, shown, options, how), how);

@@ -13,6 +13,8 @@ export interface SourcedPart {
   origin: string;
   /** For an image: the path of its URL or of its bytes. */
   imageOrigin?: string;
+  /** For a file: the path of its bytes. */
+  dataOrigin?: string;
 }
 
 export type SourcedContent = string | readonly SourcedPart[];
@@ -91,8 +93,8 @@ export class ChatMessageBuilder {
     this.#turn = null;
     let texts = content;
     if (typeof content !== 'string') {
-      this.#images.push(...content.filter(({ part }) => part.type !== 'text'));
-      texts = content.filter(({ part }) => part.type === 'text');
+      this.#images.push(...content.filter(({ part }) => part.type === 'image_url'));
+      texts = content.filter(({ part }) => part.type !== 'image_url');
     }
     const placed = this.#place(texts, origin) as string | TextPart[];
     this.#push({ role: 'tool', tool_call_id: callId, content: placed }, origin);
@@ -131,9 +133,10 @@ export class ChatMessageBuilder {
     if (first === 0) this.#origins.set(field, origin);
     if (typeof content === 'string') return content;
     if (content.length === 0) return '';
-    return content.map(({ part, origin: own, imageOrigin }, index) => {
+    return content.map(({ part, origin: own, imageOrigin, dataOrigin }, index) => {
       const place = `${field}[${first + index}]`;
       this.#origins.set(place, own);
+      if (dataOrigin !== undefined) this.#origins.set(`${place}.file.file_data`, dataOrigin);
       if (imageOrigin !== undefined) {
         this.#origins.set(`${place}.image_url`, imageOrigin);
         this.#origins.set(`${place}.image_url.url`, imageOrigin);

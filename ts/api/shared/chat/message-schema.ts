@@ -29,6 +29,19 @@ const imageUrl = objectOf(
 
 const imagePart = objectOf({ type: exactly('image_url'), image_url: imageUrl });
 
+const filePart = objectOf({
+  type: exactly('file'),
+  file: objectOf(
+    {},
+    {
+      /** Base64, also as a data URI. */
+      file_data: orNull(limited(string, { minLength: 1 })),
+      file_id: orNull(string),
+      filename: orNull(string),
+    },
+  ),
+});
+
 const calledFunction = objectOf({
   name: limited(string, { minLength: 1 }),
   /** A JSON object, as text. */
@@ -56,7 +69,7 @@ const name = orNull(string);
 
 const instructionMessage = objectOf({ role: oneOf('system', 'developer'), content: textContent }, { name });
 const userMessage = objectOf(
-  { role: exactly('user'), content: textOrParts([textPart, imagePart], notEmpty) },
+  { role: exactly('user'), content: textOrParts([textPart, imagePart, filePart], notEmpty) },
   { name },
 );
 const assistantMessage = objectOf(
@@ -96,8 +109,13 @@ export const messages = field(
 export type TextPart = Static<typeof textPart>;
 export type ImagePart = Static<typeof imagePart>;
 export type RefusalPart = Static<typeof refusalPart>;
+type SentFile = Static<typeof filePart>;
+export interface FilePart extends SentFile {
+  /** Other protocols have more fields. */
+  file: SentFile['file'] & { file_url?: string | null; context?: string | null };
+}
 /** A content part after translation from another protocol. */
-export type ContentPart = TextPart | ImagePart;
+export type ContentPart = TextPart | ImagePart | FilePart;
 export type MessagePart = ContentPart | RefusalPart;
 export type ToolCall = Static<typeof functionCall>;
 export type CustomCall = Static<typeof customCall>;

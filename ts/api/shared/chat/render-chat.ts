@@ -26,6 +26,7 @@ import {
   type MessagePart,
   type TextPart,
 } from './message-schema.js';
+import { readFiles } from './read-files.js';
 import { refuseUnsupported, toRenderOptions } from './render-options.js';
 import { toReasoningBudget, toReasoningTags } from './to-job.js';
 
@@ -53,9 +54,10 @@ export interface RenderedChat {
 /** Errors name fields of the chat body: `origins` translates them. */
 export async function renderChat(
   engine: Engine,
-  { body, origins, inputGrammars = null, passedOver = [] }: TranslatedChat,
+  { body: sent, origins, inputGrammars = null, passedOver = [] }: TranslatedChat,
   { strict = false, maxParts, ...loading }: RenderChatOptions,
 ): Promise<RenderedChat> {
+  const { body, unread } = await readFiles(sent, loading);
   const plain = await renderBody(engine, body, loading);
   const unenforced = [
     ...(await unenforcedParts(engine, body, maxParts, loading)),
@@ -64,17 +66,18 @@ export async function renderChat(
   const enforced = inputGrammars?.enforce(plain.grammar);
   const rendered = enforced ? { ...plain, grammar: enforced.grammar } : plain;
   const withoutPlace = enforced?.passedOver ?? [];
-  if (strict) refusePassedOver(withoutPlace);
-  const unnamed = [...withoutPlace, ...unenforcedLimits(body, rendered), ...unenforced];
+  if (strict) refusePassedOver([...unread, ...withoutPlace]);
+  const unnamed = [...unread, ...withoutPlace, ...unenforcedLimits(body, rendered), ...unenforced];
   return { rendered, ignored: [...new Set([...passedOver, ...unnamed.map((part) => origins.nameOf(part))])] };
 }
 
 /** Checks the body before it loads images; rejects with what is wrong with it. */
 export async function renderBody(
   engine: Engine,
-  body: ChatCompletionRequest,
+  sent: ChatCompletionRequest,
   loading: LoadImagesOptions,
 ): Promise<RenderedPrompt> {
+  const { body } = await readFiles(sent, loading);
   refuseUnsupported(body, engine.model);
   const options = toRenderOptions(body, engine.model);
   const sources = imagesIn(body.messages);
@@ -145,9 +148,10 @@ function toReasoningAndCalls(message: AssistantMessage, index: number): Pick<Cha
 }
 
 function toContent(content: readonly MessagePart[], images: Iterator<ImageInput>): ChatMessage['content'] {
-  const parts = content.map((part): TextPart | ImagePart =>
-    part.type === 'refusal' ? { type: 'text', text: part.refusal } : part,
-  );
+  const parts = content.map((part): TextPart | ImagePart => {
+    if (part.type === 'file') throw new Error('A file part has not been read.');
+    return part.type === 'refusal' ? { type: 'text', text: part.refusal } : part;
+  });
   if (parts.every(isText)) return parts.map(({ text }) => text).join('\n');
   return parts.map((part): ChatPart => {
     if (part.type === 'text') return part;

@@ -1,0 +1,105 @@
+/** The files of a conversation → text parts of the same places. The model is told of files that cannot be read. */
+import { fileText } from '../../../documents/file-text.js';
+import type { AbortOptions } from '../../../engine/engine.js';
+import { ChasquiError } from '../../../errors.js';
+import type { ChatCompletionRequest } from './chat-schema.js';
+import type { FilePart, Message, MessagePart, TextPart } from './message-schema.js';
+
+const MIB = 2 ** 20;
+const MAX_FILE_BYTES = 20 * MIB;
+/** All files of a request together: bytes, and UTF-16 units of text. */
+const MAX_BYTES = 64 * MIB;
+const MAX_CHARACTERS = 4 * MIB;
+/** Longest part of an address or a name that the model is told. */
+const MAX_NAME = 2048;
+
+export interface ReadFiles {
+  /** The body without file parts. */
+  body: ChatCompletionRequest;
+  /** Paths of the files that were not read completely. */
+  unread: string[];
+}
+
+/** Rejects with `invalid_value` and `request_too_large` for a file, and with the signal's reason. */
+export async function readFiles(body: ChatCompletionRequest, { signal }: AbortOptions = {}): Promise<ReadFiles> {
+  const reader = new FileReader(signal);
+  if (!body.messages.some(hasFile)) return { body, unread: [] };
+  const messages: Message[] = [];
+  for (const [index, message] of body.messages.entries()) {
+    messages.push(hasFile(message) ? await reader.readMessage(message, `messages[${index}].content`) : message);
+  }
+  return { body: { ...body, messages }, unread: reader.unread };
+}
+
+function hasFile({ content }: Message): boolean {
+  return Array.isArray(content) && content.some(isFile);
+}
+
+function isFile(part: MessagePart): part is FilePart {
+  return part.type === 'file';
+}
+
+class FileReader {
+  readonly unread: string[] = [];
+  readonly #signal: AbortSignal | undefined;
+  #bytes = 0;
+  #characters = 0;
+
+  constructor(signal: AbortSignal | undefined) {
+    this.#signal = signal;
+  }
+
+  async readMessage(message: Message, path: string): Promise<Message> {
+    const parts: MessagePart[] = [];
+    for (const [index, part] of (message.content as MessagePart[]).entries()) {
+      parts.push(isFile(part) ? await this.#read(part, `${path}[${index}]`) : part);
+    }
+    return { ...message, content: parts } as Message;
+  }
+
+  async #read({ file }: FilePart, path: string): Promise<TextPart> {
+    const { filename: title, context } = file;
+    const text = await this.#textOf(file, path);
+    return { type: 'text', text: `${openTag('document', { title, context })}\n${text}\n</document>` };
+  }
+
+  async #textOf({ file_data: data, file_url: url, file_id: id }: FilePart['file'], path: string): Promise<string> {
+    if (data == null) {
+      this.unread.push(path);
+      if (url != null) return `[This document is at ${url.slice(0, MAX_NAME)} and cannot be read from there.]`;
+      return `[The document ${(id ?? '').slice(0, MAX_NAME)} is not stored here.]`;
+    }
+    const bytes = this.#decode(data, `${path}.file.file_data`);
+    const found = await fileText(bytes, MAX_CHARACTERS - this.#characters, this.#signal);
+    this.#characters += found?.text.length ?? 0;
+    const isRead = found?.isWhole && found.text.trim() !== '';
+    if (!isRead) this.unread.push(path);
+    if (found === null) return '[This document cannot be read here. It is neither text nor a readable PDF file.]';
+    if (!found.isWhole) return `${found.text}\n[The rest of this document was omitted.]`;
+    return isRead ? found.text : '[This document has no text. It may consist of images.]';
+  }
+
+  #decode(data: string, param: string): Buffer {
+    const base64 = data.replace(/^data:[^,\s]{0,200};base64,/i, '');
+    const size = (base64.length * 3) / 4;
+    if (size - 2 > MAX_FILE_BYTES || size + this.#bytes > MAX_BYTES) throw tooLarge(param);
+    if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) throw notBase64(param);
+    this.#bytes += size;
+    return Buffer.from(base64, 'base64');
+  }
+}
+
+function tooLarge(param: string): ChasquiError {
+  const limits = `${MAX_FILE_BYTES / MIB} MiB for a file and ${MAX_BYTES / MIB} MiB for all files of a request`;
+  return new ChasquiError('request_too_large', `\`${param}\` exceeds the limits: ${limits}.`, param);
+}
+
+function notBase64(param: string): ChasquiError {
+  return new ChasquiError('invalid_value', `\`${param}\` must be the base64 of a file, or a base64 data URI.`, param);
+}
+
+/** Models know documents between tags. */
+export function openTag(tag: string, names: Record<string, string | null | undefined>): string {
+  const attributes = Object.entries(names).map(([name, value]) => (value ? ` ${name}=${JSON.stringify(value)}` : ''));
+  return `<${tag}${attributes.join('')}>`;
+}

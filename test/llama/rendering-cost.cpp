@@ -1,3 +1,4 @@
+#include "allocations.h"
 #include "chat-templates.h"
 
 #include "llama/chat/chat-template.h"
@@ -24,6 +25,8 @@ void* operator new(std::size_t size) {
 
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+size_t chasqui::test::allocations() { return n_allocations; }
 
 using namespace chasqui;
 using namespace chasqui::test;

@@ -71,6 +71,9 @@ export class ReplyCheck {
     if (!complete) return null;
     const types = codes.map((code) => ERRORS[code].type);
     if (!body.startsWith('{')) return 'it is not an error';
+    if (status === 404 && !this.#isOllamas(url)) {
+      return this.#problem(this.#document.components.schemas.UnknownPath as Schema, JSON.parse(body));
+    }
     const schema = this.#isAnthropics(url) ? anthropicErrorSchema(types, codes) : errorBodySchema(types, codes);
     return this.#problem(this.#isOllamas(url) ? OLLAMA_ERROR : schema, JSON.parse(body));
   }

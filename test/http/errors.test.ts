@@ -214,4 +214,14 @@ test('a request that takes too long to arrive', async () => {
   expectError(parseReply(await sendBytes(url, 'POST ')), { status: 408, code: 'request_timeout' });
 });
 
+test('an unknown path replies in the form of Anthropic to its clients', async () => {
+  const { app } = testApp();
+  const headers = { 'anthropic-version': '2023-06-01' };
+  const reply = await app.inject({ url: '/v1/skills', headers });
+  const { type, error, request_id } = reply.json();
+  assert.equal([reply.statusCode, type, error.type], [404, 'error', 'not_found_error']);
+  assert.equal([request_id, reply.headers['request-id']], [reply.headers['x-request-id'], request_id]);
+  assert.is((await app.inject('/v1/skills')).json().type, undefined);
+});
+
 test.run();

@@ -31,7 +31,7 @@ function expectFailure(
   assert.is(reply.statusCode, status, reply.body);
   const { type, error, ...rest } = reply.json();
   const { message, ...told } = error;
-  assert.equal([type, rest, told], ['error', {}, expected], message);
+  assert.equal([type, rest, told], ['error', { request_id: reply.headers['request-id'] }, expected], message);
   assert.match(message, /./);
   assert.is(reply.headers['request-id'], reply.headers['x-request-id']);
 }
@@ -49,9 +49,23 @@ test('a whole message has the published fields', async () => {
     role: 'assistant',
     model: 'fake',
     content: [{ type: 'text', text: 'Hello!' }],
+    container: null,
+    diagnostics: null,
+    stop_details: null,
     stop_reason: 'end_turn',
     stop_sequence: null,
-    usage: { input_tokens: 25, cache_read_input_tokens: 0, cache_creation_input_tokens: 0, output_tokens: 4 },
+    usage: {
+      input_tokens: 25,
+      cache_read_input_tokens: 0,
+      cache_creation_input_tokens: 0,
+      cache_creation: null,
+      output_tokens: 4,
+      output_tokens_details: null,
+      inference_geo: null,
+      server_tool_use: null,
+      service_tier: 'standard',
+      speed: null,
+    },
   });
   const [job] = engine.jobs;
   assert.equal([job?.prompt, job?.maxTokens, job?.sampling.topK], ['<system>Be brief.<user>Hi', 50, 3]);

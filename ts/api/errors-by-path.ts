@@ -16,7 +16,9 @@ export function errorsByPath(context: Pick<AppContext, 'options' | 'profile'>) {
   const ollama = context.profile.hasLocalEndpoints ? ollamaErrors(context).errorHandler : openai;
   return (thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const [path = ''] = request.url.split('?', 1);
-    const handle = ANTHROPIC_PATH.test(path) ? anthropic : OLLAMA_PATH.test(path) ? ollama : openai;
+    // Clients of Anthropic also call paths that are not served, such as those of batches.
+    const isAnthropic = ANTHROPIC_PATH.test(path) || (request.is404 && 'anthropic-version' in request.headers);
+    const handle = isAnthropic ? anthropic : OLLAMA_PATH.test(path) ? ollama : openai;
     return handle(thrown, request, reply);
   };
 }

@@ -65,7 +65,10 @@ export function toChasquiError(
 }
 
 /** `toBody` converts the body for protocols with another envelope than OpenAI's. */
-export function errorHandler(reporting: ErrorReporting, toBody: (body: ErrorBody) => object = (body) => body) {
+export function errorHandler(
+  reporting: ErrorReporting,
+  toBody: (body: ErrorBody, requestId: string) => object = (body) => body,
+) {
   return (thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const error = toChasquiError(thrown, request, reporting);
     const row: CatalogueRow = ERRORS[error.code];
@@ -74,7 +77,7 @@ export function errorHandler(reporting: ErrorReporting, toBody: (body: ErrorBody
     return reply
       .code(row.status)
       .header('x-request-id', request.id)
-      .send(toBody(toErrorBody(error)));
+      .send(toBody(toErrorBody(error), request.id));
   };
 }
 

@@ -10,7 +10,7 @@ import { finishOf } from '../../support/fake-engine.js';
 const test = suite('unit: the events of an Anthropic message');
 
 function newEvents() {
-  return new MessageEvents({ model: 'm', promptTokens: 10, maxTokens: 5, stopSequences: ['END'] });
+  return new MessageEvents({ model: 'm', requestId: 'req_1', promptTokens: 10, maxTokens: 5, stopSequences: ['END'] });
 }
 
 function play(deltas: readonly CompletionDelta[], finish = finishOf(10, 4), reasoningTokens: number | null = null) {
@@ -50,7 +50,7 @@ test('blocks are opened and closed in order, one at a time', () => {
 
 test('the whole message is what the client makes of the events', async () => {
   const { events, told } = play(FULL_COMPLETION, finishOf(10, 4, { cachedTokens: 7 }), 2);
-  const { parsed_output, stop_details, ...read } = (await MessageStream.fromReadableStream(
+  const { parsed_output, ...read } = (await MessageStream.fromReadableStream(
     withoutPings(told),
   ).finalMessage()) as unknown as Record<string, unknown>;
   assert.equal(JSON.parse(JSON.stringify(read)), JSON.parse(JSON.stringify(events.message)));
@@ -65,8 +65,13 @@ test('the whole message is what the client makes of the events', async () => {
     input_tokens: 3,
     cache_read_input_tokens: 7,
     cache_creation_input_tokens: 0,
+    cache_creation: null,
     output_tokens: 4,
     output_tokens_details: { thinking_tokens: 2 },
+    inference_geo: null,
+    server_tool_use: null,
+    service_tier: 'standard',
+    speed: null,
   });
 });
 
@@ -86,7 +91,8 @@ test('the reason to stop is in Anthropic’s words', () => {
   ];
   for (const [finish, stopReason, stopSequence] of ends) {
     const { data } = play([{ content: 'a' }], finishOf(...finish));
-    assert.equal(data.at(-2).delta, { stop_reason: stopReason, stop_sequence: stopSequence });
+    const absent = { container: null, stop_details: null };
+    assert.equal(data.at(-2).delta, { ...absent, stop_reason: stopReason, stop_sequence: stopSequence });
   }
 });
 
@@ -101,7 +107,7 @@ test('a failure closes what is open and is told in both envelopes', () => {
   const error = { message: 'It broke.', type: 'server_error', param: null, code: 'decode_failed' } as const;
   const data = [...events.begin(), ...events.add({ content: 'a' }), ...events.fail({ error })].map(dataOf);
   assert.equal(data.at(-2), { type: 'content_block_stop', index: 0 });
-  assert.equal(data.at(-1), { type: 'error', error: { ...error, type: 'api_error' } });
+  assert.equal(data.at(-1), { type: 'error', request_id: 'req_1', error: { ...error, type: 'api_error' } });
 });
 
 function withoutPings(told: Parameters<typeof toReadable>[0]): ReadableStream {

@@ -4,14 +4,17 @@ import { type ErrorReporting, errorHandler } from '../../http/error-handler.js';
 
 export interface AnthropicErrorBody {
   type: 'error';
+  /** Null if only the headers of the reply have it. */
+  request_id: string | null;
   error: Omit<ErrorBody['error'], 'type'> & { type: string; details?: { error_code: string } };
 }
 
-export function toAnthropicError({ error }: ErrorBody): AnthropicErrorBody {
+export function toAnthropicError({ error }: ErrorBody, requestId: string | null = null): AnthropicErrorBody {
   // Clients find a lost thread by this code, and repeat the conversation.
   const details = error.code === 'thread_not_found' ? { details: { error_code: error.code } } : {};
   return {
     type: 'error',
+    request_id: requestId,
     error: { ...error, message: toAnthropicMessage(error), type: toAnthropicType(error), ...details },
   };
 }

@@ -148,7 +148,7 @@ export class ClientReply {
     const { path } = this.options;
     const id = response.getHeader('x-request-id');
     if (isAnthropics(path) && id !== undefined) response.setHeader('request-id', id);
-    sendJson(response, row.status, toFailureBody(path, body));
+    sendJson(response, row.status, toFailureBody(path, body, id === undefined ? null : String(id)));
     this.#limitUnreadTime();
   }
 

@@ -11,8 +11,8 @@ export function isAnthropics(path: string): boolean {
   return /^\/v1\/messages(\/|$)/.test(path);
 }
 
-export function toFailureBody(path: string, body: ErrorBody): object {
-  return isAnthropics(path) ? toAnthropicError(body) : body;
+export function toFailureBody(path: string, body: ErrorBody, requestId: string | null): object {
+  return isAnthropics(path) ? toAnthropicError(body, requestId) : body;
 }
 
 export function toFailureFrames(path: string, body: ErrorBody): string {

@@ -14,6 +14,8 @@ export interface DocumentSettings {
   model: string;
   version: string;
   defaultOf: DefaultOf;
+  /** The body of a 404 for a path that is not served. */
+  unknownPath: JsonSchema;
 }
 
 export interface OpenApiDocument {
@@ -35,11 +37,12 @@ const TITLES: Record<Profile['mode'], string> = {
 const DESCRIPTION = `Chat completions and more from a local model, in OpenAI's words.
 
 A field that is \`null\` counts as absent. A field that is not listed is ignored, and the reply names it in the header
-\`${IGNORED_HEADER}\`. Every failure has the same envelope, in a stream as its last event.`;
+\`${IGNORED_HEADER}\`. Every failure has the same envelope, in a stream as its last event. A path that is not served is a 404 with the body
+\`UnknownPath\`, which has Anthropic's envelope if the request has the header \`anthropic-version\`.`;
 
 export function toDocument(endpoints: readonly Endpoint[], settings: DocumentSettings): OpenApiDocument {
   const { profile, basePath, version } = settings;
-  const schemas: Record<string, JsonSchema> = {};
+  const schemas: Record<string, JsonSchema> = { UnknownPath: settings.unknownPath };
   const paths: OpenApiDocument['paths'] = {};
   const sorted = byTag(endpoints);
   for (const endpoint of sorted) {

@@ -18,7 +18,7 @@ import { streamCompletion } from '../../shared/completion/stream-reply.js';
 import { withModel } from '../../shared/with-model.js';
 import { messageEventSchema, messageReplySchema, type TokenCount, tokenCountSchema } from './reply-schema.js';
 import { countTokensSchema, type MessagesRequest, messagesSchema } from './schema.js';
-import { MessageEvents, messageFailure } from './stream.js';
+import { ABSENT_USAGE, MessageEvents, messageFailure, NOT_STOPPED } from './stream.js';
 import { readTurn, type Turn } from './threads.js';
 import { type MessagesTranslation, toChat } from './to-chat.js';
 import { refuseHosted } from './tools.js';
@@ -53,7 +53,14 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
         request.record.follow(engine.model.id, streams, { prompt: rendered.prompt });
         const { max_tokens: maxTokens, stop_sequences: stopSequences = [] } = body;
         const ended = keep === null ? undefined : storing(keep, request.log);
-        const events = new MessageEvents({ model: engine.model.id, promptTokens, maxTokens, stopSequences, ended });
+        const events = new MessageEvents({
+          model: engine.model.id,
+          requestId: request.id,
+          promptTokens,
+          maxTokens,
+          stopSequences,
+          ended,
+        });
         const encoder = new CompletionEventEncoder(events, rendered.format !== null);
         if (!body.stream) {
           await encoder.collect(streams);
@@ -115,14 +122,10 @@ const createMessage: Operation = {
           role: 'assistant',
           model,
           content: [{ type: 'text', text: '3, 4, 5, 6' }],
+          ...NOT_STOPPED,
           stop_reason: 'end_turn',
-          stop_sequence: null,
-          usage: {
-            input_tokens: 20,
-            cache_read_input_tokens: 0,
-            cache_creation_input_tokens: 0,
-            output_tokens: 11,
-          },
+          diagnostics: null,
+          usage: { ...ABSENT_USAGE, input_tokens: 20, cache_read_input_tokens: 0, output_tokens: 11 },
         },
         event: { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: '3' } },
       },

@@ -5,6 +5,7 @@ import {
   arrayOf,
   exactly,
   integer,
+  nothing,
   objectOf,
   oneOf,
   orNull,
@@ -32,23 +33,29 @@ const block = anyOf(
 
 const stopReason = oneOf('end_turn', 'max_tokens', 'model_context_window_exceeded', 'stop_sequence', 'tool_use');
 
-const stopping = { stop_reason: orNull(stopReason), stop_sequence: orNull(string) };
+const stopping = {
+  container: nothing,
+  stop_details: nothing,
+  stop_reason: orNull(stopReason),
+  stop_sequence: orNull(string),
+};
 
-const usage = objectOf(
-  {
-    /** The tokens of the prompt that were computed for this completion. */
-    input_tokens: integer,
-    /** The tokens of the prompt that were found in the cache. */
-    cache_read_input_tokens: integer,
-    /** Always 0, because writing to the cache costs nothing here. */
-    cache_creation_input_tokens: integer,
-    output_tokens: integer,
-  },
-  {
-    /** Present where the template tells reasoning apart, or there were tools. */
-    output_tokens_details: objectOf({ thinking_tokens: integer }),
-  },
-);
+const usage = objectOf({
+  /** The tokens of the prompt that were computed for this completion. */
+  input_tokens: integer,
+  /** The tokens of the prompt that were found in the cache. */
+  cache_read_input_tokens: integer,
+  /** Always 0, because writing to the cache costs nothing here. */
+  cache_creation_input_tokens: integer,
+  cache_creation: nothing,
+  output_tokens: integer,
+  /** Null if the template does not tell reasoning apart and there were no tools. */
+  output_tokens_details: orNull(objectOf({ thinking_tokens: integer })),
+  inference_geo: nothing,
+  server_tool_use: nothing,
+  service_tier: exactly('standard'),
+  speed: nothing,
+});
 
 export const messageReplySchema = objectOf({
   id: string,
@@ -57,6 +64,7 @@ export const messageReplySchema = objectOf({
   model: string,
   content: arrayOf(block),
   ...stopping,
+  diagnostics: nothing,
   usage,
 });
 

@@ -13,6 +13,8 @@ import type { CompletionBlock, MessageReply, StopReason } from './reply-schema.j
 
 export interface MessageSettings {
   model: string;
+  /** Named in failures. */
+  requestId: string;
   /** Number of prompt tokens; 0 if it is not known before the completion begins. */
   promptTokens: number;
   maxTokens: number;
@@ -21,9 +23,24 @@ export interface MessageSettings {
   ended?: ((message: MessageReply) => void) | undefined;
 }
 
+/**
+ * Clients with types rely on the fields that this server has no value for. Texts have no `citations`: the AI SDK rejects null
+ * there.
+ */
+export const NOT_STOPPED = { container: null, stop_details: null, stop_reason: null, stop_sequence: null };
+export const ABSENT_USAGE = {
+  cache_creation: null,
+  cache_creation_input_tokens: 0,
+  inference_geo: null,
+  output_tokens_details: null,
+  server_tool_use: null,
+  service_tier: 'standard',
+  speed: null,
+} as const;
+
 /** The event of a failure; alone, where there is no message yet. */
-export function messageFailure(body: ErrorBody): SseEvent[] {
-  return [typedEvent({ ...toAnthropicError(body) })];
+export function messageFailure(body: ErrorBody, requestId: string | null = null): SseEvent[] {
+  return [typedEvent({ ...toAnthropicError(body, requestId) })];
 }
 
 export class MessageEvents implements CompletionProtocol {
@@ -39,14 +56,9 @@ export class MessageEvents implements CompletionProtocol {
       role: 'assistant',
       model: settings.model,
       content: [],
-      stop_reason: null,
-      stop_sequence: null,
-      usage: {
-        input_tokens: settings.promptTokens,
-        cache_read_input_tokens: 0,
-        cache_creation_input_tokens: 0,
-        output_tokens: 0,
-      },
+      ...NOT_STOPPED,
+      diagnostics: null,
+      usage: { ...ABSENT_USAGE, input_tokens: settings.promptTokens, cache_read_input_tokens: 0, output_tokens: 0 },
     };
   }
 
@@ -66,15 +78,16 @@ export class MessageEvents implements CompletionProtocol {
   end(finish: Finish, reasoningTokens: number | null): SseEvent[] {
     const events = this.#parts.close().flatMap(toEvents);
     const stopped = {
+      ...NOT_STOPPED,
       stop_reason: this.#stopReason(finish),
       stop_sequence: this.#isAskedFor(finish.stopString) ? finish.stopString : null,
     };
     const usage = {
+      ...ABSENT_USAGE,
       input_tokens: finish.promptTokens - finish.cachedTokens,
       cache_read_input_tokens: finish.cachedTokens,
-      cache_creation_input_tokens: 0,
       output_tokens: finish.completionTokens,
-      ...(reasoningTokens !== null && { output_tokens_details: { thinking_tokens: reasoningTokens } }),
+      output_tokens_details: reasoningTokens === null ? null : { thinking_tokens: reasoningTokens },
     };
     this.#message = { ...this.#message, ...stopped, content: this.#parts.all.map(toBlock), usage };
     this.#settings.ended?.(this.#message);
@@ -83,7 +96,7 @@ export class MessageEvents implements CompletionProtocol {
   }
 
   fail(body: ErrorBody): SseEvent[] {
-    return [...this.#parts.close().flatMap(toEvents), ...messageFailure(body)];
+    return [...this.#parts.close().flatMap(toEvents), ...messageFailure(body, this.#settings.requestId)];
   }
 
   #stopReason(finish: Finish): StopReason {

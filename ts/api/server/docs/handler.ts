@@ -1,17 +1,23 @@
 /** Describes all endpoints, for programs as OpenAPI and for people as a page. */
 import type { FastifyInstance } from 'fastify';
+import { ERRORS } from '../../../errors.js';
+import { errorBodySchema } from '../../../http/error-body.js';
 import { type OpenApiDocument, toDocument } from '../../../http/openapi/document.js';
 import { collectEndpoints } from '../../../http/openapi/endpoints.js';
 import type { Operation } from '../../../http/openapi/operation.js';
 import { toPage } from '../../../http/openapi/page.js';
+import { anyOf } from '../../../http/schema/json-schema.js';
 import { VERSION } from '../../../version.js';
 import type { AppContext } from '../../context.js';
+import { anthropicErrorSchema } from '../../shared/anthropic-error-schema.js';
 import { defaultOf } from '../../shared/chat/field-defaults.js';
 
 /** Call it before the routes to describe. */
 export function documentationRoutes(app: FastifyInstance, { pool, profile, basePath }: AppContext): void {
   const endpoints = collectEndpoints(app, basePath);
   let document: OpenApiDocument | undefined;
+  const types = [ERRORS.unknown_url.type];
+  const codes = ['unknown_url'] as const;
   const describe = (): OpenApiDocument => {
     document ??= toDocument(endpoints, {
       profile,
@@ -19,6 +25,7 @@ export function documentationRoutes(app: FastifyInstance, { pool, profile, baseP
       model: pool.list()[0]?.id ?? 'model',
       version: VERSION,
       defaultOf: (field, schema) => defaultOf(field, schema, profile),
+      unknownPath: anyOf(errorBodySchema(types, codes), anthropicErrorSchema(types, codes)),
     });
     return document;
   };

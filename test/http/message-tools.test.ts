@@ -35,13 +35,13 @@ test('tools that the client runs are functions for the model, with their publish
   );
   const commands = offered.map(({ parameters }) => {
     const { properties } = parameters as { properties: Record<string, { enum?: string[] }> };
-    return [properties.command?.enum?.at(-1), 'insert_text' in properties, properties.action?.enum?.[0]];
+    return [properties.command?.enum?.toSorted().at(-2), 'insert_text' in properties, properties.action?.enum?.[0]];
   });
   assert.equal(commands, [
     [undefined, false, undefined],
-    ['insert', true, undefined],
+    ['str_replace', true, undefined],
     ['undo_edit', false, undefined],
-    ['rename', true, undefined],
+    ['str_replace', true, undefined],
     [undefined, false, 'key'],
   ]);
   assert.match(String(offered[1]?.description), /900 characters/);

@@ -25,6 +25,17 @@ function parametersOf(properties: object, ...required: string[]): object {
   return { type: 'object', properties, required, additionalProperties: false };
 }
 
+/** Each group of commands requires the same fields. `name` is the field with the command. */
+function parametersBy(
+  name: string,
+  properties: object,
+  groups: readonly [commands: string[], fields: string[]][],
+): object {
+  const commands = groups.flatMap(([each]) => each);
+  const anyOf = groups.map(([each, fields]) => ({ properties: { [name]: { enum: each } }, required: fields }));
+  return { ...parametersOf({ [name]: oneOf('What to do.', ...commands), ...properties }, name), anyOf };
+}
+
 const bash: ClientTool = {
   name: 'bash',
   description: 'Runs commands in a bash session, which keeps its state between calls.',
@@ -46,44 +57,39 @@ const file = {
 };
 const newText = text('For `str_replace`: the new text.');
 const insertText = text('For `insert`: the text to insert.');
+const create: [string[], string[]] = [['create'], ['path', 'file_text']];
+const replace: [string[], string[]] = [['str_replace'], ['path', 'old_str', 'new_str']];
+const insert: [string[], string[]] = [['insert'], ['path', 'insert_line', 'insert_text']];
 
 const EDITOR = 'Views, creates and edits text files.';
 const editor: ClientTool = {
   name: 'str_replace_based_edit_tool',
   description: EDITOR,
-  parameters: parametersOf(
-    {
-      command: oneOf('What to do.', 'view', 'create', 'str_replace', 'insert'),
-      ...file,
-      new_str: newText,
-      insert_text: insertText,
-    },
-    'command',
-    'path',
-  ),
+  parameters: parametersBy('command', { ...file, new_str: newText, insert_text: insertText }, [
+    [['view'], ['path']],
+    create,
+    replace,
+    insert,
+  ]),
 };
 
 /** Versions before 20250429. */
 const olderEditor: ClientTool = {
   name: 'str_replace_editor',
   description: EDITOR,
-  parameters: parametersOf(
-    {
-      command: oneOf('What to do.', 'view', 'create', 'str_replace', 'insert', 'undo_edit'),
-      ...file,
-      new_str: text('For `str_replace`: the new text. For `insert`: the text to insert.'),
-    },
+  parameters: parametersBy(
     'command',
-    'path',
+    { ...file, new_str: text('For `str_replace`: the new text. For `insert`: the text to insert.') },
+    [[['view', 'undo_edit'], ['path']], create, replace, [['insert'], ['path', 'insert_line', 'new_str']]],
   ),
 };
 
 const memory: ClientTool = {
   name: 'memory',
   description: 'Reads and writes files below /memories, which are kept between conversations.',
-  parameters: parametersOf(
+  parameters: parametersBy(
+    'command',
     {
-      command: oneOf('What to do.', 'view', 'create', 'str_replace', 'insert', 'delete', 'rename'),
       ...file,
       path: text('Path of the file or directory, below /memories; for all commands but `rename`.'),
       new_str: newText,
@@ -91,21 +97,17 @@ const memory: ClientTool = {
       old_path: text('For `rename`: the path of the file.'),
       new_path: text('For `rename`: its new path.'),
     },
-    'command',
+    [[['view', 'delete'], ['path']], create, replace, insert, [['rename'], ['old_path', 'new_path']]],
   ),
 };
 
+const CLICKS = ['left_click', 'right_click', 'middle_click', 'double_click', 'triple_click'];
 const computer: ClientTool = {
   name: 'computer',
   description: 'Uses the mouse and the keyboard of a computer, and takes screenshots.',
-  parameters: parametersOf(
+  parameters: parametersBy(
+    'action',
     {
-      action: oneOf(
-        'What to do.',
-        ...['key', 'type', 'mouse_move', 'left_click', 'left_click_drag', 'right_click', 'middle_click'],
-        ...['double_click', 'triple_click', 'left_mouse_down', 'left_mouse_up', 'scroll', 'hold_key', 'wait'],
-        ...['screenshot', 'cursor_position', 'zoom'],
-      ),
       coordinate: numbers(2, 'x and y in pixels, from the top left corner.'),
       start_coordinate: numbers(2, 'For `left_click_drag`: where it starts.'),
       text: text('For `type`: the text. For `key` and `hold_key`: the keys, such as `ctrl+s`.'),
@@ -114,7 +116,16 @@ const computer: ClientTool = {
       scroll_amount: whole('For `scroll`: the number of wheel clicks.'),
       region: numbers(4, 'For `zoom`: left, top, right and bottom in pixels.'),
     },
-    'action',
+    [
+      [['key', 'type'], ['text']],
+      [[...CLICKS, 'mouse_move'], ['coordinate']],
+      [['screenshot', 'cursor_position', 'left_mouse_down', 'left_mouse_up'], []],
+      [['left_click_drag'], ['start_coordinate', 'coordinate']],
+      [['scroll'], ['coordinate', 'scroll_direction', 'scroll_amount']],
+      [['hold_key'], ['text', 'duration']],
+      [['wait'], ['duration']],
+      [['zoom'], ['region']],
+    ],
   ),
 };
 

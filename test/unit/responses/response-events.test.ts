@@ -89,7 +89,7 @@ test('the whole response is what the client makes of the events', async () => {
   assert.equal(data.at(-1).response, plain(events.response));
   assert.equal(events.response.usage, {
     input_tokens: 10,
-    input_tokens_details: { cached_tokens: 8 },
+    input_tokens_details: { cached_tokens: 8, cache_write_tokens: 0 },
     output_tokens: 5,
     output_tokens_details: { reasoning_tokens: 3 },
     total_tokens: 15,
@@ -160,7 +160,7 @@ test('what of the request matters is repeated', () => {
       instructions: 'Be brief.',
       temperature: 0.5,
       metadata: { a: 'b' },
-      tools: request.tools,
+      tools: [{ type: 'function', name: 'f', parameters: {}, description: null, strict: false }],
       tool_choice: 'required',
       reasoning: { effort: 'low', summary: null },
     },

@@ -1,5 +1,6 @@
 /** Entry point of the desktop app's page. The URL fragment selects the view. */
 import { render } from 'preact';
+import { useLayoutEffect } from 'preact/hooks';
 import { Announcer } from './parts/announcer.js';
 import { Navigation } from './parts/navigation.js';
 import { Notices } from './parts/notices.js';
@@ -36,6 +37,7 @@ function App() {
 
 function CurrentView() {
   const view = route.value?.view;
+  useLayoutEffect(() => document.querySelector('main')?.scrollTo(0, 0), [view]);
   if (view) {
     const View = viewOf(view);
     return View ? <View /> : <p class="empty">Opening …</p>;
@@ -48,6 +50,8 @@ function CurrentView() {
   return <p class="empty">Opening …</p>;
 }
 
+// The browser would open a dropped file in place of the app.
+for (const name of ['dragover', 'drop']) addEventListener(name, (event) => event.preventDefault());
 followAddress();
 followEvents();
 const place = document.getElementById('app') as HTMLElement;

@@ -48,7 +48,7 @@ class BlockView extends Component<{ block: Block }> {
   override render() {
     const { block } = this.props;
     if (block.kind === 'code') return <CodeBlock code={block.code} language={block.language} closed={block.closed} />;
-    return <div class="block" ref={this.#place} dangerouslySetInnerHTML={{ __html: block.html }} />;
+    return <div class="block" dir="auto" ref={this.#place} dangerouslySetInnerHTML={{ __html: block.html }} />;
   }
 }
 

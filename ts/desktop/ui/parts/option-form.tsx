@@ -79,6 +79,7 @@ function OptionInput({ id, row, value, set }: OptionFieldProps & { id: string })
     const change = (event: { currentTarget: HTMLInputElement }) => set(event.currentTarget.checked);
     return <input id={id} type="checkbox" checked={checked} aria-describedby={help} onChange={change} />;
   }
+  if (isNumber(row) && row.choices) return <NumberOrWord id={id} row={row} value={value} set={set} />;
   if (row.choices && row.choices.length > 0) {
     return (
       <select
@@ -94,7 +95,7 @@ function OptionInput({ id, row, value, set }: OptionFieldProps & { id: string })
       </select>
     );
   }
-  if (row.type === 'integer' || row.type === 'number') {
+  if (isNumber(row)) {
     return (
       <input
         id={id}
@@ -123,9 +124,39 @@ function OptionInput({ id, row, value, set }: OptionFieldProps & { id: string })
   );
 }
 
-function valueFor({ type }: Row, text: string): unknown {
+/** A number, or one of a few words such as `auto`. */
+function NumberOrWord({ id, row, value, set }: OptionFieldProps & { id: string }) {
+  const words = row.choices ?? [];
+  return (
+    <>
+      <input
+        id={id}
+        type="text"
+        list={`${id}-words`}
+        value={textOf(value)}
+        placeholder={defaultOf(row)}
+        pattern={['\\d+', ...words].join('|')}
+        title={`A number, or ${words.join(' or ')}`}
+        aria-describedby={`${id}-help`}
+        onInput={(event) => {
+          if (event.currentTarget.validity.valid) set(valueFor(row, event.currentTarget.value));
+        }}
+      />
+      <datalist id={`${id}-words`}>
+        {words.map((word) => (
+          <option key={word} value={word} />
+        ))}
+      </datalist>
+    </>
+  );
+}
+
+const isNumber = ({ type }: Row) => type === 'integer' || type === 'number';
+
+function valueFor(row: Row, text: string): unknown {
+  const { type } = row;
   if (text.trim() === '') return undefined;
-  if (type === 'integer' || type === 'number') return Number(text);
+  if (isNumber(row)) return row.choices?.includes(text) ? text : Number(text);
   const parts = text.split(',').map((part) => part.trim());
   if (type === 'shares') return parts.map(Number);
   return type === 'paths' || type === 'texts' ? parts : text;

@@ -36,6 +36,20 @@ export function takePoint(point: MetricsPoint): void {
   points.value = [...points.value, point].slice(-MAX_POINTS);
 }
 
+/** A point without values is a gap. */
+export type PlotPoint = Partial<MetricsPoint> & { at: number };
+
+/** The app measures every second, unless it or the computer was suspended. */
+const maxDistanceMs = 5000;
+
+/** Adds a point without values where measurements are missing, so plots do not connect their neighbours. */
+export function withGaps(measured: readonly MetricsPoint[]): readonly PlotPoint[] {
+  return measured.flatMap((point, index) => {
+    const before = measured[index - 1]?.at ?? point.at;
+    return point.at - before > maxDistanceMs ? [{ at: before + 1 }, point] : [point];
+  });
+}
+
 /** Batches log lines into one update per frame. */
 let waiting: LogLine[] = [];
 

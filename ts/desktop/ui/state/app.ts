@@ -18,7 +18,7 @@ import { call, get, post } from './api.js';
 export const ready = signal(false);
 /** Whether the app is reachable. */
 export const connected = signal(true);
-/** Whether the app refused this page, whose cookie has expired. */
+/** Whether the cookie of this page has expired. */
 export const refused = signal(false);
 export const version = signal('');
 export const server = signal<ServerState>({ state: 'stopped', port: 1234, address: null, model: null, error: null });

@@ -154,10 +154,10 @@ export class ChatSession {
   }
 
   /** Edits a message as a branch; an edited user message is sent. */
-  async edit(id: string, content: string): Promise<void> {
+  async edit(id: string, content: string, images: readonly string[]): Promise<void> {
     const message = this.#find(id);
     if (!message || this.busy.value) return;
-    const edited = newMessage(message.role, message.parent, content, message.images ?? []);
+    const edited = newMessage(message.role, message.parent, content, images);
     this.#append(edited);
     if (message.role === 'user') await this.#complete(newMessage('assistant', edited.id, '', []));
     else await this.store();

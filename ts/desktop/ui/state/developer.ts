@@ -9,6 +9,8 @@ import { go } from './route.js';
 const picked = signal<string | null>(null);
 /** Load settings that differ from the defaults. */
 export const config = signal<LoadConfig>({});
+/** Whether the user changed them: a loaded model keeps its options otherwise. */
+const changed = signal(false);
 export const port = signal<number | null>(null);
 
 /** Model of Start Server: the running one, the chosen one, or the first. */
@@ -22,18 +24,24 @@ export const selectedEntry = computed<ListedModel | undefined>(() =>
   library.value?.find(({ key }) => key === selectedModel.value),
 );
 
-export const chosenPort = computed(() => port.value ?? settings.value?.port ?? 1234);
+export const chosenPort = computed(() => port.value ?? server.value.port);
 
 export function pickModel(key: string): void {
   batch(() => {
     picked.value = key;
     config.value = { ...settings.value?.modelDefaults?.[key] };
+    changed.value = false;
   });
 }
 
 export function setOption(name: string, value: unknown): void {
   const { [name]: _, ...others } = config.value;
-  config.value = value === undefined ? others : { ...others, [name]: value };
+  changeConfig(value === undefined ? others : { ...others, [name]: value });
+}
+
+export function changeConfig(next: LoadConfig): void {
+  config.value = next;
+  changed.value = true;
 }
 
 export async function startServer(): Promise<void> {
@@ -41,7 +49,8 @@ export async function startServer(): Promise<void> {
 }
 
 async function start(): Promise<void> {
-  await post('/server/start', { model: selectedModel.value, port: chosenPort.value, config: config.value });
+  const options = changed.value ? { config: config.value } : {};
+  await post('/server/start', { model: selectedModel.value, port: chosenPort.value, ...options });
 }
 
 export async function stopServer(): Promise<void> {
@@ -56,7 +65,7 @@ function mendsFor(error: unknown): readonly Mend[] {
     return [{ label: `Use port ${free}`, run: () => void startOn(free) }];
   }
   return memoryMends(error, selectedModel.value, config.value, (change) => {
-    config.value = { ...config.value, ...change };
+    changeConfig({ ...config.value, ...change });
     void startServer();
   });
 }

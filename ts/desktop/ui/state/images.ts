@@ -5,14 +5,24 @@ const maxBytes = 20e6;
 const types = /^image\/(png|jpeg|webp|gif|bmp)$/;
 
 export async function readImages(files: Iterable<File>): Promise<string[]> {
-  const images = [...files].filter(({ type }) => type.startsWith('image/')).slice(0, maxImages);
-  return await Promise.all(images.map(readImage));
+  return await Promise.all([...files].slice(0, maxImages).map(readImage));
 }
 
-function readImage(file: File): Promise<string> {
-  if (!types.test(file.type))
-    throw new Error(`${file.name} is ${file.type}; PNG, JPEG, WebP, GIF and BMP are supported.`);
+async function readImage(file: File): Promise<string> {
+  if (!types.test(file.type)) {
+    throw new Error(`${file.name} cannot be attached. Attach PNG, JPEG, WebP, GIF or BMP images.`);
+  }
   if (file.size > maxBytes) throw new Error(`${file.name} is larger than ${maxBytes / 1e6} MB.`);
+  const url = await readUri(file);
+  const image = new Image();
+  image.src = url;
+  await image.decode().catch(() => {
+    throw new Error(`${file.name} is not a complete image.`);
+  });
+  return url;
+}
+
+function readUri(file: File): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.onload = () => resolve(String(reader.result));

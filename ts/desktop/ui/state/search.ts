@@ -61,7 +61,12 @@ export async function search(cursor: string | null = null): Promise<void> {
       searchError.value = null;
     });
   } catch (error) {
-    if (!isAbort(error)) searchError.value = wordsOf(error);
+    if (isAbort(error)) return;
+    batch(() => {
+      // Results of another query would look like those of this one.
+      if (cursor === null) [found.value, nextPage.value] = [undefined, null];
+      searchError.value = wordsOf(error);
+    });
   }
   if (controller === mine) searching.value = false;
 }

@@ -55,13 +55,14 @@ export function Composer() {
       <Attached images={images} remove={(index) => first.setDraft({ text, images: images.toSpliced(index, 1) })} />
       <textarea
         ref={field}
+        dir="auto"
         rows={2}
         value={text}
         onInput={(event) => first.setDraft({ text: event.currentTarget.value, images })}
         aria-label="Message"
         placeholder="Type a message. Enter sends, Shift+Enter starts a new line."
         onKeyDown={(event) => {
-          if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+          if (event.key !== 'Enter' || event.shiftKey || isComposing(event)) return;
           event.preventDefault();
           void send();
         }}
@@ -75,11 +76,16 @@ export function Composer() {
   );
 }
 
+/** Safari ends a composition before the key event; the key code still is that of an input method. */
+function isComposing({ isComposing: composing, keyCode }: KeyboardEvent): boolean {
+  return composing || keyCode === 229;
+}
+
 function seesImages(): boolean {
   return chatModels.value.find(({ key }) => key === first.model.value)?.capabilities.vision ?? false;
 }
 
-function Attached({ images, remove }: { images: readonly string[]; remove: (index: number) => void }) {
+export function Attached({ images, remove }: { images: readonly string[]; remove: (index: number) => void }) {
   if (images.length === 0) return null;
   return (
     <ul class="attached">

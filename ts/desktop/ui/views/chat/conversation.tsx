@@ -25,6 +25,10 @@ export function Conversation({ session, name, spoken }: ConversationProps) {
   // Follow the end while the completion grows.
   session.growing.value;
   useSentences(session, spoken);
+  const live = session.live.value?.id;
+  useEffect(() => {
+    if (live) follows.value = true;
+  }, [live, follows]);
   useEffect(() => {
     const element = place.current;
     if (element && follows.peek()) element.scrollTop = element.scrollHeight;

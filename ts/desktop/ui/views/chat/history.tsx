@@ -60,7 +60,7 @@ function Entry({ chat }: { chat: ListedChat }) {
         aria-current={first.id.value === id ? 'true' : undefined}
         onClick={() => matchMedia('(max-width: 860px)').matches && closePanels()}
       >
-        <span class="history-title">
+        <span class="history-title" dir="auto">
           {chat.running && <span class="dot good" />} {title || 'Chat'}
         </span>
         {snippet ? <Snippet text={snippet} /> : <span class="help">{chat.running ? 'Writing …' : age(updatedAt)}</span>}

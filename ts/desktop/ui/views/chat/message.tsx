@@ -6,6 +6,7 @@ import { Markdown } from '../../parts/markdown.js';
 import type { ChatSession } from '../../state/chat-session.js';
 import { count, milliseconds, rate } from '../../state/format.js';
 import { go } from '../../state/route.js';
+import { Attached } from './composer.js';
 
 interface MessageProps {
   session: ChatSession;
@@ -19,7 +20,7 @@ export function Message({ session, message }: MessageProps) {
   const { content, reasoning } = live ?? message;
   return (
     <article class={`message ${message.role}`} aria-label={own ? 'You' : 'Model'}>
-      <Images images={message.images ?? []} />
+      {!editing.value && <Images images={message.images ?? []} />}
       {reasoning && <Reasoning text={reasoning} open={live !== null && content === ''} />}
       {editing.value ? (
         <Editor
@@ -30,7 +31,9 @@ export function Message({ session, message }: MessageProps) {
           }}
         />
       ) : own ? (
-        <p class="own-text">{content}</p>
+        <p class="own-text" dir="auto">
+          {content}
+        </p>
       ) : (
         <Markdown text={content} complete={live === null} />
       )}
@@ -76,15 +79,24 @@ function LiveStats({ stats }: { stats: ChatMessage['stats'] }) {
 
 function Editor({ session, message, close }: MessageProps & { close: () => void }) {
   const field = useRef<HTMLTextAreaElement>(null);
+  const before = message.images ?? [];
+  const images = useSignal(before);
   useEffect(() => field.current?.focus(), []);
   const save = async () => {
     const text = field.current?.value ?? '';
     close();
-    if (text !== message.content) await session.edit(message.id, text);
+    const isSame = text === message.content && images.value.length === before.length;
+    if (!isSame) await session.edit(message.id, text, images.value);
   };
   return (
     <div class="editor">
-      <textarea ref={field} aria-label="Edit the message" rows={6} defaultValue={message.content} />
+      <Attached
+        images={images.value}
+        remove={(index) => {
+          images.value = images.value.toSpliced(index, 1);
+        }}
+      />
+      <textarea ref={field} dir="auto" aria-label="Edit the message" rows={6} defaultValue={message.content} />
       <div class="row">
         <Action label={message.role === 'user' ? 'Send edited message' : 'Save'} kind="primary" run={save} />
         <Action label="Cancel" run={close} />

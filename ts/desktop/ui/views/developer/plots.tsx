@@ -1,8 +1,7 @@
 import { useSignal } from '@preact/signals';
-import type { MetricsPoint } from '../../../api-types.js';
 import { Icon } from '../../parts/icon.js';
 import { Plot } from '../../parts/plot.js';
-import { points } from '../../state/activity.js';
+import { type PlotPoint, points, withGaps } from '../../state/activity.js';
 import { bytes, count, milliseconds, percent } from '../../state/format.js';
 
 const spans: readonly [label: string, seconds: number][] = [
@@ -19,9 +18,9 @@ function finePercent(share: number): string {
 export function Plots() {
   const span = useSignal(300);
   const from = (points.value.at(-1)?.at ?? 0) - span.value * 1000;
-  const shown = points.value.filter(({ at }) => at >= from);
+  const shown = withGaps(points.value.filter(({ at }) => at >= from));
   const times = shown.map(({ at }) => at / 1000);
-  const values = (read: (point: MetricsPoint) => number | null) => shown.map(read);
+  const values = (name: Exclude<keyof PlotPoint, 'at'>) => shown.map((point) => point[name] ?? null);
   return (
     <section class="card plots" aria-labelledby="plots-title">
       <header class="card-head">
@@ -50,15 +49,15 @@ export function Plots() {
           title="Tokens per second"
           times={times}
           format={(value) => value.toFixed(value < 10 ? 1 : 0)}
-          series={[{ label: 'tok/s', values: values((point) => point.tokensPerSecond) }]}
+          series={[{ label: 'tok/s', values: values('tokensPerSecond') }]}
         />
         <Plot
           title="Time to first token"
           times={times}
           format={milliseconds}
           series={[
-            { label: 'p50', values: values((point) => point.ttftP50) },
-            { label: 'p95', values: values((point) => point.ttftP95) },
+            { label: 'p50', values: values('ttftP50') },
+            { label: 'p95', values: values('ttftP95') },
           ]}
         />
         <Plot
@@ -66,21 +65,21 @@ export function Plots() {
           times={times}
           format={count}
           series={[
-            { label: 'running', values: values((point) => point.running) },
-            { label: 'waiting', values: values((point) => point.queued) },
+            { label: 'running', values: values('running') },
+            { label: 'waiting', values: values('queued') },
           ]}
         />
         <Plot
           title="KV cache in use"
           times={times}
           format={finePercent}
-          series={[{ label: 'KV', values: values((point) => point.kvUsage) }]}
+          series={[{ label: 'KV', values: values('kvUsage') }]}
         />
         <Plot
           title="Memory"
           times={times}
           format={bytes}
-          series={[{ label: 'memory', values: values((point) => point.memoryBytes) }]}
+          series={[{ label: 'memory', values: values('memoryBytes') }]}
         />
       </div>
     </section>

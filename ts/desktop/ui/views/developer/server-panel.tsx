@@ -6,6 +6,7 @@ import { ModelPicker } from '../../parts/model-parts.js';
 import { OptionForm } from '../../parts/option-form.js';
 import { library, loadedOf, loadOptions, options, server } from '../../state/app.js';
 import {
+  changeConfig,
   chosenPort,
   config,
   pickModel,
@@ -121,14 +122,7 @@ function LoadSettings() {
       <OptionForm rows={options.value} values={config.value} set={setOption} />
       <div class="row">
         <Action label="Save as this model's defaults" run={saveAsDefaults} disabled={changed === 0} />
-        <Action
-          label="Reset all"
-          kind="quiet"
-          disabled={changed === 0}
-          run={() => {
-            config.value = {};
-          }}
-        />
+        <Action label="Reset all" kind="quiet" disabled={changed === 0} run={() => changeConfig({})} />
       </div>
     </details>
   );

@@ -32,7 +32,7 @@ export function SearchView() {
           {searchError.value && (
             <div class="trouble" role="alert">
               <p>{searchError.value}</p>
-              <Action label="Try again" icon="retry" run={() => search()} />
+              <Action label="Try again" icon="retry" run={() => search(nextPage.value)} />
             </div>
           )}
           <Results chosen={repo} />

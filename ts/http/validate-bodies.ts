@@ -3,36 +3,40 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { FastifyInstance } from 'fastify';
 import { toValidationError } from './validation-error.js';
 
+const ajv = new Ajv({
+  coerceTypes: false,
+  removeAdditional: false,
+  useDefaults: false,
+  allErrors: false,
+  strict: true,
+  // A variant of a discriminated union requires properties that only the variant itself defines.
+  strictRequired: false,
+  allowUnionTypes: true,
+  discriminator: true,
+  verbose: true,
+  // Each would double the compile time: the one saves less than a microsecond per request, and tests do the other,
+  // because the schemas are our own.
+  code: { optimize: false },
+  validateSchema: false,
+});
+
+/** By their JSON: endpoints share body schemas, and so do the servers of a process. */
+const schemas = new Map<string, CompiledSchema>();
+
 /**
  * Sets AJV to strict: by default Fastify makes it coerce types, drop unknown fields and fill in defaults. Compiling the
  * schemas is the slowest part of a start. The schema of chat completions, the most common first request, is compiled
- * while other processes load a model. The others are compiled after the start, one per turn of the event loop, or by
+ * while other processes load a model. The others are compiled long after the start, one per turn of the event loop, or by
  * the first request that needs them.
  */
 export function validateBodies(app: FastifyInstance): void {
-  const ajv = new Ajv({
-    coerceTypes: false,
-    removeAdditional: false,
-    useDefaults: false,
-    allErrors: false,
-    strict: true,
-    // A variant of a discriminated union requires properties that only the variant itself defines.
-    strictRequired: false,
-    allowUnionTypes: true,
-    discriminator: true,
-    verbose: true,
-    // Each would double the compile time: the one saves less than a microsecond per request, and tests do the other,
-    // because the schemas are our own.
-    code: { optimize: false },
-    validateSchema: false,
-  });
-  const schemas = new Map<string, CompiledSchema>();
+  const used = new Set<CompiledSchema>();
   let likely: CompiledSchema | undefined;
   app.setValidatorCompiler(({ schema, url }) => {
-    // Several endpoints share a body schema.
     const key = JSON.stringify(schema);
-    const compiled = schemas.get(key) ?? new CompiledSchema(ajv, schema as object);
+    const compiled = schemas.get(key) ?? new CompiledSchema(schema as object);
     schemas.set(key, compiled);
+    used.add(compiled);
     if (url?.endsWith(LIKELY_URL)) likely = compiled;
     return (body: unknown) => {
       const validate = compiled.validator();
@@ -43,28 +47,26 @@ export function validateBodies(app: FastifyInstance): void {
   let later: NodeJS.Timeout | undefined;
   app.addHook('onListen', async () => {
     setImmediate(() => likely?.validator()).unref();
-    later = setTimeout(() => compileInTurns([...schemas.values()]), COMPILED_AFTER_MS).unref();
+    later = setTimeout(() => compileInTurns([...used]), COMPILED_AFTER_MS).unref();
   });
   app.addHook('onClose', async () => clearTimeout(later));
 }
 
 const LIKELY_URL = '/chat/completions';
 
-/** By then most models are loaded, which takes all CPU time. */
-const COMPILED_AFTER_MS = 5000;
+/** By then most models are loaded, which takes all CPU time. Short-lived servers compile what they use. */
+const COMPILED_AFTER_MS = 30_000;
 
 class CompiledSchema {
-  readonly #ajv: Ajv;
   readonly #schema: object;
   #validate: ValidateFunction | null = null;
 
-  constructor(ajv: Ajv, schema: object) {
-    this.#ajv = ajv;
+  constructor(schema: object) {
     this.#schema = schema;
   }
 
   validator(): ValidateFunction {
-    this.#validate ??= this.#ajv.compile(this.#schema);
+    this.#validate ??= ajv.compile(this.#schema);
     return this.#validate;
   }
 }

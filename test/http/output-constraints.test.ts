@@ -115,6 +115,24 @@ for (const [fields, param, code] of REFUSED) {
   });
 }
 
+test('grammars of constraints leave a place for reasoning, and `grammar` applies from the first character', async () => {
+  for (const [url, body] of Object.entries(ENDPOINTS)) {
+    if (url === '/v1/completions') continue;
+    const { engine, send } = testApp({ reasons: true });
+    const reply = await send(url, { model: 'fake', ...body, guided_choice: ['yes', 'no'], reasoning_budget_tokens: 9 });
+    assert.equal([reply.statusCode, reply.headers['x-chasqui-ignored']], [200, undefined], reply.body);
+    const [job] = engine.jobs;
+    const texts = new GbnfTexts(job?.grammar?.gbnf ?? '');
+    for (const text of ['yes', '<think>Hm.</think>no', '<think></think>\n\nyes'])
+      assert.ok(texts.has('root', text), text);
+    for (const text of ['Hm.</think>no', '<think>Hm.', '<think>Hm.</think>maybe']) assert.not(texts.has('root', text));
+    assert.equal([job?.reasoning?.start, job?.reasoningBudget], ['<think>', 9]);
+  }
+  const { engine, chat } = testApp({ reasons: true });
+  await chat({ grammar: GBNF });
+  assert.equal([engine.jobs[0]?.grammar?.gbnf, engine.jobs[0]?.reasoning], [GBNF, null]);
+});
+
 test('a constraint beside another format or tools is refused', async () => {
   const { chat, send } = testApp({ model: { takesTools: true } });
   const format = { response_format: { type: 'json_object' } };

@@ -86,6 +86,24 @@ test('stop strings do not apply within reasoning', async ({ folder }) => {
   });
 });
 
+test('constraints apply after the reasoning that the template opens', async ({ folder }) => {
+  await withModel(folder, { calls: [], say: 'hm, END', reasons: true }, async (ask) => {
+    const constraints = [
+      [{ guided_choice: ['yes', 'no'] }, /^(yes|no)$/],
+      [{ guided_regex: '[0-9]{3}' }, /^\d{3}$/],
+      [{ ebnf: 'root ::= "a" root-1\nroot-1 ::= "root"' }, /^aroot$/],
+      [{ guided_json: { const: 7 } }, /^7$/],
+    ] as const;
+    for (const [constraint, form] of constraints) {
+      const { reply } = await ask('Well?', { ...constraint, reasoning_budget_tokens: 5 });
+      const [{ message, finish_reason: reason }] = reply.choices;
+      assert.is(message.reasoning_content, 'hm, '.repeat(5));
+      assert.match(message.content ?? '', form);
+      assert.is(reason, 'stop');
+    }
+  });
+});
+
 test('reasoning before a forced call is bounded by half of max_tokens', async ({ folder }) => {
   await withModel(folder, { calls: [], say: 'hm, END', reasons: true }, async (ask) => {
     const short = [{ type: 'function', function: { name: 'look', parameters: { type: 'object', maxProperties: 0 } } }];

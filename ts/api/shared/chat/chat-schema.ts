@@ -225,6 +225,8 @@ export type SentChatCompletion = StaticFields<typeof required, typeof optional>;
 
 interface Translated {
   json_schema?: object;
+  /** `grammar` applies after the reasoning. */
+  grammarIsOfContent?: true;
   messages: Message[];
   tools?: Tool[];
   tool_choice?: ToolChoice;

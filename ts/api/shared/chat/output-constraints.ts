@@ -30,7 +30,11 @@ interface Constraint {
 export function readConstraints<Settings extends object>(
   settings: Settings,
   origins: FieldOrigins,
-): Omit<Settings, keyof typeof constraintFields | 'json_schema'> & { json_schema?: object; grammar?: string } {
+): Omit<Settings, keyof typeof constraintFields | 'json_schema'> & {
+  json_schema?: object;
+  grammar?: string;
+  grammarIsOfContent?: true;
+} {
   const own: Record<string, unknown> = Object.fromEntries(
     Object.entries(settings).filter(([name]) => !Object.hasOwn(constraintFields, name)),
   );
@@ -42,7 +46,7 @@ export function readConstraints<Settings extends object>(
   if (other !== undefined) throw twoConstraints(constraint.path, origins.nameOf(other));
   const made = toField(constraint);
   for (const name of Object.keys(made)) origins.set(name, constraint.path);
-  return { ...result, ...made };
+  return { ...result, ...made, ...('grammar' in made && { grammarIsOfContent: true as const }) };
 }
 
 const OTHER_CONSTRAINTS = ['grammar', 'json_schema', 'response_format'];

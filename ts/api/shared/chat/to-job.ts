@@ -7,7 +7,7 @@ import type {
   SubmitOptions,
   TokenStream,
 } from '../../../engine/engine.js';
-import { completeJob, type GenerateOptions, grammarOf, type Job } from '../../../engine/job.js';
+import { completeJob, type GenerateOptions, type Grammar, grammarOf, type Job } from '../../../engine/job.js';
 import {
   ANY_SEED,
   MAX_MAGNITUDE,
@@ -22,6 +22,7 @@ import {
 } from '../../../options/sampling-table.js';
 import type { Profile } from '../../../profiles/profile.js';
 import { submitChoices } from '../completion/stream-reply.js';
+import { afterReasoning } from '../tools/grammars/after-reasoning.js';
 import type { ChatCompletionRequest } from './chat-schema.js';
 import { toAdapterUses } from './to-adapters.js';
 
@@ -42,7 +43,7 @@ export function toJob(
     stop: [body.stop ?? []].flat().filter((text) => text !== ''),
     formatStops: rendered.additionalStops,
     maxTokens: toMaxTokens(body),
-    grammar: body.grammar === undefined ? rendered.grammar : grammarOf(body.grammar),
+    grammar: toGrammar(body, rendered),
     preservedTokens: rendered.preservedTokens,
     format: rendered.format,
     reasoning: toReasoningTags(body, rendered),
@@ -55,6 +56,14 @@ export function toJob(
     ...toSampling(body),
   };
   return completeJob(options, samplingDefaults(profile, model));
+}
+
+function toGrammar(
+  { grammar, grammarIsOfContent: isOfContent }: ChatCompletionRequest,
+  { grammar: own, reasoning }: RenderedPrompt,
+): Grammar | null {
+  if (grammar === undefined) return own;
+  return grammarOf(isOfContent && reasoning !== null ? afterReasoning(grammar, reasoning) : grammar);
 }
 
 /** Clients of other servers send this for an unset limit or seed. */
@@ -102,10 +111,10 @@ function toMaxTokens(body: ChatCompletionRequest): number | null {
  * not mention how reasoning ends has no place for it: a tag would be written within what the grammar is about.
  */
 export function toReasoningTags(
-  { grammar }: Pick<ChatCompletionRequest, 'grammar'>,
+  { grammar, grammarIsOfContent }: Pick<ChatCompletionRequest, 'grammar' | 'grammarIsOfContent'>,
   { reasoning }: Pick<RenderedPrompt, 'reasoning'>,
 ): ReasoningTags | null {
-  const hasPlace = grammar === undefined || reasoning?.ends.some((end) => grammar.includes(end));
+  const hasPlace = grammar === undefined || grammarIsOfContent || reasoning?.ends.some((end) => grammar.includes(end));
   return hasPlace ? reasoning : null;
 }
 

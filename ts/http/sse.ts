@@ -11,6 +11,8 @@ export type SseEvent = string | { name: string; data: string };
 export interface Framing {
   contentType: string;
   frame(events: readonly SseEvent[]): string;
+  /** Whether each event is an HTTP chunk of its own. Default: all events of one write are one chunk. */
+  isChunkPerEvent?: boolean;
   /** Clients skip it. Sent after a long silence, so that proxies keep the connection open. */
   keepAlive: string;
   /** Clients skip it. Sent while the model is loading; `percent` is the load progress. */
@@ -28,10 +30,11 @@ export const serverSentEvents: Framing = {
 
 /**
  * One JSON text per line, as in Ollama's streams. The format has no comments: clients skip a space before the next line,
- * whereas many fail on an empty line.
+ * whereas many fail on an empty line. Some parse each HTTP chunk as one line.
  */
 export const jsonLines: Framing = {
   contentType: 'application/x-ndjson',
+  isChunkPerEvent: true,
   frame: (events) => events.map((event) => `${typeof event === 'string' ? event : event.data}\n`).join(''),
   keepAlive: ' ',
   loading: () => ' ',
@@ -115,7 +118,11 @@ export class EventStream {
   write(events: readonly SseEvent[]): boolean {
     if (events.length === 0) return true;
     this.#silentParts = 0;
-    return this.#send(this.#framing.frame(events));
+    const { isChunkPerEvent = false } = this.#framing;
+    if (!isChunkPerEvent) return this.#send(this.#framing.frame(events));
+    let isRead = true;
+    for (const event of events) isRead = this.#send(this.#framing.frame([event]));
+    return isRead;
   }
 
   /**

@@ -41,8 +41,10 @@ export function ollamaNaming({ pool }: Pick<AppContext, 'pool'>) {
   return ({ model }: { model?: string }): string | undefined => model && toModelId(model, pool.list());
 }
 
-export function toOllamaError({ error }: ErrorBody): { error: string } {
-  return { error: error.message };
+/** The envelope has no place for the field, so the message names it. */
+export function toOllamaError({ error: { message, param } }: ErrorBody): { error: string } {
+  const isNamed = param === null || message.includes(`\`${param}\``);
+  return { error: isNamed ? message : `\`${param}\`: ${message}` };
 }
 
 /** The line of a failure, which ends a stream. */

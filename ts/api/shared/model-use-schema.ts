@@ -9,7 +9,8 @@ export const modelUseFields = {
   /** From Ollama. */
   keep_alive: field(
     'How long the model stays loaded when nobody uses it: seconds, or a text such as `5m`; 0: not at all, -1: for ever. Without it, the server says.',
-    typed<number | string>({ type: ['number', 'string'], maximum: MAX_KEEP_ALIVE_S, maxLength: MAX_DURATION_LENGTH }),
+    // `keepMsOf` checks the maximum, so that numbers and texts have the same message.
+    typed<number | string>({ type: ['number', 'string'], maxLength: MAX_DURATION_LENGTH }),
   ),
   /** From LM Studio. */
   ttl: field('The same as seconds; `keep_alive` goes before it.', integer, { minimum: -1, maximum: MAX_KEEP_ALIVE_S }),

@@ -81,7 +81,7 @@ export function withModel<Body extends ModelUse & { model?: string; stream?: boo
 
 /** Milliseconds; Infinity: for ever, `undefined`: the request does not say. `keep_alive` goes before `ttl`. */
 export function keepMsOf({ keep_alive: keepAlive, ttl }: ModelUse): number | undefined {
-  const seconds = typeof keepAlive === 'string' ? toSeconds(keepAlive) : (keepAlive ?? ttl);
+  const seconds = keepAlive === undefined ? ttl : toSeconds(keepAlive);
   if (seconds === undefined) return undefined;
   return seconds < 0 ? Infinity : seconds * 1000;
 }
@@ -91,11 +91,11 @@ const DURATION = /^([+-]?)((?:\d+(?:\.\d*)?(?:ns|us|µs|ms|s|m|h))+)$/;
 const PART = /(\d+(?:\.\d*)?)(ns|us|µs|ms|s|m|h)/g;
 
 /** Go's durations, which Ollama takes, and plain numbers of seconds. */
-function toSeconds(text: string): number {
-  const [, sign, parts] = DURATION.exec(text) ?? [];
+function toSeconds(duration: string | number): number {
+  const [, sign, parts] = DURATION.exec(String(duration)) ?? [];
   let seconds = Number.NaN;
-  if (/^-?\d+$/.test(text)) {
-    seconds = Number(text);
+  if (typeof duration === 'number' || /^-?\d+$/.test(duration)) {
+    seconds = Number(duration);
   } else if (parts !== undefined) {
     const sum = [...parts.matchAll(PART)].reduce((all, part) => all + toPartSeconds(part), 0);
     seconds = sign === '-' ? -sum : sum;
@@ -103,8 +103,7 @@ function toSeconds(text: string): number {
   if (seconds <= MAX_KEEP_ALIVE_S) return seconds;
   throw new ChasquiError(
     'invalid_value',
-    '`keep_alive` must be seconds, or a duration such as `5m` or `1h30m`; ' +
-      `${MAX_KEEP_ALIVE_S} seconds at most, less than 0 for ever.`,
+    `\`keep_alive\` must be at most ${MAX_KEEP_ALIVE_S} seconds, as a number or as a duration such as \`5m\` or \`1h30m\`. To keep the model loaded for ever, send -1.`,
     'keep_alive',
   );
 }

@@ -11,7 +11,7 @@ import { renderChat } from '../../shared/chat/render-chat.js';
 import { startCompletion } from '../../shared/chat/to-job.js';
 import { streamCompletion } from '../../shared/completion/stream-reply.js';
 import { aboutPrompt, submitCompletions } from '../../shared/text/submit-completions.js';
-import { type Leased, withModel } from '../../shared/with-model.js';
+import { keepMsOf, type Leased, withModel } from '../../shared/with-model.js';
 import { ollamaFailure, ollamaNaming, ollamaRoute } from '../ollama-settings.js';
 import {
   type OllamaChatRequest,
@@ -68,9 +68,8 @@ export function ollamaCompletionRoutes(app: FastifyInstance, context: AppContext
       const { body } = request;
       const exchange = { ...leased, context, request, body, reply, isChat: false, loadedAt: Date.now() };
       refuseUnsupported(body);
-      if (isText(body)) return completeText(exchange);
-      const asksForNothing = !body.prompt && !body.system && !body.images?.length;
-      return asksForNothing ? confirmLoad(exchange) : completeChat(exchange, generateToChat(body));
+      if (!body.prompt && !body.suffix && !body.images?.length) return confirmLoad(exchange);
+      return isText(body) ? completeText(exchange) : completeChat(exchange, generateToChat(body));
     },
     streaming,
     naming,
@@ -135,7 +134,7 @@ async function confirmLoad({ body, reply, isChat }: Exchange): Promise<unknown> 
     created_at: new Date().toISOString(),
     ...(isChat ? { message: { role: 'assistant', content: '' } } : { response: '' }),
     done: true,
-    done_reason: body.keep_alive === 0 ? 'unload' : 'load',
+    done_reason: keepMsOf(body) === 0 ? 'unload' : 'load',
   };
   if (body.stream === false) return said;
   // It has begun if the load took a while.

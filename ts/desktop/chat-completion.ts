@@ -57,6 +57,10 @@ export class ChatCompletion {
     return this.#end === null;
   }
 
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
   stop(): void {
     this.#stop.abort();
   }

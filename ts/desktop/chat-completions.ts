@@ -4,9 +4,11 @@ import type { Chat, ChatMessage, CompletionBody, CompletionError } from './api-t
 import { branchTo } from './chat-branch.js';
 import { ChatCompletion, type Follower, type RequestCompletion } from './chat-completion.js';
 import type { EventBus } from './event-bus.js';
+import { afterSummary, splitBranch, summaryRequest, WHEN_FULL, whenFull } from './shorten-chat.js';
 import type { ChatStore } from './store/chats.js';
 
 const WRITE_EVERY_MS = 1000;
+const MIN_TRANSCRIPT_SHARE = 0.01;
 
 export interface CompletionParts {
   chats: ChatStore;
@@ -81,7 +83,7 @@ export class ChatCompletions {
 
   async #run(chat: Chat, completion: ChatCompletion): Promise<void> {
     const writer = new MessageWriter(this.#parts.chats, chat.id, completion);
-    const error = await completion.read(this.#parts.request, requestBody(chat, completion.message), writer.changed);
+    const error = await this.#complete(chat, completion, writer.changed);
     const notWritten = writer.close();
     const failed = error ?? notWritten;
     if (failed === null) this.#ofChats.delete(chat.id);
@@ -93,6 +95,45 @@ export class ChatCompletions {
       updatedAt: chats.updatedAt(chat.id),
     });
     this.publish(chat.id);
+  }
+
+  /** Shortens a chat that does not fit into the context as the user chose. */
+  async #complete(chat: Chat, completion: ChatCompletion, changed: () => void): Promise<CompletionError | null> {
+    const { message } = completion;
+    const branch = branchTo(chat.messages, message.content === '' ? message.parent : message.id);
+    let { summary, rest } = afterSummary(branch);
+    for (;;) {
+      const error = await completion.read(this.#parts.request, requestBody(chat, summary, rest), changed);
+      const choice = whenFull(chat);
+      if (error?.code !== 'context_length_exceeded' || choice === null) return error;
+      const { omitted, kept } = splitBranch(rest, error);
+      const last = omitted.at(-1);
+      if (last === undefined) return error;
+      rest = kept;
+      if (choice === 'rolling') continue;
+      const summarized = await this.#summarize(chat, summary, omitted, completion.signal);
+      if (typeof summarized !== 'string') return summarized;
+      summary = summarized;
+      this.#parts.chats.addMessages(chat.id, { messages: [{ ...last, stats: { ...last.stats, summary } }] });
+    }
+  }
+
+  /** Returns the summary, or an error. Null if the completion was stopped. */
+  async #summarize(
+    chat: Chat,
+    summary: string,
+    omitted: readonly ChatMessage[],
+    signal: AbortSignal,
+  ): Promise<string | CompletionError | null> {
+    const request: RequestCompletion = (body, own) => this.#parts.request(body, AbortSignal.any([own, signal]));
+    for (let share = 1; ; share /= 2) {
+      const written = new ChatCompletion({ id: 'summary', parent: null, role: 'assistant', content: '' });
+      const body = summaryRequest(modelOf(chat), summary, omitted, share);
+      const error = await written.read(request, body, () => undefined);
+      if (signal.aborted) return null;
+      if (error === null) return written.message.content;
+      if (error.code !== 'context_length_exceeded' || share < MIN_TRANSCRIPT_SHARE) return error;
+    }
   }
 }
 
@@ -160,11 +201,16 @@ function modelOf({ model }: Chat): string {
   throw new ChasquiError('invalid_value', 'The chat has no model. Set its field `model` first.');
 }
 
-function requestBody({ model, systemPrompt, settings, messages }: Chat, completed: ChatMessage): object {
-  const system = systemPrompt.trim() ? [{ role: 'system', content: systemPrompt }] : [];
-  const branch = branchTo(messages, completed.content === '' ? completed.parent : completed.id);
+function requestBody({ model, systemPrompt, settings }: Chat, summary: string, branch: readonly ChatMessage[]): object {
+  const instructions = [
+    systemPrompt.trim() && systemPrompt,
+    summary && `Summary of the earlier conversation: ${summary}`,
+  ];
+  const text = instructions.filter(Boolean).join('\n\n');
+  const system = text ? [{ role: 'system', content: text }] : [];
+  const { [WHEN_FULL]: _, ...sampling } = settings;
   return {
-    ...settings,
+    ...sampling,
     model,
     messages: [...system, ...branch.map(toRequestMessage)],
     stream: true,

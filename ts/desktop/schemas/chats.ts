@@ -101,6 +101,9 @@ export interface ChatStats {
 export interface CompletionError {
   message: string;
   code: string | null;
+  /** Of `context_length_exceeded`. */
+  n_ctx?: number;
+  n_prompt_tokens?: number;
 }
 
 export interface CompletionEnd {

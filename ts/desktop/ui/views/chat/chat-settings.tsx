@@ -90,6 +90,7 @@ const fields: readonly SamplingField[] = [
 /** System prompt and sampling of the chat, or of both chats when comparing. */
 export function ChatSettings() {
   const promptId = useId();
+  const fullId = useId();
   const changed = Object.keys(first.settings.value).length > 0;
   return (
     <aside class="panel chat-settings" aria-label="Chat settings">
@@ -109,6 +110,21 @@ export function ChatSettings() {
           }}
           onChange={storeAll}
         />
+      </div>
+      <div class="field">
+        <label for={fullId}>When the context is full</label>
+        <select
+          id={fullId}
+          value={String(first.settings.value.whenFull ?? '')}
+          onChange={(event) => {
+            change('whenFull', event.currentTarget.value || undefined);
+            storeAll();
+          }}
+        >
+          <option value="">Ask</option>
+          <option value="rolling">Leave out the oldest messages</option>
+          <option value="summary">Summarize the oldest messages</option>
+        </select>
       </div>
       <h3>Sampling</h3>
       {fields.map((field) => (
@@ -144,8 +160,8 @@ function Sampling({ field }: { field: SamplingField }) {
   const id = useId();
   const { name, label, standard, help, min, max, step } = field;
   const value = first.settings.value[name];
-  const change = (event: { currentTarget: HTMLInputElement }) => {
-    if (event.currentTarget.validity.valid) set(name, event.currentTarget.value);
+  const take = ({ currentTarget: { validity, value: text } }: { currentTarget: HTMLInputElement }) => {
+    if (validity.valid) change(name, text === '' ? undefined : Number(text));
   };
   return (
     <div class="sampling">
@@ -159,7 +175,7 @@ function Sampling({ field }: { field: SamplingField }) {
         placeholder={standard}
         value={value === undefined ? '' : String(value)}
         aria-describedby={`${id}-help`}
-        onInput={change}
+        onInput={take}
         onChange={storeAll}
       />
       <p class="help" id={`${id}-help`}>
@@ -169,9 +185,9 @@ function Sampling({ field }: { field: SamplingField }) {
   );
 }
 
-function set(name: string, text: string): void {
+function change(name: string, value: unknown): void {
   for (const session of sessions.value) {
     const { [name]: _, ...others } = session.settings.value;
-    session.settings.value = text === '' ? others : { ...others, [name]: Number(text) };
+    session.settings.value = value === undefined ? others : { ...others, [name]: value };
   }
 }

@@ -7,7 +7,8 @@ import { ModelPicker } from '../../parts/model-parts.js';
 import { post } from '../../state/api.js';
 import { chatModels, loadedOf, loadModel, unloadModel } from '../../state/app.js';
 import type { ChatSession } from '../../state/chat-session.js';
-import { count, percent } from '../../state/format.js';
+import { fetchFit } from '../../state/developer.js';
+import { count, percent, tokens } from '../../state/format.js';
 import { attempt } from '../../state/notices.js';
 import { Message } from './message.js';
 
@@ -120,26 +121,55 @@ function ContextUse({ session, size }: { session: ChatSession; size: number | nu
 function Trouble({ session }: { session: ChatSession }) {
   const error = session.error.value;
   if (!error) return null;
-  const size = loadedOf(session.model.value)?.contextLength ?? 4096;
-  const reload = (contextSize: number) => attempt(() => reloadWith(session, contextSize));
+  const isFull = error.code === 'context_length_exceeded';
   return (
     <div class="trouble" role="alert">
       <p>
-        <Icon name="warning" /> {error.message}
+        <Icon name="warning" />{' '}
+        {isFull ? 'This chat is longer than the context of the model. Choose once for this chat:' : error.message}
       </p>
       <div class="row">
-        {error.code === 'context_length_exceeded' && (
-          <Action label={`Load with a context of ${size * 2}`} run={() => reload(size * 2)} />
-        )}
-        {/memory/i.test(`${error.code} ${error.message}`) && (
-          <Action
-            label={`Load with a context of ${Math.max(512, size / 2)}`}
-            run={() => reload(Math.max(512, size / 2))}
-          />
-        )}
+        {isFull && <WhenFull session={session} />}
+        {isFull && <OtherContext session={session} factor={2} />}
+        {/memory/i.test(`${error.code} ${error.message}`) && <OtherContext session={session} factor={0.5} />}
         <Action label="Try again" icon="retry" run={() => session.retry()} />
       </div>
     </div>
+  );
+}
+
+function WhenFull({ session }: { session: ChatSession }) {
+  const choose = async (choice: string) => {
+    session.settings.value = { ...session.settings.value, whenFull: choice };
+    await session.retry();
+  };
+  return (
+    <>
+      <Action label="Leave out the oldest messages" run={() => choose('rolling')} />
+      <Action label="Summarize the oldest messages" run={() => choose('summary')} />
+    </>
+  );
+}
+
+/** Offers another context length if it fits into memory. */
+function OtherContext({ session, factor }: { session: ChatSession; factor: number }) {
+  const model = session.model.value;
+  const now = loadedOf(model)?.contextLength ?? 4096;
+  const trained = chatModels.value.find(({ key }) => key === model)?.max_context_length ?? now * factor;
+  const wanted = Math.max(512, Math.min(now * factor, trained));
+  const fits = useSignal(false);
+  useEffect(() => {
+    const controller = new AbortController();
+    fetchFit(model, wanted, controller.signal)
+      .then((fit) => {
+        fits.value = wanted !== now && fit.contextThatFits >= wanted;
+      })
+      .catch(() => undefined);
+    return () => controller.abort();
+  }, [model, now, wanted, fits]);
+  if (!fits.value) return null;
+  return (
+    <Action label={`Load with a context of ${tokens(wanted)}`} run={() => attempt(() => reloadWith(session, wanted))} />
   );
 }
 

@@ -1,0 +1,49 @@
+/** Shortens chats that do not fit into the context: the oldest turns are left out, or replaced by a summary. */
+import type { Chat, ChatMessage, CompletionError } from './api-types.js';
+
+/** The field of a chat's settings with the user's choice. */
+export const WHEN_FULL = 'whenFull';
+export type WhenFull = 'rolling' | 'summary';
+
+/** Leaves room for this and later completions, so that not every question shortens the chat again. */
+const KEPT_SHARE = 0.6;
+const MAX_SUMMARY_TOKENS = 400;
+const MAX_TRANSCRIPT_CHARACTERS = 200_000;
+
+export function whenFull({ settings }: Chat): WhenFull | null {
+  const choice = settings[WHEN_FULL];
+  return choice === 'rolling' || choice === 'summary' ? choice : null;
+}
+
+/** The branch after its last summary, which is stored in the `stats` of the last message that it covers. */
+export function afterSummary(branch: readonly ChatMessage[]): { summary: string; rest: ChatMessage[] } {
+  const at = branch.findLastIndex(({ stats }) => typeof stats?.summary === 'string');
+  return { summary: String(branch[at]?.stats?.summary ?? ''), rest: branch.slice(at + 1) };
+}
+
+/**
+ * Splits a branch before one of the user's messages. Tokens are estimated by characters: `error` has the number of tokens,
+ * or a lower bound of it. The last turn is always kept.
+ */
+export function splitBranch(
+  branch: readonly ChatMessage[],
+  { n_ctx: context = 1, n_prompt_tokens: tokens = 1 }: CompletionError,
+): { omitted: ChatMessage[]; kept: ChatMessage[] } {
+  const sizes = branch.map(({ content }) => content.length + 1);
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  const budget = total * KEPT_SHARE * Math.min(1, context / tokens);
+  const starts = branch.flatMap(({ role }, index) => (role === 'user' && index > 0 ? [index] : []));
+  const fits = (start: number) => sizes.slice(start).reduce((sum, size) => sum + size, 0) <= budget;
+  const start = starts.find(fits) ?? starts.at(-1) ?? 0;
+  return { omitted: branch.slice(0, start), kept: branch.slice(start) };
+}
+
+/** The request for a summary. `share` of the transcript is used, from its end. */
+export function summaryRequest(model: string, summary: string, omitted: readonly ChatMessage[], share: number): object {
+  const lines = omitted.map(({ role, content }) => `${role === 'user' ? 'User' : 'Assistant'}: ${content}`);
+  const transcript = [...(summary && [`Earlier: ${summary}`]), ...lines].join('\n\n').slice(-MAX_TRANSCRIPT_CHARACTERS);
+  const content = `Summarize this conversation. Keep facts, names, numbers and decisions.\n\n${transcript.slice(
+    Math.floor(transcript.length * (1 - share)),
+  )}`;
+  return { model, messages: [{ role: 'user', content }], max_tokens: MAX_SUMMARY_TOKENS, stream: true };
+}

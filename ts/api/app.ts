@@ -10,6 +10,7 @@ import { nativeCompletionRoutes } from './llama-server/completion/handler.js';
 import { nativeStateRoutes } from './llama-server/state/handler.js';
 import { nativeTextRoutes } from './llama-server/texts/handler.js';
 import { tokenizeRoutes } from './llama-server/tokenize/handler.js';
+import { addUnprefixedPaths } from './llama-server/unprefixed-paths.js';
 import { lmStudioRoutes } from './lmstudio/handler.js';
 import { ollamaCompletionRoutes } from './ollama/chat/handler.js';
 import { ollamaEmbeddingRoutes } from './ollama/embed/handler.js';
@@ -68,6 +69,7 @@ export function buildApp(pool: ModelPool, profile: Profile, options: AppOptions 
   });
   const { library } = context;
   const plugins = [
+    ...(profile.hasLocalEndpoints ? [addUnprefixedPaths] : []),
     ...ROUTES,
     ...(profile.hasLocalEndpoints ? LOCAL_ROUTES : []),
     ...(library === undefined ? [] : [(scope: FastifyInstance) => ollamaLibraryRoutes(scope, context, library)]),

@@ -10,9 +10,10 @@ export const versioningRows: Row[] = [
     modes: ALL,
     check: async (mode) => {
       assert.is((await mode.get('/v1/models')).status, 200);
-      const reply = await mode.get('/models');
+      // Local modes also have the paths of llama-server, such as `/models`.
+      const reply = await mode.get('/conversations/x');
       assert.is(reply.status, 404);
-      assert.match((await readJson(reply)).error.message, /\/v1\/models/);
+      assert.match((await readJson(reply)).error.message, /\/v1\/conversations/);
     },
   },
 ];

@@ -4,7 +4,7 @@ import { IGNORED_HEADER } from '../read-fields.js';
 import type { JsonSchema } from '../schema/json-schema.js';
 import type { Endpoint } from './endpoints.js';
 import { failuresOf } from './failures.js';
-import { type Example, type NamedSchema, TAGS } from './operation.js';
+import { type Example, type NamedSchema, requestNameOf, TAGS } from './operation.js';
 import { type DefaultOf, describeBody } from './request-body.js';
 
 export interface DocumentSettings {
@@ -87,13 +87,12 @@ function toOperation(
   schemas: Record<string, JsonSchema>,
 ): JsonSchema {
   const { id, tag, summary, description, parameters = {}, reply } = operation;
-  const { requestName = `${id[0]?.toUpperCase()}${id.slice(1)}Request` } = operation;
   const name = (named: NamedSchema): JsonSchema => {
     schemas[named.name] = named.schema;
     return { $ref: `#/components/schemas/${named.name}` };
   };
   const examples = operation.examples?.(model) ?? {};
-  const request = body && name({ name: requestName, schema: describeBody(body, defaultOf) });
+  const request = body && name({ name: requestNameOf(operation), schema: describeBody(body, defaultOf) });
   const content = {
     ...(reply.json && { 'application/json': { schema: name(reply.json), ...replies(examples, false) } }),
     ...(reply.line && { 'application/x-ndjson': { schema: name(reply.line), ...replies(examples, true) } }),

@@ -29,6 +29,11 @@ export interface Operation {
   examples?: (model: string) => Record<string, Example>;
 }
 
+/** The name of the schema of the body. */
+export function requestNameOf({ id, requestName }: Operation): string {
+  return requestName ?? `${id[0]?.toUpperCase()}${id.slice(1)}Request`;
+}
+
 /** The document lists operations by their tags, in this order. */
 export const TAGS = ['Chat', 'Text', 'Models', 'Ollama', 'LM Studio', 'llama-server', 'Server'] as const;
 export type Tag = (typeof TAGS)[number];

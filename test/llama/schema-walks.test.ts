@@ -251,6 +251,23 @@ own('a schema that allows nothing is refused', () => {
   for (const { error } of convert(impossible)) assert.match(error ?? '', /it allows no value/);
 });
 
+own('a malformed keyword is refused with its path', () => {
+  const malformed: [of: object, reason: string][] = [
+    [{ minLength: 'x' }, 'minLength must be a non-negative integer'],
+    [{ type: 'null', maxItems: 1.5 }, 'maxItems must be a non-negative integer'],
+    [{ type: 'null', minimum: '1' }, 'minimum must be a number'],
+    [{ type: 'integer', pattern: 5 }, 'pattern must be a string'],
+    [{ type: 'array', uniqueItems: 'yes' }, 'uniqueItems must be a boolean'],
+    [{ type: 'string', properties: [] }, 'properties must be an object'],
+    [{ dependentRequired: { a: [5] } }, 'dependentRequired must list names'],
+    [{ enum: null }, 'enum must be an array'],
+  ];
+  const reports = convert(malformed.map(([a]) => ({ type: 'object', properties: { a } })));
+  for (const [index, [, reason]] of malformed.entries()) {
+    assert.match(reports[index]?.error ?? '', `at #/properties/a: ${reason}.`);
+  }
+});
+
 own.run();
 
 interface Group {

@@ -182,4 +182,45 @@ const Test limits("tool calls: keywords of raw strings beyond a limit are named"
     expect(unenforced(R"("format":"color")") == Names{"format"}, "a format that JSON does not enforce either");
 });
 
+const Test pointers("tool calls: references lead to any part of the arguments", [] {
+    std::mt19937 random{1};
+    for (const char* name : {kOwnFormats[0], kOwnFormats[1], kOwnFormats[2], "LFM2.5-8B-A1B"}) {
+        const RenderedPrompt prompt = rendered_with(name, R"({"type":"object","required":["a","b","c","d"],"additionalProperties":false,
+            "$id":"https://example.com/x#","$defs":{"value":{"const":7}},"properties":{
+            "a":{"type":"array","items":{"$ref":"#/properties/b"},"maxItems":2},"b":{"enum":[1,2]},"c":{"$ref":"#/properties/e/anyOf/1"},
+            "d":{"$ref":"#/%24defs/value"},"e":{"anyOf":[{"type":"null"},{"const":"yes"}]}}})");
+        expect(prompt.unenforced.empty(), std::string(name) + " to enforce all of it");
+        RandomStrings strings(prompt.grammar->gbnf);
+        int           n_read = 0;
+        for (int i = 0; i < 40; ++i) {
+            const std::string string = strings.next(random, 200).substr(prompt.format->generation_prompt.size());
+            const auto        calls  = read(*prompt.format, string, string.size() + 1).calls;
+            if (calls.empty()) continue;  // cut off
+            const common_json arguments = common_json::parse_no_throw(calls[0].substr(2, calls[0].size() - 3));
+            if (!arguments.is_object()) continue;
+            ++n_read;
+            const std::string b = arguments.at("b").dump();
+            expect((b == "1" || b == "2") && arguments.at("c").dump() == "\"yes\"" && arguments.at("d").dump() == "7", string);
+            for (const common_json& item : arguments.at("a")) expect(item.dump() == "1" || item.dump() == "2", string);
+        }
+        expect(n_read > 10, std::string(name) + ": complete calls");
+    }
+});
+
+const Test unresolved("tool calls: references by name are followed, and others reported or refused", [] {
+    const auto parameters = [](const std::string& reference) {
+        return R"({"properties":{"a":{"$ref":")" + reference +
+               R"("},"b":{"anyOf":[{"type":"null"},{"type":"string","$anchor":"name","format":"color"}]}}})";
+    };
+    for (const char* name : kOwnFormats) {
+        expect(rendered_with(name, parameters("#name")).unenforced == std::set<std::string>{"format"}, "a schema with a name");
+        expect(rendered_with(name, parameters("https://example.com/a")).unenforced == std::set<std::string>{"$ref", "format"},
+               "a schema of another document");
+        for (const char* index : {"x", "2", "99999999999999999999999"}) {
+            const auto error = expect_throws<Error>([&] { rendered_with(name, parameters(std::string("#/properties/b/anyOf/") + index)); });
+            expect(error.code() == ErrorCode::invalid_grammar, index);
+        }
+    }
+});
+
 }  // namespace

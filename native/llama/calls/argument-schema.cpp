@@ -14,6 +14,7 @@ namespace {
 
 constexpr int    kMaxDepth    = 32;
 constexpr size_t kNoMaximum   = static_cast<size_t>(-1);
+constexpr size_t kMaxCopied   = size_t{16} << 20;  // bytes
 constexpr size_t kMaxResolved = 200'000;  // alternatives within alternatives multiply
 
 // Keywords about whole objects. Formats with raw strings write each member on its own.
@@ -81,34 +82,23 @@ const common_json& ArgumentSchema::resolve(const common_json& schema) const {
     }
     const common_json* at = &schema;
     for (int i = 0; i < kMaxDepth && at->is_object() && at->contains("$ref"); ++i) {
-        const std::string  ref  = at->at("$ref").get<std::string>();
-        const common_json* next = ref.compare(0, 1, "#") == 0 ? &root_ : nullptr;
-        for (size_t begin = 2; next != nullptr && begin <= ref.size() && ref.size() > 1;) {
-            const size_t end = std::min(ref.find('/', begin), ref.size());
-            std::string  key = ref.substr(begin, end - begin);
-            for (const auto& [from, to] : {std::pair<const char*, const char*>{"~1", "/"}, {"~0", "~"}}) {
-                for (size_t found; (found = key.find(from)) != std::string::npos;) key.replace(found, 2, to);
-            }
-            if (next->is_object() && next->contains(key)) {
-                next = &next->at(key);
-            } else if (next->is_array() && !key.empty() && std::stoul("0" + key) < next->size()) {
-                next = &next->at(std::stoul("0" + key));
-            } else {
-                next = nullptr;
-            }
-            begin = end + 1;
+        if (schemas_ == nullptr) schemas_ = std::make_unique<schema::Schemas>(root_);
+        const common_json* next = schemas_->referred(at->at("$ref").get<std::string>());
+        if (next == nullptr) {
+            ignored_.insert("$ref");
+            break;
         }
-        if (next == nullptr) break;
         at = next;
     }
     return *at;
 }
 
 std::vector<const common_json*> ArgumentSchema::parts_of(const common_json& list) const {
-    std::vector<const common_json*> parts;
+    std::vector<const common_json*>        parts;
+    std::unordered_set<const common_json*> known;
     for (size_t i = 0; i < list.size(); ++i) {
         const common_json* part = &resolve(list.at(i));
-        if (std::find(parts.begin(), parts.end(), part) == parts.end()) parts.push_back(part);
+        if (known.insert(part).second) parts.push_back(part);
     }
     return parts;
 }
@@ -231,10 +221,24 @@ common_json ArgumentSchema::with_definitions(common_json schema) const {
     for (const char* note : {"title", "description", "default", "examples"}) {
         if (schema.contains(note)) schema.erase(note);
     }
-    for (const char* definitions : {"$defs", "definitions"}) {
-        if (root_.contains(definitions) && !schema.contains(definitions)) schema[definitions] = root_.at(definitions);
-    }
-    return schema;
+    const std::string text = schema.dump();
+    if (!root_.is_object() || (text.find("\"$ref\"") == std::string::npos && text.find("\"$dynamicRef\"") == std::string::npos)) return schema;
+    // The arguments become a document within the document: references keep their meaning.
+    n_copied_ += root_.dump().size();
+    if (n_copied_ > kMaxCopied) throw Error(ErrorCode::invalid_grammar, "A tool's schema is too large for its number of references.");
+    common_json       root  = root_;
+    const std::string given = root.contains("$id") ? root.at("$id").get<std::string>() : "";
+    const std::string id    = given.empty() || given[0] == '#' ? "arguments:" : given.substr(0, given.find('#'));
+    std::string       name  = "value";
+    if (!root.contains("$defs")) root["$defs"] = common_json::object();
+    while (root.at("$defs").contains(name)) name += "-";
+    root["$id"]         = id;
+    root["$defs"][name] = schema;
+    common_json whole   = common_json::object();
+    whole["$ref"]       = id + "#/$defs/" + name;
+    whole["$defs"]      = common_json::object();
+    whole["$defs"]["arguments"] = root;
+    return whole;
 }
 
 void ArgumentSchema::collect(const common_json& given, std::vector<common_json>& all, int depth) const {
@@ -260,32 +264,27 @@ std::vector<common_json> ArgumentSchema::alternatives(const common_json& schema)
     return all;
 }
 
-void ArgumentSchema::merge(const common_json& given, std::vector<Property>& all, int depth) const {
+void ArgumentSchema::merge(const common_json& given, Properties& all, int depth) const {
     const common_json& schema = resolve(given);
     if (!schema.is_object() || depth > kMaxDepth) return;
     for (const char* keyword : kOfObjects) {
         if (schema.contains(keyword)) ignored_.insert(&given == &root_ ? kOfParameters + keyword : keyword);
     }
-    const auto find = [&](const std::string& name) {
-        return std::find_if(all.begin(), all.end(), [&](const Property& property) { return property.name == name; });
+    const auto add = [&](const std::string& name, const common_json& property) -> Property& {
+        const auto [found, is_new] = all.indexes.emplace(name, all.list.size());
+        if (is_new) all.list.push_back({name, property, false});
+        return all.list[found->second];
     };
     if (schema.contains("properties")) {
-        for (const auto& [name, property] : schema.at("properties").items()) {
-            if (find(name) == all.end()) all.push_back({name, property, false});
-        }
+        for (const auto& [name, property] : schema.at("properties").items()) add(name, property);
     }
     if (schema.contains("allOf")) {
         for (const common_json* part : parts_of(schema.at("allOf"))) merge(*part, all, depth + 1);
     }
     const bool lists_required = schema.contains("required") && schema.at("required").is_array();
     for (size_t i = 0; lists_required && i < schema.at("required").size(); ++i) {
-        if (!schema.at("required").at(i).is_string()) continue;
-        const std::string name = schema.at("required").at(i).get<std::string>();
-        if (const auto found = find(name); found != all.end()) {
-            found->is_required = true;
-        } else {
-            all.push_back({name, common_json::make(true), true});
-        }
+        const common_json& name = schema.at("required").at(i);
+        if (name.is_string()) add(name.get<std::string>(), common_json::make(true)).is_required = true;
     }
 }
 
@@ -320,9 +319,9 @@ common_json ArgumentSchema::described(const common_json& given, bool flat, int d
 }
 
 std::vector<ArgumentSchema::Property> ArgumentSchema::properties_of(const common_json& schema) const {
-    std::vector<Property> all;
+    Properties all;
     merge(schema, all, 0);
-    return all;
+    return std::move(all.list);
 }
 
 }  // namespace chasqui

@@ -1,12 +1,16 @@
 // Thread: any.
 #pragma once
 
+#include "../schema/schemas.h"
 #include "raw-texts.h"
 
 #include <json.h>
 
+#include <memory>
 #include <set>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -49,6 +53,11 @@ public:
     const std::set<std::string>& ignored() const { return ignored_; }
 
 private:
+    struct Properties {
+        std::vector<Property>                   list;
+        std::unordered_map<std::string, size_t> indexes;
+    };
+
     schema::Automaton        texts(const common_json& schema, schema::Automaton all, int depth) const;
     std::set<std::string>    other_types(const common_json& schema, int depth) const;
     common_json              described(const common_json& schema, bool flat, int depth) const;
@@ -57,12 +66,13 @@ private:
     // The schemas of a list. References to one schema are listed once.
     std::vector<const common_json*> parts_of(const common_json& list) const;
     void                     collect(const common_json& schema, std::vector<common_json>& all, int depth) const;
-    void                     merge(const common_json& schema, std::vector<Property>& all, int depth) const;
+    void                     merge(const common_json& schema, Properties& all, int depth) const;
 
-    common_json                   root_;
+    const common_json             root_;
+    mutable std::unique_ptr<schema::Schemas> schemas_;  // made for the first reference
     mutable std::set<std::string> ignored_;
     mutable schema::Budget        budget_;
-    mutable size_t                n_resolved_ = 0;
+    mutable size_t                n_resolved_ = 0, n_copied_ = 0;
 };
 
 }  // namespace chasqui

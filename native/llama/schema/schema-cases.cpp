@@ -50,7 +50,6 @@ const Shape& Schemas::cases_of(Literal unresolved) {
 
 std::vector<Schemas::Literal> Schemas::parts(int location, const std::string& keyword, bool negated) {
     const common_json& value = *keywords_of(location).at(keyword);
-    if (!value.is_array()) fail(location, keyword + " must be an array of schemas");
     if (value.empty()) fail(location, keyword + " must not be empty");
     std::vector<Literal> literals;
     for (size_t i = 0; i < value.size(); ++i) literals.push_back(resolve(2 * child(location, keyword, i) + (negated ? 1 : 0)));
@@ -134,7 +133,6 @@ Shape Schemas::dependencies(int location, Shape shape) {
     for (const char* keyword : {"dependentRequired", "dependentSchemas", "dependencies"}) {
         const auto found = keywords_of(location).find(keyword);
         if (found == keywords_of(location).end()) continue;
-        if (!found->second->is_object()) fail(location, std::string(keyword) + " must be an object");
         for (const auto& [name, needed] : found->second->items()) {
             Case present = case_of(Type::object), absent = case_of(Type::object);
             present.object.required = {name};
@@ -145,7 +143,8 @@ Shape Schemas::dependencies(int location, Shape shape) {
             Shape either         = {absent};
             if (needed.is_array()) {
                 for (const common_json& other : needed) {
-                    if (other.is_string()) present.object.required.push_back(other.get<std::string>());
+                    if (!other.is_string()) fail(location, std::string(keyword) + " must list names");
+                    present.object.required.push_back(other.get<std::string>());
                 }
                 append(either, {present});
             } else {
@@ -307,7 +306,6 @@ Shape Schemas::own_cases(int location) {
     };
     if (one != keywords.end()) only({one->second});
     if (several != keywords.end()) {
-        if (!several->second->is_array()) fail(location, "enum must be an array");
         std::vector<const common_json*> values;
         for (const common_json& value : *several->second) values.push_back(&value);
         if (values.empty()) {

@@ -43,6 +43,48 @@ bool is_assertion(const std::string& keyword) {
     return describing.count(keyword) == 0;
 }
 
+const Schemas::Keywords& Schemas::keywords_of(int location) {
+    enum class Kind { count, number, string, boolean, object, array };
+    static const std::map<std::string, Kind> kinds = [] {
+        std::map<std::string, Kind> result;
+        const auto add = [&](Kind kind, std::initializer_list<const char*> keywords) {
+            for (const char* keyword : keywords) result[keyword] = kind;
+        };
+        add(Kind::count, {"minLength", "maxLength", "minItems", "maxItems", "minContains", "maxContains", "minProperties", "maxProperties"});
+        add(Kind::number, {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"});
+        add(Kind::string, {"pattern", "format", "$ref", "$dynamicRef", "$id", "$anchor", "$dynamicAnchor"});
+        add(Kind::boolean, {"uniqueItems"});
+        add(Kind::object, {"properties", "patternProperties", "dependentSchemas", "dependentRequired", "dependencies", "$defs", "definitions"});
+        add(Kind::array, {"allOf", "anyOf", "oneOf", "prefixItems", "enum"});
+        return result;
+    }();
+    Location& read = locations_[location];
+    if (read.is_read) return read.keywords;
+    if (!read.schema->is_object()) fail(location, "schema must be an object");
+    for (const auto& [name, value] : read.schema->items()) {
+        read.keywords.emplace(name, &value);
+        const auto kind = kinds.find(name);
+        if (kind == kinds.end()) continue;
+        const auto check = [&, &keyword = name](bool is_right, const char* expected) {
+            if (!is_right) fail(location, keyword + " must be " + expected);
+        };
+        switch (kind->second) {
+            case Kind::count: {
+                const double number = value.is_number() ? value.get<double>() : -1;
+                check(number >= 0 && number == std::floor(number), "a non-negative integer");
+                break;
+            }
+            case Kind::number: check(value.is_number(), "a number"); break;
+            case Kind::string: check(value.is_string(), "a string"); break;
+            case Kind::boolean: check(value.is_boolean(), "a boolean"); break;
+            case Kind::object: check(value.is_object(), "an object"); break;
+            case Kind::array: check(value.is_array(), "an array"); break;
+        }
+    }
+    read.is_read = true;
+    return read.keywords;
+}
+
 unsigned Schemas::types_of(int location, bool& integer) {
     static const std::map<std::string, Type> types = {{"null", Type::null}, {"boolean", Type::boolean}, {"number", Type::number},
                                                       {"integer", Type::number}, {"string", Type::string}, {"array", Type::array},
@@ -88,8 +130,7 @@ unsigned Schemas::implied_by(int location) {
 std::optional<size_t> Schemas::count(int location, const std::string& keyword) {
     const auto found = keywords_of(location).find(keyword);
     if (found == keywords_of(location).end()) return std::nullopt;
-    const double value = found->second->is_number() ? found->second->get<double>() : -1;
-    if (!(value >= 0) || value != std::floor(value)) fail(location, keyword + " must be a non-negative integer");
+    const double value = found->second->get<double>();
     if (value <= kMaxCount) return static_cast<size_t>(value);
     ignore(location, keyword);
     return std::nullopt;
@@ -98,7 +139,6 @@ std::optional<size_t> Schemas::count(int location, const std::string& keyword) {
 std::optional<double> Schemas::bound(int location, const std::string& keyword) {
     const auto found = keywords_of(location).find(keyword);
     if (found == keywords_of(location).end()) return std::nullopt;
-    if (!found->second->is_number()) fail(location, keyword + " must be a number");
     return found->second->get<double>();
 }
 
@@ -162,11 +202,9 @@ void Schemas::read_string(int location, Case& each) {
     limits.max = count(location, "maxLength").value_or(kUnlimited);
     const Keywords& keywords = keywords_of(location);
     if (const auto found = keywords.find("pattern"); found != keywords.end()) {
-        if (!found->second->is_string()) fail(location, "pattern must be a string");
         if (PatternPtr made = pattern(location, "pattern", found->second->get<std::string>())) limits.accepted.push_back(made);
     }
     if (const auto found = keywords.find("format"); found != keywords.end()) {
-        if (!found->second->is_string()) fail(location, "format must be a string");
         const std::string name   = found->second->get<std::string>();
         const RegexPtr    format = format_of(name);
         if (format == nullptr) return ignore(location, "format");
@@ -191,7 +229,6 @@ void Schemas::read_array(int location, Case& each) {
         rest   = "additionalItems";
     }
     if (const auto found = keywords.find(prefix); found != keywords.end()) {
-        if (!found->second->is_array()) fail(location, prefix + " must be an array of schemas");
         for (size_t i = 0; i < found->second->size(); ++i) layer->prefix.push_back(node_of(child(location, prefix, i)));
     }
     if (keywords.count(rest) > 0) {
@@ -220,7 +257,6 @@ void Schemas::read_object(int location, Case& each) {
     const auto      members  = [&](const char* keyword, const auto& take) {
         const auto found = keywords.find(keyword);
         if (found == keywords.end()) return;
-        if (!found->second->is_object()) fail(location, std::string(keyword) + " must be an object");
         for (const auto& [name, value] : found->second->items()) take(name, node_of(child(location, keyword, name, value)));
     };
     members("properties", [&](const std::string& name, NodeId node) { layer->add(name, node); });

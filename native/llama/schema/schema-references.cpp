@@ -134,8 +134,7 @@ void Schemas::read_identifiers() {
 
 // The scope behind the border of a resource: the first schema of a name stays the one that $dynamicRef means.
 int Schemas::scope_in(int scope, const common_json& schema) {
-    const auto      known   = resource_of_.find(&schema);
-    const Resource& entered = resources_[known == resource_of_.end() ? 0 : known->second];
+    const Resource& entered = resource_of(schema);
     if (entered.dynamic.empty()) return scope;
     budget_.spend(scopes_[scope].size() + entered.dynamic.size());
     Scope within = scopes_[scope];
@@ -145,47 +144,73 @@ int Schemas::scope_in(int scope, const common_json& schema) {
     return found->second;
 }
 
-int Schemas::pointed_at(const Identified& from, const std::string& pointer, int location) {
-    const common_json* target = from.schema;
-    std::string        path = from.pointer, place = from.place;
-    const auto         refuse = [&](const char* reason) { fail(location, "cannot resolve $ref #" + pointer.substr(0, kMaxQuoted) + ", " + reason); };
+namespace {
+
+const common_json* part_at(const common_json& document, const std::string& pointer,
+                           const std::function<void(const std::string& name, bool is_index)>& step = {}) {
+    const common_json* part = &document;
     for (size_t begin = 0; begin < pointer.size();) {
-        const size_t      end  = std::min(pointer.find('/', begin + 1), pointer.size());
-        const std::string name = unescaped(pointer.substr(begin + 1, end - begin - 1));
-        if (target->is_object() && target->contains(name)) {
-            target = &target->at(name);
-            place += "." + name;
-        } else if (target->is_array() && is_number(name)) {
-            const auto index = static_cast<size_t>(std::stoul(name));
-            if (index >= target->size()) refuse("it is out of range");
-            target = &target->at(index);
-            place += "[" + name + "]";
+        const size_t      end      = std::min(pointer.find('/', begin + 1), pointer.size());
+        const std::string name     = unescaped(pointer.substr(begin + 1, end - begin - 1));
+        const bool        is_index = part->is_array();
+        if (is_index && is_number(name) && std::stoul(name) < part->size()) {
+            part = &part->at(std::stoul(name));
+        } else if (part->is_object() && part->contains(name)) {
+            part = &part->at(name);
         } else {
-            refuse("there is no such schema");
+            return nullptr;
         }
-        path += "/" + name;
+        if (step) step(name, is_index);
         begin = end;
     }
+    return part;
+}
+
+}  // namespace
+
+int Schemas::pointed_at(const Identified& from, const std::string& pointer, int location) {
+    std::string        path = from.pointer, place = from.place;
+    const common_json* target = part_at(*from.schema, pointer, [&](const std::string& name, bool is_index) {
+        path += "/" + name;
+        place += is_index ? "[" + name + "]" : "." + name;
+    });
+    if (target == nullptr) fail(location, "cannot resolve $ref #" + pointer.substr(0, kMaxQuoted) + ", there is no such schema");
     return locate(*target, path.substr(0, kMaxQuoted), place.substr(0, kMaxQuoted), locations_[location].scope);
+}
+
+const Schemas::Identified* Schemas::identified(const Resource& from, const std::string& reference, std::string& fragment) const {
+    const std::string uri     = resolved(from.base, reference);
+    const size_t      hash    = std::min(uri.find('#'), uri.size());
+    fragment                  = hash < uri.size() ? uri.substr(hash + 1) : "";
+    const bool        is_name = !fragment.empty() && fragment[0] != '/';
+    const auto        found   = identified_.find(is_name ? uri : uri.substr(0, hash));
+    return found == identified_.end() ? nullptr : &found->second;
+}
+
+const Schemas::Resource& Schemas::resource_of(const common_json& schema) const {
+    const auto known = resource_of_.find(&schema);
+    return resources_[known == resource_of_.end() ? 0 : known->second];
 }
 
 // -1 for a schema of another document.
 int Schemas::target_of(int location, const std::string& keyword) {
-    const common_json& value = *keywords_of(location).at(keyword);
-    if (!value.is_string()) fail(location, keyword + " must be a string");
-    const auto        known    = resource_of_.find(locations_[location].schema);
-    const Resource&   resource = resources_[known == resource_of_.end() ? 0 : known->second];
-    const std::string uri      = resolved(resource.base, value.get<std::string>());
-    const size_t      hash     = std::min(uri.find('#'), uri.size());
-    const std::string fragment = hash < uri.size() ? uri.substr(hash + 1) : "";
-    const bool        is_name  = !fragment.empty() && fragment[0] != '/';
-    auto              found    = identified_.find(is_name ? uri : uri.substr(0, hash));
-    if (found == identified_.end()) return -1;
-    if (keyword == "$dynamicRef" && is_name && found->second.is_dynamic) {
+    std::string       fragment;
+    const std::string reference = keywords_of(location).at(keyword)->get<std::string>();
+    const Identified* found     = identified(resource_of(*locations_[location].schema), reference, fragment);
+    if (found == nullptr) return -1;
+    const bool is_name = !fragment.empty() && fragment[0] != '/';
+    if (keyword == "$dynamicRef" && is_name && found->is_dynamic) {
         const Scope& scope = scopes_[locations_[location].scope];
-        if (const auto outermost = scope.find(fragment); outermost != scope.end()) found = identified_.find(outermost->second);
+        if (const auto outermost = scope.find(fragment); outermost != scope.end()) found = &identified_.at(outermost->second);
     }
-    return pointed_at(found->second, is_name ? "" : fragment, location);
+    return pointed_at(*found, is_name ? "" : fragment, location);
+}
+
+const common_json* Schemas::referred(const std::string& reference) const {
+    std::string       fragment;
+    const Identified* found = identified(resource_of(root_), reference, fragment);
+    if (found == nullptr) return nullptr;
+    return part_at(*found->schema, fragment[0] == '/' ? fragment : "");
 }
 
 // Follows schemas that are nothing but a reference, or a combination of one: chains of them may be long.

@@ -67,16 +67,6 @@ int Schemas::child(int location, const std::string& keyword, const std::string& 
                   parent.scope);
 }
 
-const Schemas::Keywords& Schemas::keywords_of(int location) {
-    Location& read = locations_[location];
-    if (!read.is_read) {
-        if (!read.schema->is_object()) fail(location, "schema must be an object");
-        for (const auto& [name, value] : read.schema->items()) read.keywords.emplace(name, &value);
-        read.is_read = true;
-    }
-    return read.keywords;
-}
-
 NodeId Schemas::node_of(std::vector<Literal> literals) {
     std::vector<Literal> kept;
     for (const Literal each : literals) {

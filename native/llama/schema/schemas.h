@@ -36,6 +36,9 @@ public:
     NodeId both(NodeId one, NodeId other);
     NodeId either(NodeId one, NodeId other);
 
+    // The schema that a `$ref` of the root means; null if it is in another document.
+    const common_json* referred(const std::string& reference) const;
+
     const Shape& shape_of(NodeId node);
     bool         is_empty(NodeId node);
     bool         is_possible(const Case& each);
@@ -111,6 +114,8 @@ private:
 
     // schema-references.cpp
     int     target_of(int location, const std::string& keyword);
+    const Resource&   resource_of(const common_json& schema) const;
+    const Identified* identified(const Resource& from, const std::string& reference, std::string& fragment) const;
     int     pointed_at(const Identified& from, const std::string& pointer, int location);
     void    read_identifiers();
     int     scope_in(int scope, const common_json& schema);

@@ -108,7 +108,6 @@ test('a template that refuses', async () => {
 const UNKNOWN: [method: 'GET' | 'POST', path: string, says: RegExp][] = [
   ['GET', '/nowhere', /`GET \/nowhere` here\. `GET \/openapi\.json` lists the endpoints\.$/],
   ['POST', '/v1/images', /no `POST \/v1\/images`/],
-  ['POST', '/rerank/v1/messages', /mean `\/v1\/messages`\?/],
   ['POST', '/messages', /mean `\/v1\/messages`\?.*must end in `\/v1`/],
   ['POST', '/v1/v1/chat/completions?x=1', /mean `\/v1\/chat\/completions`\?.*already ends in `\/v1`/],
   ['GET', '/v1/v1/models/org/name', /mean `\/v1\/models\/org\/name`\?/],

@@ -1,7 +1,7 @@
 /**
  * HTTP requests to a hub: through the environment's proxy, with the token for the hub only, and with bounded replies.
  */
-import { type Dispatcher, EnvHttpProxyAgent, request } from 'undici';
+import type { Dispatcher, EnvHttpProxyAgent } from 'undici';
 import { ChasquiError } from '../errors.js';
 import { isLoopback } from '../images/public-address.js';
 import { VERSION } from '../version.js';
@@ -32,12 +32,12 @@ const IDLE_TIMEOUT_MS = 30_000;
 export class HubRequests {
   readonly endpoint: string;
   readonly #token: string | null;
-  readonly #dispatcher: EnvHttpProxyAgent;
+  #dispatcher: EnvHttpProxyAgent | null = null;
+  #isClosed = false;
 
   constructor({ endpoint, token }: { endpoint: string; token: string | null }) {
     this.endpoint = endpoint;
     this.#token = token;
-    this.#dispatcher = new EnvHttpProxyAgent({ connect: { timeout: CONNECT_TIMEOUT_MS } });
   }
 
   get hasToken(): boolean {
@@ -98,14 +98,25 @@ export class HubRequests {
     return bytes?.length === length ? bytes : null;
   }
 
-  close(): Promise<void> {
-    return this.#dispatcher.destroy();
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#dispatcher?.destroy();
+  }
+
+  /** Loaded on first use: undici has a hundred files, and commands such as `ls` need no network. */
+  async #undici() {
+    const { EnvHttpProxyAgent, request } = await import('undici');
+    this.#dispatcher ??= new EnvHttpProxyAgent({ connect: { timeout: CONNECT_TIMEOUT_MS } });
+    // A request of a closed hub fails.
+    if (this.#isClosed) await this.#dispatcher.destroy();
+    return { dispatcher: this.#dispatcher, request };
   }
 
   async #send(url: URL, { headers, signal, idleTimeoutMs = IDLE_TIMEOUT_MS, what }: RequestOptions) {
+    const { dispatcher, request } = await this.#undici();
     try {
       return await request(url, {
-        dispatcher: this.#dispatcher,
+        dispatcher,
         headers: {
           'user-agent': `chasqui/${VERSION}`,
           'accept-encoding': 'identity',

@@ -220,4 +220,25 @@ test('a runner that is told to stop ends, and another takes its place', async ()
   assert.is.not(await pidOf('chat'), pid);
 });
 
+test('a backup of a running cloud is restored elsewhere, and its apps are called there', async () => {
+  const folder = path.join(cloud.home, 'backup');
+  const made = await cloud.cli('cloud', 'backup', folder);
+  assert.is(made.code, 0, made.stderr);
+  assert.is((await cloud.cli('cloud', 'backup', folder)).code, 2);
+  assert.is((await cloud.cli('cloud', 'restore', folder)).code, 2);
+  const other = new TestCloud();
+  const restored = await other.cli('cloud', 'restore', folder);
+  assert.is(restored.code, 0, restored.stderr);
+  await other.begin();
+  assert.is((await other.post('chat', { max_tokens: 1 })).status, 200);
+  assert.is((await other.post('secretive', { max_tokens: 1 })).status, 200);
+  other.child.process.kill('SIGTERM');
+  await other.child.exited;
+  for (const file of ['cloud/cloud.db-wal', 'chasqui.db-wal']) {
+    const stat = fs.statSync(path.join(other.home, file), { throwIfNoEntry: false });
+    assert.is(stat?.size ?? 0, 0, file);
+  }
+  fs.rmSync(other.home, { recursive: true, force: true });
+});
+
 test.run();

@@ -5,7 +5,7 @@
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { onStore } from '../errors.js';
-import { openSqlite, type Sqlite } from '../sqlite.js';
+import { closeSqlite, openSqlite, type Sqlite } from '../sqlite.js';
 import { isSecret, newKey, splitKey } from './api-key.js';
 import type { StoredKey } from './key-file.js';
 import { migrateKeys } from './key-schema.js';
@@ -177,7 +177,7 @@ export class KeyStore {
   }
 
   close(): void {
-    this.#database.close();
+    closeSqlite(this.#database);
   }
 
   #cached(id: string): CachedKey | undefined {

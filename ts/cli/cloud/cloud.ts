@@ -1,8 +1,9 @@
 /** `chasqui cloud`: a cloud on this machine. */
 import { Command } from 'commander';
-import { addTableOptions } from '../options/table-options.js';
+import { addTableOptions, givenOptions } from '../options/table-options.js';
+import { dataDir } from '../paths.js';
 import { common, type Target, withTarget } from './apps.js';
-import { CLOUD_START_OPTIONS } from './option-table.js';
+import { CLOUD_START_OPTIONS, DATA_DIR_OPTION } from './option-table.js';
 import { ended, printJson, withHelp } from './outcome.js';
 
 export function cloudCommand(): Command {
@@ -14,11 +15,24 @@ export function cloudCommand(): Command {
   return withHelp(new Command('cloud'))
     .description('Run a cloud on this machine.')
     .addCommand(addTableOptions(start, CLOUD_START_OPTIONS))
+    .addCommand(copying('backup', 'Copy the data of the cloud to a new folder, also while it runs.', 'backUp'))
+    .addCommand(copying('restore', 'Fill a data folder from a backup. Then start the cloud.', 'restore'))
     .addCommand(
       common('setup-link', 'Create a link for setting the password of the cloud pages; valid for half an hour.').action(
         (parsed: Readonly<Record<string, unknown>>) => withTarget(parsed, setupLink),
       ),
     );
+}
+
+function copying(name: string, says: string, action: 'backUp' | 'restore'): Command {
+  const command = withHelp(new Command(name)).description(says).argument('<folder>', 'Folder of the backup');
+  return addTableOptions(command, DATA_DIR_OPTION).action((folder: string, parsed: Readonly<Record<string, unknown>>) =>
+    ended(async () => {
+      const { dataDir: given } = givenOptions(DATA_DIR_OPTION, parsed, { CHASQUI_HOME: process.env.CHASQUI_HOME });
+      (await import('../../cloud/store/backup.js'))[action](dataDir(given), folder);
+      console.log(action === 'backUp' ? `Backup: ${folder}. It contains secrets and their key.` : 'Restored.');
+    }),
+  );
 }
 
 async function setupLink({ cloud, json }: Target): Promise<void> {

@@ -5,7 +5,7 @@
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { ChasquiError } from '../../errors.js';
-import { openSqlite, type Sqlite } from '../../sqlite.js';
+import { closeSqlite, openSqlite, type Sqlite } from '../../sqlite.js';
 
 export type SqlValue = string | number | bigint | Uint8Array | null;
 
@@ -104,7 +104,7 @@ export class Database {
   }
 
   close(): void {
-    this.#connection.close();
+    closeSqlite(this.#connection);
   }
 
   #orFail<T>(action: () => T): T {

@@ -110,4 +110,13 @@ test('a file that is no database is named', () => {
   );
 });
 
+test('a closed database has nothing in its write-ahead log', () => {
+  const database = openDatabase(newFolder());
+  database.migrate('tests', ['CREATE TABLE kept (id TEXT)']);
+  database.run("INSERT INTO kept VALUES ('a')");
+  database.close();
+  const log = `${database.file}-wal`;
+  assert.is(fs.existsSync(log) ? fs.statSync(log).size : 0, 0);
+});
+
 test.run();

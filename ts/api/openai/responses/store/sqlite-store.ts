@@ -3,7 +3,7 @@ import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { toWellFormedJson } from '../../../../engine/render-request.js';
 import { onStore } from '../../../../errors.js';
-import { openSqlite, type Sqlite } from '../../../../sqlite.js';
+import { closeSqlite, openSqlite, type Sqlite } from '../../../../sqlite.js';
 import {
   asConversation,
   asResponse,
@@ -145,7 +145,7 @@ export class SqliteStore implements ResponseStore {
   }
 
   close(): void {
-    this.#database.close();
+    closeSqlite(this.#database);
   }
 
   #read(owner: string, id: string): Stored | null {

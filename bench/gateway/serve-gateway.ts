@@ -29,7 +29,7 @@ const limits = {
 const gateway = new Gateway({
   directory: { find: (org, name) => (org === 'acme' && name === 'chat' ? app : null) },
   keys: { check: (key) => (key === 'k:s' ? { id: 'k', org: 'acme', app: null, scopes: ['call'], limits } : null) },
-  usage: { add: () => undefined },
+  usage: { add: () => undefined, progress: () => undefined },
 });
 const server = createFrontServer({ gateway, own: (_request, response) => response.end() });
 server.listen(0, '127.0.0.1', () => console.log((server.address() as net.AddressInfo).port));

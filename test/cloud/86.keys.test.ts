@@ -1,6 +1,8 @@
 // A key's life, by the command line, with a runner that computes.
+import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { openSqlite } from '../../ts/sqlite.js';
 import { TestCloud } from '../support/cloud.js';
 import { until } from '../support/until.js';
 
@@ -71,6 +73,74 @@ test('a key is listed, opens until it is revoked, and not after', async () => {
   assert.ok(list.some(({ id }) => id === made.id));
   assert.is((await cloud.cli('keys', 'revoke', made.id)).code, 0);
   assert.is((await ask(made)).status, 401);
+});
+
+test('simultaneous requests do not exceed the tokens of a key', async () => {
+  const limited = await create('--tokens-per-minute', '5');
+  const replies = await Promise.all(Array.from({ length: 6 }, () => ask(limited)));
+  const statuses = replies.map(({ status }) => status).sort();
+  assert.equal(statuses, [200, 429, 429, 429, 429, 429]);
+});
+
+/** Tokens of a key in the database. */
+async function usedBy({ id }: Made): Promise<{ requests: number; prompt: number; completion: number }> {
+  const { usage } = await cloud.client.get<{ usage: (Usage & { requests: number })[] }>('/usage?by=day');
+  const own = usage.find(({ key_id }) => key_id === id);
+  return { requests: own?.requests ?? 0, prompt: own?.prompt_tokens ?? 0, completion: own?.completion_tokens ?? 0 };
+}
+
+test('an aborted reply that is not streamed counts', async () => {
+  const made = await create();
+  const leaving = new AbortController();
+  const body = { model: 'chasqui-demo', messages: [{ role: 'user', content: 'Hello!' }], ignore_eos: true };
+  const reply = fetch(`${cloud.url}/me/chat/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Key ${made.key}` },
+    body: JSON.stringify({ ...body, temperature: 9, max_tokens: 400 }),
+    signal: leaving.signal,
+  }).catch(() => null);
+  await cloud.untilApp('chat', ({ demand }) => demand.running === 1);
+  leaving.abort();
+  await reply;
+  await until(async () => (await usedBy(made)).prompt > 0, 'it is counted');
+  assert.is((await usedBy(made)).requests, 1);
+});
+
+test('a key is revoked although the disk is full, and that is stored later', async () => {
+  const made = await create();
+  assert.is((await ask(made)).status, 200);
+  const full = "BEGIN SELECT RAISE(ABORT, 'no space is left'); END";
+  const databases = [
+    openSqlite(path.join(cloud.home, 'chasqui.db')),
+    openSqlite(path.join(cloud.home, 'cloud/cloud.db')),
+  ];
+  databases[0]?.exec(`CREATE TRIGGER full BEFORE UPDATE ON api_keys ${full}`);
+  databases[1]?.exec(`CREATE TRIGGER full BEFORE INSERT ON audit ${full}`);
+  const revoked = await cloud.cli('keys', 'revoke', made.id);
+  assert.is(revoked.code, 0, revoked.stderr);
+  assert.is((await ask(made)).status, 401);
+  for (const database of databases) database.exec('DROP TRIGGER full');
+  const stored = () => databases[0]?.prepare('SELECT revoked_at FROM api_keys WHERE id = ?').get(made.id);
+  await until(() => (stored() as { revoked_at: number | null }).revoked_at !== null, 'it is stored');
+  for (const database of databases) database.close();
+  await until(async () => {
+    const { audit } = await cloud.client.get<{ audit: { action: string; subject: string }[] }>('/audit?limit=20');
+    return audit.some(({ action, subject }) => action === 'key.revoke' && subject === made.id);
+  }, 'it is in the audit log');
+});
+
+test('a request counts although the cloud was killed before its end', async () => {
+  const made = await create();
+  const options = { max_tokens: 7000, ignore_eos: true, temperature: 9, stream: true };
+  await cloud.deployed('long', { auth: 'private', context: 8192 });
+  const reply = await cloud.post('long', options, { authorization: `Key ${made.key}` });
+  await until(async () => (await usedBy(made)).completion > 0, 'a part of it is stored');
+  await cloud.kill();
+  await reply.text().catch(() => '');
+  await cloud.begin();
+  const { requests, prompt, completion } = await usedBy(made);
+  assert.is(requests, 1);
+  assert.ok(prompt > 0 && completion > 0);
 });
 
 test.run();

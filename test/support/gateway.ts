@@ -120,7 +120,7 @@ export async function startGateway(
     {
       directory: { find: (org, app) => apps.find((each) => each.org === org && each.name === app) ?? null },
       keys: { check: (key) => keys.get(key) ?? null },
-      usage: { add: (use) => usage.push(use) },
+      usage: { add: (use) => usage.push(use), progress: () => {} },
     },
     { onError: (error) => errors.push(error), keyCheckMs: 20, ...options },
   );

@@ -180,10 +180,11 @@ function assemble(
   });
   const metrics = new CloudMetrics(() => measure(supervisor));
   const sink: UsageSink = {
-    add: (use) => {
-      usage.add(use);
+    add: (use, replaces) => {
+      usage.add(use, replaces);
       metrics.add(use);
     },
+    progress: (use, replaces) => usage.progress(use, replaces),
   };
   const gateway = new Gateway(
     { directory: supervisor, keys: ring, usage: sink },

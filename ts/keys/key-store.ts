@@ -63,6 +63,7 @@ export class KeyStore {
   /** Cache, cleared after each change of the file. */
   readonly #cache = new Map<string, CachedKey>();
   #cacheVersion = -1;
+  readonly #refused = new Set<string>();
 
   private constructor(file: string) {
     this.#file = file;
@@ -138,6 +139,11 @@ export class KeyStore {
     return row ? toApiKey(row) : null;
   }
 
+  /** Refuses the key in this process, also if the disk cannot be written. */
+  refuse(id: string): void {
+    this.#refused.add(id);
+  }
+
   /** Returns the revoked key, or null if it does not exist. Idempotent. */
   revoke(id: string): ApiKey | null {
     this.#run('UPDATE api_keys SET revoked_at = unixepoch() WHERE id = ? AND revoked_at IS NULL', [id]);
@@ -163,7 +169,7 @@ export class KeyStore {
     const known = this.#cached(parts.id);
     // Takes equally long for an unknown id.
     const isEqual = isSecret(parts.secret, known?.hash ?? NO_HASH);
-    return known && isEqual && isValid(known.key, now) ? known.key : null;
+    return known && isEqual && isValid(known.key, now) && !this.#refused.has(parts.id) ? known.key : null;
   }
 
   /**

@@ -16,7 +16,7 @@ export interface AccountsParts {
   database: Database;
   /** Folder of the keys, which `chasqui keys` and servers without a cloud share. */
   home: string;
-  /** Called when usage could not be written. The next flush retries. */
+  /** Called when something could not be written. The next flush retries. Without it, changes throw instead. */
   onError?: (error: unknown) => void;
   flushMs?: number;
 }
@@ -32,6 +32,8 @@ export interface Accounts {
   needsSetup(): boolean;
   /** Returns the path of a page for setting a password. It works once, for half an hour, and replaces earlier ones. */
   setupPath(name?: string): string;
+  /** Runs a change of the databases. If it fails, the next flush repeats it. */
+  orLater(change: () => unknown): void;
   /** Writes pending usage. The database stays open. */
   close(): void;
 }
@@ -42,8 +44,9 @@ export function openAccounts({ database, home, onError, flushMs = FLUSH_MS }: Ac
   const ring = new StoredKeyRing(keys);
   const usage = new UsageStore(database);
   const users = new Users(database, new Passwords());
+  const late = new LateChanges();
   const flush = () => {
-    for (const part of [usage, ring]) {
+    for (const part of [late, usage, ring]) {
       try {
         part.flush();
       } catch (error) {
@@ -62,12 +65,36 @@ export function openAccounts({ database, home, onError, flushMs = FLUSH_MS }: Ac
     sessions: new Sessions(database),
     needsSetup: () => !users.list().some(({ hasPassword }) => hasPassword),
     setupPath: (name = OWNER) => `/dashboard/setup/${users.newLink(users.add(name).id)}`,
+    orLater: (change) => {
+      try {
+        change();
+      } catch (error) {
+        if (onError === undefined) throw error;
+        late.add(change);
+        onError(error);
+      }
+    },
     close: () => {
       clearInterval(timer);
       flush();
       keys.close();
     },
   };
+}
+
+class LateChanges {
+  #changes: (() => unknown)[] = [];
+
+  add(change: () => unknown): void {
+    this.#changes.push(change);
+  }
+
+  flush(): void {
+    for (let next = this.#changes[0]; next !== undefined; next = this.#changes[0]) {
+      next();
+      this.#changes.shift();
+    }
+  }
 }
 
 /** The keys for the gateway. Also records when each was last used. */

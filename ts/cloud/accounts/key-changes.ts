@@ -31,15 +31,22 @@ export interface NewlyMade {
   made: ApiKey;
 }
 
-/** @throws {ChasquiError} `key_not_found`, also for keys that the actor may not see */
-export function revokeKey({ keys, audit }: Accounts, actor: Actor, id: string): ApiKey {
+/**
+ * If the disk cannot be written, a cloud refuses the key all the same, and stores that later.
+ *
+ * @throws {ChasquiError} `key_not_found`, also for keys that the actor may not see
+ */
+export function revokeKey({ keys, audit, orLater }: Accounts, actor: Actor, id: string): ApiKey {
   const found = keys.find(id);
   if (!found || !isWithin(found, actor)) {
     throw new ChasquiError('key_not_found', `No key has the id \`${id.slice(0, 40)}\`.`);
   }
   if (found.revokedAt !== null) return found;
-  audit.add({ actor, action: 'key.revoke', org: found.org, subject: id, detail: { name: found.name } });
-  return keys.revoke(id) as ApiKey;
+  keys.refuse(id);
+  orLater(() => keys.revoke(id));
+  orLater(() => audit.add({ actor, action: 'key.revoke', org: found.org, subject: id, detail: { name: found.name } }));
+  const { revokedAt = null } = keys.find(id) ?? {};
+  return { ...found, revokedAt: revokedAt ?? Math.floor(Date.now() / 1000) };
 }
 
 export function visibleKeys({ keys }: Accounts, actor: Actor): ApiKey[] {

@@ -54,7 +54,12 @@ export class UsageStore implements UsageSink {
 
   constructor(private readonly database: Database) {}
 
-  add({ keyId, org, app, at, promptTokens, completionTokens, cachedTokens, status, ms }: RequestUsage): void {
+  progress(use: RequestUsage, replaces: RequestUsage | null): void {
+    this.add(use, replaces);
+  }
+
+  add(use: RequestUsage, replaces: RequestUsage | null = null): void {
+    const { keyId, org, app, at } = use;
     const hour = Math.floor(at / HOUR_MS);
     const name = [hour, keyId, org, app].join('/');
     const sum = this.#pending.get(name) ?? { hour, keyId: keyId ?? '', org, app, ...NOTHING };
@@ -62,12 +67,8 @@ export class UsageStore implements UsageSink {
       this.lost++;
       return;
     }
-    sum.requests++;
-    if (status >= 400) sum.failed++;
-    sum.promptTokens += wholeNumber(promptTokens);
-    sum.cachedTokens += wholeNumber(cachedTokens);
-    sum.completionTokens += wholeNumber(completionTokens);
-    sum.ms += wholeNumber(ms);
+    addTo(sum, use, 1);
+    if (replaces !== null) addTo(sum, replaces, -1);
     this.#pending.set(name, sum);
   }
 
@@ -121,6 +122,14 @@ export class UsageStore implements UsageSink {
         completion_tokens = completion_tokens + excluded.completion_tokens, ms = ms + excluded.ms`,
       [hour, keyId, org, app, requests, failed, promptTokens, cachedTokens, completionTokens, ms],
     );
+  }
+}
+
+function addTo(sum: UsageCounts, use: RequestUsage, sign: 1 | -1): void {
+  sum.requests += sign;
+  if (use.status >= 400) sum.failed += sign;
+  for (const field of ['promptTokens', 'cachedTokens', 'completionTokens', 'ms'] as const) {
+    sum[field] += sign * wholeNumber(use[field]);
   }
 }
 

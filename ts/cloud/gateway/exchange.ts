@@ -13,7 +13,7 @@ import { toRunnerHeaders } from './headers.js';
 import type { Admission } from './key-limits.js';
 import { type Relayed, relay } from './relay.js';
 import { countEvents } from './stream-ends.js';
-import { NO_TOKENS, type TokenCounts } from './usage.js';
+import { NO_TOKENS, type RequestUsage, type TokenCounts } from './usage.js';
 
 export interface Arrival {
   id: string;
@@ -40,6 +40,7 @@ export class Exchange {
   /** Events of the stream so far, about one per completion token. */
   #events = 0;
   #sentBytes = 0;
+  #progress: RequestUsage | null = null;
   #waitedMs: number | null = null;
   #firstByteMs: number | null = null;
 
@@ -71,7 +72,9 @@ export class Exchange {
     for (const [name, value] of Object.entries(admission?.headers ?? {})) this.#reply.setHeader(name, value);
     let failure: ChasquiError | null = null;
     try {
-      await this.#serve(await this.#readBody());
+      const body = await this.#readBody();
+      admission?.reserve(() => Math.ceil(body.length / BYTES_PER_TOKEN) + maxTokensOf(body));
+      await this.#serve(body);
     } catch (thrown) {
       failure = toClientError(thrown);
       if (failure.code === 'internal_error') this.context.options.onError(thrown, id);
@@ -176,31 +179,37 @@ export class Exchange {
     this.#reply.fail(error);
   }
 
-  #account(admission: Admission | null, status: number): void {
-    const { grant } = this.arrival;
-    const counts = this.#report ?? this.#estimatedCounts();
-    admission?.end(this.#report === null ? this.#estimate() : counts.promptTokens + counts.completionTokens);
-    this.#route?.learn(this.#report);
-    this.context.usage.add({
-      keyId: grant.key?.known.id ?? null,
-      org: grant.app.org,
-      app: grant.app.name,
-      at: this.#at,
-      ...counts,
-      status,
-      ms: Math.round(performance.now() - this.#startedAt),
-      waitedMs: this.#waitedMs,
-      firstByteMs: this.#firstByteMs,
-    });
+  /** Reports the usage so far. If this process is killed, the request counts as aborted. */
+  reportProgress(): void {
+    if (this.#sentBytes === 0) return;
+    const use = this.#usage(this.#estimateOfTokens(), ERRORS.client_closed_request.status);
+    this.context.usage.progress(use, this.#progress);
+    this.#progress = use;
   }
 
-  /**
-   * Estimates for an aborted stream without a usage report: its prompt has been computed. For other failures it is
-   * unknown whether a runner computed anything.
-   */
-  #estimatedCounts(): TokenCounts {
-    if (!this.#reply.isStream || this.#events === 0) return NO_TOKENS;
-    return { ...NO_TOKENS, promptTokens: this.#estimateOfPrompt(), completionTokens: this.#events };
+  #account(admission: Admission | null, status: number): void {
+    const counts = this.#report ?? this.#countsWithoutReport();
+    admission?.end(this.#report === null ? this.#estimate() : counts.promptTokens + counts.completionTokens);
+    this.#route?.learn(this.#report);
+    const times = { waitedMs: this.#waitedMs, firstByteMs: this.#firstByteMs };
+    this.context.usage.add({ ...this.#usage(counts, status), ...times }, this.#progress);
+  }
+
+  #usage(counts: TokenCounts, status: number): RequestUsage {
+    const { app, key } = this.arrival.grant;
+    const ms = Math.round(performance.now() - this.#startedAt);
+    return { keyId: key?.known.id ?? null, org: app.org, app: app.name, at: this.#at, ...counts, status, ms };
+  }
+
+  /** For failures before any output, it is unknown whether a runner computed anything. */
+  #countsWithoutReport(): TokenCounts {
+    const isComputed = this.#events > 0 || (this.#abort.signal.aborted && this.#sentBytes > 0);
+    return isComputed ? this.#estimateOfTokens() : NO_TOKENS;
+  }
+
+  #estimateOfTokens(): TokenCounts {
+    const completionTokens = this.#reply.isStream ? this.#events : 0;
+    return { ...NO_TOKENS, promptTokens: this.#estimateOfPrompt(), completionTokens };
   }
 
   /** Tokens charged to the key if there is no report: aborting a request must not avoid its limits. */
@@ -216,6 +225,21 @@ export class Exchange {
 
 const BYTES_PER_TOKEN = 4;
 const MAX_ESTIMATE = 32_768;
+const MAX_TOKENS_FIELDS = ['max_completion_tokens', 'max_tokens', 'max_output_tokens', 'n_predict'];
+const USUAL_TOKENS = 256;
+
+/** Without a maximum, an ordinary one is assumed. */
+function maxTokensOf(body: Buffer): number {
+  try {
+    const fields = parseJsonBody(body) as Record<string, unknown>;
+    const given = MAX_TOKENS_FIELDS.map((field) => fields[field]).find((value) => Number.isSafeInteger(value));
+    const choices = Number.isSafeInteger(fields.n) ? (fields.n as number) : 1;
+    return Math.max(0, (given as number | undefined) ?? USUAL_TOKENS) * Math.max(1, choices);
+  } catch {
+    // The runner reports the error.
+    return 0;
+  }
+}
 
 function wantsStream(body: Buffer): boolean {
   try {

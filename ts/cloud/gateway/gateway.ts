@@ -17,6 +17,8 @@ import { KeyLimits } from './key-limits.js';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
+/** A killed process loses this much usage of running requests. */
+const PROGRESS_MS = 1000;
 /** Time to deliver the error to aborted requests. */
 const END_GRACE_MS = 1000;
 
@@ -40,6 +42,7 @@ export class Gateway {
   readonly #queues = new Map<string, AppQueue>();
   readonly #running = new Set<Exchange>();
   #keyTimer: NodeJS.Timeout | null = null;
+  #progressTimer: NodeJS.Timeout | null = null;
   #closing = false;
   #onIdle: (() => void) | null = null;
 
@@ -150,11 +153,17 @@ export class Gateway {
   /** Rechecks keys while requests run. */
   #watchKeys(): void {
     if (this.#running.size === 0) {
-      if (this.#keyTimer !== null) clearInterval(this.#keyTimer);
+      for (const timer of [this.#keyTimer, this.#progressTimer]) if (timer !== null) clearInterval(timer);
       this.#keyTimer = null;
+      this.#progressTimer = null;
     } else {
       this.#keyTimer ??= setInterval(() => this.#checkKeys(), this.#context.options.keyCheckMs);
+      this.#progressTimer ??= setInterval(() => this.#reportProgress(), PROGRESS_MS);
     }
+  }
+
+  #reportProgress(): void {
+    for (const exchange of this.#running) exchange.reportProgress();
   }
 
   /** On an error, the next check decides. */

@@ -9,6 +9,12 @@ const MAX_ACCOUNTS = 10_000;
 export interface Admission {
   /** The `x-ratelimit-*` headers that OpenAI clients read. */
   headers: Readonly<Record<string, string>>;
+  /**
+   * Takes the expected tokens before the request is computed. `tokens` is called only if the key has a limit.
+   *
+   * @throws {ChasquiError} `rate_limit_exceeded`
+   */
+  reserve(tokens: () => number): void;
   /** Call once at the end of the request, with the tokens it used. */
   end(tokens: number): void;
 }
@@ -40,16 +46,22 @@ export class KeyLimits {
     if (requests !== null && requests.tokens(now) < 1) {
       throw refusal(`${requests.capacity} requests per minute`, requests.waitMs(1, now));
     }
-    if (tokens !== null && tokens.tokens(now) <= 0) {
-      throw refusal(`${tokens.capacity} tokens per minute`, tokens.waitMs(1, now));
-    }
+    if (tokens !== null) refuseEmpty(tokens, now);
     requests?.take(1, now);
     account.running += 1;
+    let reserved = 0;
     return {
       headers: { ...describe('requests', requests, now), ...describe('tokens', tokens, now) },
+      reserve: (estimate) => {
+        const at = this.#now();
+        if (account.tokens === null) return;
+        refuseEmpty(account.tokens, at);
+        reserved = Math.min(estimate(), account.tokens.capacity);
+        account.tokens.take(reserved, at);
+      },
       end: (used) => {
         account.running -= 1;
-        account.tokens?.take(used, this.#now());
+        account.tokens?.take(used - reserved, this.#now());
       },
     };
   }
@@ -71,6 +83,11 @@ export class KeyLimits {
       if (running === 0 && (requests?.isFull(now) ?? true) && (tokens?.isFull(now) ?? true)) this.#accounts.delete(id);
     }
   }
+}
+
+function refuseEmpty(tokens: TokenBucket, now: number): void {
+  if (tokens.tokens(now) > 0) return;
+  throw refusal(`${tokens.capacity} tokens per minute`, tokens.waitMs(1, now));
 }
 
 /** A changed limit starts with a full bucket. */

@@ -1,6 +1,6 @@
 /**
- * A token bucket that starts full and refills continuously. It may be overdrawn, because tokens of a request are counted
- * afterwards. `now` is a monotonic clock in milliseconds.
+ * A token bucket that starts full and refills continuously. It may be overdrawn by its capacity, because tokens of a request
+ * are counted afterwards. `now` is a monotonic clock in milliseconds.
  */
 export class TokenBucket {
   #tokens: number;
@@ -22,7 +22,7 @@ export class TokenBucket {
   }
 
   take(amount: number, now: number): void {
-    this.#tokens = this.tokens(now) - amount;
+    this.#tokens = Math.max(-this.capacity, this.tokens(now) - amount);
   }
 
   /** Milliseconds until the bucket has `amount` tokens. */

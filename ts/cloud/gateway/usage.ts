@@ -27,8 +27,10 @@ export interface TimedUsage extends RequestUsage {
 }
 
 export interface UsageSink {
-  /** Called once per admitted request. Must not throw. */
-  add(use: TimedUsage): void;
+  /** Called once per admitted request, at its end. `replaces`: its last `progress`. Must not throw. */
+  add(use: TimedUsage, replaces: RequestUsage | null): void;
+  /** Called about once per second while a runner computes the request. Must not throw. */
+  progress(use: RequestUsage, replaces: RequestUsage | null): void;
 }
 
 export interface TokenCounts {

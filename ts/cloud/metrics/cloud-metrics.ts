@@ -44,7 +44,7 @@ interface AppSeries {
   readonly registry: Registry<CloudMetricName>;
 }
 
-export class CloudMetrics implements UsageSink {
+export class CloudMetrics implements Pick<UsageSink, 'add'> {
   readonly #process = new ProcessSamples();
   readonly #processRegistry = new Registry<MetricName>(CATALOGUE);
   readonly #stop = watchEventLoop(this.#processRegistry.histogram('event_loop_lag_seconds'));

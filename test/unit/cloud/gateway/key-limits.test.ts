@@ -52,6 +52,22 @@ test('tokens are taken afterwards, and what was taken too much is waited for', (
   );
 });
 
+test('tokens are reserved before a request is computed, and the debt is at most those of a minute', () => {
+  const { clock, limits } = limitsAt();
+  const key = cloudKey({ limits: { tokensPerMinute: 100 } });
+  const all = Array.from({ length: 6 }, () => limits.admit(key));
+  all[0]?.reserve(() => 500);
+  for (const other of all.slice(1)) assert.throws(() => other.reserve(() => 500), /100 tokens per minute/);
+  all[0]?.end(3000);
+  for (const other of all.slice(1)) other.end(0);
+  assert.is(refusalOf(limits, key).retryAfterSeconds, 61);
+  clock.now += 61_000;
+  const next = limits.admit(key);
+  next.reserve(() => 1);
+  next.end(0);
+  assert.is(limits.admit(key).headers['x-ratelimit-remaining-tokens'], '1');
+});
+
 test('requests at once are let in again when one is over; another key has its own', () => {
   const { limits } = limitsAt();
   const key = cloudKey({ limits: { concurrency: 2 } });

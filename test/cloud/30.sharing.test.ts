@@ -87,6 +87,20 @@ test('a secret is in the environment of runners that ask for it, and nowhere els
   }
 });
 
+test('a runner that exceeds its memory is ended alone, and the reason says so', async () => {
+  assert.is(await codeOf(() => cloud.deploy('small', { machine: { memory: '1Mi' } })), 'script_invalid');
+  assert.is(await codeOf(() => cloud.deploy('small', { machine: { gpu: 64 } })), 'script_invalid');
+  const tight = await cloud.deploy('small', { context: 65_536, machine: { memory: '181Mi' } });
+  await cloud.untilRevision('small', tight.revision, 'failed');
+  const reasonOf = async () => (await cloud.status('small')).revisions.at(-1)?.reason ?? '';
+  assert.match(await reasonOf(), /`machine\.memory` of the app small is 181 MiB, but models and contexts need about/);
+  const double =
+    '{% set ns = namespace(t="xxxxxxxx") %}{% for i in range(30) %}{% set ns.t = ns.t ~ ns.t %}{% endfor %}';
+  const { revision } = await cloud.deploy('small', { chatTemplate: double, machine: { memory: '260Mi' } });
+  await cloud.untilRevision('small', revision, 'failed');
+  assert.match(await reasonOf(), /^it ran out of memory: its limit is 260 MiB|memory ran out/);
+});
+
 test('keys of other organisations, and without the scope, do not deploy', async () => {
   const keyOf = async (settings: object): Promise<string> => {
     const { key } = await cloud.client.post<{ key: string }>('/keys', settings);

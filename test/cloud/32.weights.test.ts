@@ -193,14 +193,14 @@ test('a model that the hub does not have is a failure at once, and requests hear
 
 test('a model that is larger than its runner may be fails while it is being fetched', async () => {
   const repo = 'ada/large-GGUF';
-  hub.put(repo, { files: { [FILE]: fs.readFileSync(demoModelPath) }, gguf: { architecture: 'llama' } });
+  hub.put(repo, { files: { [FILE]: Buffer.alloc(200 * 2 ** 20) }, gguf: { architecture: 'llama' } });
   hub.misbehaviour = { holds: { path: FILE, fromByte: 1_000_000 } };
-  const options = { ...HUB, model: `hf:${repo}:Q4_K_M`, machine: { memory: '1Mi' } };
+  const options = { ...HUB, model: `hf:${repo}:Q4_K_M`, machine: { memory: '190Mi' } };
   const { revision } = await cloud.deploy('large', options);
   await cloud.untilRevision('large', revision, 'failed');
   hub.misbehaviour = {};
   const { reason } = (await cloud.status('large')).revisions[0] ?? {};
-  assert.match(reason ?? '', '`machine.memory` of the app large is 1 MiB, but the model files have 2 MiB');
+  assert.match(reason ?? '', '`machine.memory` of the app large is 190 MiB, but the model files have 200 MiB');
 });
 
 test.run();

@@ -11,6 +11,8 @@ const PROCESS_BYTES = 100 * 2 ** 20;
 /** The preparation process: Node and a vocabulary. */
 const PREPARATION_BYTES = 80 * 2 ** 20;
 
+export const MODEL_PROCESSES_BYTES = PROCESS_BYTES + PREPARATION_BYTES;
+
 const DEFAULT_TYPES = { cacheTypeK: LOAD_OPTIONS.cacheTypeK.default, cacheTypeV: LOAD_OPTIONS.cacheTypeV.default };
 
 /** `fileBytes`: the size of the model's files. Unreadable files count as empty; loading them reports the error. */
@@ -30,7 +32,7 @@ export function estimateMemory(path: string, fileBytes: number, options: LoadOpt
   const cells = context * (options.parallel ?? LOAD_OPTIONS.parallel.default);
   const { cacheTypeK, cacheTypeV } = { ...DEFAULT_TYPES, ...options };
   const bytesPerHead = headLength * cellBytes(cacheTypeK) + valueLength * cellBytes(cacheTypeV);
-  return PROCESS_BYTES + PREPARATION_BYTES + fileBytes + adapterBytes + perToken * bytesPerHead * cells;
+  return MODEL_PROCESSES_BYTES + fileBytes + adapterBytes + perToken * bytesPerHead * cells;
 }
 
 /** Bytes of 32 numbers in a KV cell: quantised types share their scales. */

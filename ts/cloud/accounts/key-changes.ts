@@ -32,7 +32,7 @@ export interface NewlyMade {
 }
 
 /**
- * If the disk cannot be written, a cloud refuses the key all the same, and stores that later.
+ * A cloud refuses the key at once. If the disk is full, the cloud stores the revocation later.
  *
  * @throws {ChasquiError} `key_not_found`, also for keys that the actor may not see
  */

@@ -10,7 +10,7 @@ import type { SecretStore } from '../store/secrets.js';
 import type { AppStore, EventRow, Strategy } from './app-store.js';
 import type { LiveApp } from './live-app.js';
 import { logsOf, readLog } from './logs.js';
-import { givenFileBytes, refuseTooLittleMemory } from './runner-memory.js';
+import { givenFileBytes, refuseImpossibleMachine, refuseTooLittleMemory } from './runner-memory.js';
 import type { Supervisor } from './supervisor.js';
 import { type AppState, type RunnerView, runnerView, stateOf } from './views.js';
 import type { FileMarks } from './weights.js';
@@ -46,6 +46,8 @@ export interface ControlParts {
   readonly logFolder: string;
   readonly uploads: Pick<ModelUploads, 'isOf'>;
   readonly secrets: Pick<SecretStore, 'requireAll'>;
+  /** Of this machine; null: unknown. */
+  readonly gpus: number | null;
   /** Base URL for clients, without a trailing slash. */
   readonly publicUrl: () => string;
 }
@@ -61,6 +63,7 @@ export class AppControl {
     const manifest = toManifest(options, name);
     const bytes = givenFileBytes(manifest, (file) => (Object.hasOwn(files, file) ? (files[file]?.size ?? 0) : 0));
     refuseTooLittleMemory(manifest, bytes, name);
+    refuseImpossibleMachine(manifest, this.parts.gpus, name);
     this.parts.secrets.requireAll(org, manifest.secrets);
     const isLocal = actor.kind === 'local';
     if (!isLocal) this.#refuseOtherFiles(manifest, actor);

@@ -11,7 +11,7 @@ import type { AppStore, RevisionRow, RevisionState, Strategy } from './app-store
 import { backOff, CRASH_MEMORY_MS, type LiveApp, type Rollout, type Startable } from './live-app.js';
 import { PERMANENT } from './live-runner.js';
 import { isFullDisk } from './old-weights.js';
-import { estimateRunner, refuseTooLittleMemory } from './runner-memory.js';
+import { estimateRunner, refuseTooLittleMemory, refuseTooSmallFit } from './runner-memory.js';
 import type { FetchWatcher, FileMarks, WeightStore } from './weights.js';
 
 export interface RolloutParts {
@@ -265,7 +265,9 @@ export class Rollouts {
       this.parts.onEvent?.(`the disk was full: removed ${formatMemory(freed)} of weights of earlier revisions`);
       return fetch();
     });
-    const bytes = manifest.memoryBytes ?? estimateRunner(manifest, weights);
+    const estimate = estimateRunner(manifest, weights);
+    if (isNew) refuseTooSmallFit(manifest, estimate, app.name);
+    const bytes = manifest.memoryBytes ?? estimate;
     if (bytes > totalmem()) {
       const message = `A runner needs ${formatMemory(bytes)}, but this machine has only ${formatMemory(totalmem())}.`;
       throw new ChasquiError('deployment_refused', message);

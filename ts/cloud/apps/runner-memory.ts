@@ -1,7 +1,8 @@
 /** The models of a runner and the memory they need. */
 import type { LoadOptions } from '../../engine/load-options.js';
 import { sizeOfModel } from '../../engine/model-files.js';
-import { estimateMemory } from '../../models/estimate-memory.js';
+import { formatMemory } from '../../hub/format-bytes.js';
+import { estimateMemory, MODEL_PROCESSES_BYTES } from '../../models/estimate-memory.js';
 import type { RunnerModelFile } from '../runners/protocol.js';
 import { invalid } from '../script/explain.js';
 import { filesIn, type Manifest, modelsIn } from '../script/manifest.js';
@@ -47,6 +48,37 @@ export function refuseTooLittleMemory(
       'including memory for contexts, or omit it to use an estimate. Smaller quantisations need less, and GPUs ' +
       '(`machine.gpu`) have their own memory',
   );
+}
+
+/**
+ * Refuses a memory limit that cannot hold the processes of the models, or more GPUs than the machine has.
+ *
+ * @throws {ChasquiError} `script_invalid`
+ */
+export function refuseImpossibleMachine(manifest: Manifest, gpus: number | null, name: string): void {
+  const { memoryBytes, gpus: wanted } = manifest;
+  if (gpus !== null && (wanted ?? 0) > gpus) {
+    throw invalid(name, 'machine.gpu', `is ${wanted}, but this machine has ${gpus === 0 ? 'no GPU' : `${gpus} GPUs`}`);
+  }
+  const needed = modelsIn(manifest).length * MODEL_PROCESSES_BYTES;
+  if (memoryBytes !== null && memoryBytes < needed) {
+    throw invalid(
+      name,
+      'machine.memory',
+      `is ${formatMemory(memoryBytes)}, but must be at least ${formatMemory(needed)}`,
+    );
+  }
+}
+
+/**
+ * Refuses a memory limit below the estimate for models and contexts.
+ *
+ * @throws {ChasquiError} `script_invalid`
+ */
+export function refuseTooSmallFit({ memoryBytes, gpus }: Manifest, estimate: number, name: string): void {
+  if (memoryBytes === null || (gpus ?? 0) > 0 || memoryBytes >= estimate) return;
+  const [given, needed] = [formatMemory(memoryBytes), formatMemory(estimate)];
+  throw invalid(name, 'machine.memory', `is ${given}, but models and contexts need about ${needed}`);
 }
 
 /** Total size of the files given by path, each counted once. `sizeOf` returns 0 for unknown files. */

@@ -237,7 +237,7 @@ export class Supervisor {
       withSecrets,
       logFileOf(logFolder, app.id, id),
       runner.listener,
-      isolation === 'podman' ? this.#isolate(id, manifest, { bytes, responses }) : null,
+      this.#isolate(id, manifest, { bytes, responses }),
     );
     store.setPid(id, runner.process.pid);
     this.#say(app, `runner ${id} of revision ${revision} starts`);
@@ -245,7 +245,8 @@ export class Supervisor {
   }
 
   #isolate(id: string, manifest: Manifest, { bytes, responses }: { bytes: number; responses: string }): Isolation {
-    const container = new Container(this.parts.podman, this.parts.runFolder, id);
+    const { podman, runFolder, isolation } = this.parts;
+    const container = isolation === 'podman' ? new Container(podman, runFolder, id) : null;
     return { container, limits: limitsOf(manifest, bytes), writable: [responses] };
   }
 
@@ -304,12 +305,13 @@ export class Supervisor {
       return;
     }
     const { startMs, drainMs } = manifest.timeouts;
+    const { memoryBytes } = limitsOf(manifest, bytes);
     const facts = { id, revision, bytes, slots: slotsOf(manifest), startMs, drainMs };
     const runner = new LiveRunner(facts, this.#hooks(app), state);
     app.runnersById.set(id, runner);
     const { podman, runFolder } = this.parts;
     const container = isolation === 'podman' ? new Container(podman, runFolder, id) : null;
-    runner.process = RunnerProcess.adopt(runFolder, { id, bootId, pid }, runner.listener, container);
+    runner.process = RunnerProcess.adopt(runFolder, { id, bootId, pid, memoryBytes }, runner.listener, container);
   }
 
   #remove(app: LiveApp): void {

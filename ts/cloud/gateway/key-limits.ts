@@ -86,7 +86,8 @@ export class KeyLimits {
 }
 
 function refuseEmpty(tokens: TokenBucket, now: number): void {
-  if (tokens.tokens(now) > 0) return;
+  // The bucket refills continuously, so an empty one has a fraction of a token a moment later.
+  if (tokens.tokens(now) >= 1) return;
   throw refusal(`${tokens.capacity} tokens per minute`, tokens.waitMs(1, now));
 }
 

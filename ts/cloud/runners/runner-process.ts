@@ -7,6 +7,7 @@ import { describeExit } from '../../process/fork-script.js';
 import { type Container, describeContainerExit } from './container.js';
 import type { ContainerLimits } from './container-arguments.js';
 import { ControlLink } from './control-link.js';
+import { MemoryLimit } from './memory-limit.js';
 import type { RunnerConfig, RunnerStatus } from './protocol.js';
 import { runnerEnvironment } from './runner-environment.js';
 
@@ -17,7 +18,8 @@ export interface RunnerCommand {
 }
 
 export interface Isolation {
-  readonly container: Container;
+  /** Null: a process of this account. */
+  readonly container: Container | null;
   readonly limits: ContainerLimits;
   readonly writable: readonly string[];
 }
@@ -33,6 +35,7 @@ export interface RunnerRecord {
   readonly id: string;
   readonly bootId: string;
   readonly pid: number | null;
+  readonly memoryBytes: number;
 }
 
 export type IsolationName = 'process' | 'podman';
@@ -50,6 +53,8 @@ export class RunnerProcess {
   #ended = false;
   #how: string | null = null;
   #child: ChildProcess | null = null;
+  #limit: MemoryLimit | null = null;
+  #exceeded: string | null = null;
 
   private constructor(
     readonly id: string,
@@ -73,16 +78,19 @@ export class RunnerProcess {
     command: SecretCommand,
     logFile: string,
     listener: RunnerListener,
-    isolation: Isolation | null = null,
+    { container, limits, writable }: Isolation,
   ): RunnerProcess {
-    const runner = new RunnerProcess(config.id, folder, config.bootId, null, listener, isolation?.container ?? null);
+    const runner = new RunnerProcess(config.id, folder, config.bootId, null, listener, container);
     let log: number | null = null;
     try {
       fs.mkdirSync(path.dirname(logFile), { recursive: true, mode: 0o700 });
       log = fs.openSync(logFile, 'a', 0o600);
       const child =
-        isolation === null ? runner.#spawn(config, command, log) : runner.#contain(config, command, log, isolation);
+        container === null
+          ? runner.#spawn(config, command, log)
+          : runner.#contain(config, command, log, { container, limits, writable });
       runner.#watch(child);
+      runner.#limitMemory(limits.memoryBytes);
     } catch (error) {
       setImmediate(() => runner.#end(`it failed to start: ${(error as Error).message}`));
     } finally {
@@ -102,6 +110,7 @@ export class RunnerProcess {
     const pid = container?.pid ?? record.pid;
     const runner = new RunnerProcess(id, folder, bootId, pid, listener, container);
     const deadline = performance.now() + ADOPTION_MS;
+    runner.#limitMemory(record.memoryBytes);
     runner.#connect(() => performance.now() < deadline && (pid === null || isProcess(pid, runner.#configFile)));
     return runner;
   }
@@ -133,6 +142,7 @@ export class RunnerProcess {
   /** Stops watching the process. */
   release(): void {
     this.#ended = true;
+    this.#limit?.close();
     this.#link?.close();
   }
 
@@ -157,7 +167,7 @@ export class RunnerProcess {
     config: UnplacedConfig,
     { environment, secrets }: SecretCommand,
     log: number,
-    { container, limits, writable }: Isolation,
+    { container, limits, writable }: Isolation & { container: Container },
   ): ChildProcess {
     const whole: RunnerConfig = { ...config, ...container.sockets, environment: secrets };
     const { folder: own, workingFolder: cwd } = container;
@@ -169,6 +179,16 @@ export class RunnerProcess {
       detached: true,
       stdio: [config.endsWithParent ? 'pipe' : 'ignore', log, log],
       env: { ...environment },
+    });
+  }
+
+  /** Podman limits containers. */
+  #limitMemory(bytes: number): void {
+    if (this.container !== null || process.platform !== 'linux') return;
+    const pid = () => (this.#pid !== null && isProcess(this.#pid, this.#configFile) ? this.#pid : null);
+    this.#limit = new MemoryLimit(`chasqui-${this.id}`, pid, bytes, (reason) => {
+      this.#exceeded = reason;
+      this.kill();
     });
   }
 
@@ -217,9 +237,10 @@ export class RunnerProcess {
     return path.join(this.folder, `${this.id}.ctl`);
   }
 
-  #end(how = this.#how ?? 'its process does not exist'): void {
+  #end(how = this.#exceeded ?? this.#how ?? 'its process does not exist'): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.#limit?.close();
     this.#link?.close();
     this.#endEngine();
     for (const extension of ['sock', 'ctl', 'json']) {

@@ -16,7 +16,8 @@ test('a log that cannot be opened is the end of its runner, and of nothing else'
   const command = { command: [process.execPath], environment: {}, secrets: {} };
   const how = await new Promise<string>((onEnd) => {
     const listener = { onStatus: () => undefined, onEnd };
-    RunnerProcess.start(folder, config as never, command as never, path.join(noFolder, 'r1.log'), listener);
+    const isolation = { container: null, limits: { memoryBytes: 2 ** 30, cpus: null, gpus: 0 }, writable: [] };
+    RunnerProcess.start(folder, config as never, command as never, path.join(noFolder, 'r1.log'), listener, isolation);
   });
   assert.match(how, /^it failed to start: E(EXIST|NOTDIR)/);
   fs.rmSync(folder, { recursive: true });
@@ -36,7 +37,7 @@ async function toldOf(written: string): Promise<unknown[]> {
       resolve();
     };
     const onStatus = (status: RunnerStatus) => told.push(status);
-    RunnerProcess.adopt(folder, { id: 'r1', bootId: 'b1', pid: null }, { onStatus, onEnd });
+    RunnerProcess.adopt(folder, { id: 'r1', bootId: 'b1', pid: null, memoryBytes: 2 ** 30 }, { onStatus, onEnd });
   });
   await new Promise((resolve) => server.close(resolve));
   fs.rmSync(folder, { recursive: true });

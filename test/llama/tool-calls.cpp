@@ -223,4 +223,23 @@ const Test unresolved("tool calls: references by name are followed, and others r
     }
 });
 
+const Test repeated("tool calls: an argument that several parts describe obeys all of them", [] {
+    std::mt19937 random{1};
+    for (const char* name : kOwnFormats) {
+        const RenderedPrompt prompt = rendered_with(name, R"({"required":["a","b"],"properties":{"a":{"type":"string"},"b":{}},
+            "allOf":[{"properties":{"a":{"enum":["x","y",5]},"b":{"type":"integer"}}},{"properties":{"b":{"enum":[7,"z"]}}}]})");
+        RandomStrings strings(prompt.grammar->gbnf);
+        int           n_read = 0;
+        for (int i = 0; i < 20; ++i) {
+            const std::string string = strings.next(random, 200).substr(prompt.format->generation_prompt.size());
+            const auto        calls  = read(*prompt.format, string, string.size() + 1).calls;
+            if (calls.empty() || calls[0].back() != ')') continue;
+            ++n_read;
+            const bool is_right = calls[0].find(R"("x")") != std::string::npos || calls[0].find(R"("y")") != std::string::npos;
+            expect(is_right && calls[0].find('7') != std::string::npos, std::string(name) + ": " + calls[0]);
+        }
+        expect(n_read > 5, std::string(name) + ": complete calls");
+    }
+});
+
 }  // namespace

@@ -273,7 +273,14 @@ void ArgumentSchema::merge(const common_json& given, Properties& all, int depth)
     const auto add = [&](const std::string& name, const common_json& property) -> Property& {
         const auto [found, is_new] = all.indexes.emplace(name, all.list.size());
         if (is_new) all.list.push_back({name, property, false});
-        return all.list[found->second];
+        if (is_new) all.parts.emplace_back();
+        Property& known = all.list[found->second];
+        if (all.parts[found->second].insert(property.dump()).second && !is_new && !is_true(property)) {
+            if (!known.is_joined) known.schema = common_json{{"allOf", common_json::array({common_json(known.schema)})}};
+            known.is_joined = true;
+            known.schema["allOf"].push_back(property);
+        }
+        return known;
     };
     if (schema.contains("properties")) {
         for (const auto& [name, property] : schema.at("properties").items()) add(name, property);

@@ -28,6 +28,7 @@ public:
         std::string name;
         common_json schema;
         bool        is_required = false;
+        bool        is_joined   = false;  // several parts of the schema describe it
     };
 
     // The members of the arguments, with those that `allOf` and references add.
@@ -56,6 +57,7 @@ private:
     struct Properties {
         std::vector<Property>                   list;
         std::unordered_map<std::string, size_t> indexes;
+        std::vector<std::unordered_set<std::string>> parts;  // the different schemas of each
     };
 
     schema::Automaton        texts(const common_json& schema, schema::Automaton all, int depth) const;

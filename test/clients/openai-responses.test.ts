@@ -1,5 +1,5 @@
 // The official client, its stream helper included, and POST /v1/responses of a real server with the demo model.
-import OpenAI from 'openai';
+import OpenAI, { toFile } from 'openai';
 import { zodResponsesFunction, zodTextFormat } from 'openai/helpers/zod';
 import type { ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { suite } from 'uvu';
@@ -123,6 +123,28 @@ function testIn(mode: Mode): void {
     const { tools } = asking;
     const answered = await client.responses.create({ model, input, tools, tool_choice: 'none', max_output_tokens: 20 });
     assert.is(answered.output[0]?.type, 'message');
+  });
+
+  test('uploads a file, and names it in its input', async ({ client }) => {
+    const file = await client.files.create({
+      file: await toFile(Buffer.from('A list.'), 'a.txt'),
+      purpose: 'user_data',
+    });
+    assert.is(file.filename, 'a.txt');
+    const content = [
+      { type: 'input_file' as const, file_id: file.id },
+      { type: 'input_text' as const, text: counting.input },
+    ];
+    const { data, response } = await client.responses
+      .create({ ...counting, input: [{ role: 'user', content }] })
+      .withResponse();
+    assert.ok((data.usage?.input_tokens ?? 0) > 0);
+    assert.is(response.headers.get('x-chasqui-ignored'), null);
+    const listed: string[] = [];
+    for await (const each of client.files.list()) listed.push(each.id);
+    assert.equal(listed, [file.id]);
+    assert.is(await (await client.files.content(file.id)).text(), 'A list.');
+    assert.is((await client.files.delete(file.id)).deleted, true);
   });
 
   test('gets calls of tools that it runs itself', async ({ client }) => {

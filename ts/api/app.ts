@@ -19,6 +19,7 @@ import { ollamaModelRoutes } from './ollama/models/handler.js';
 import { chatCompletionsRoute } from './openai/chat/handler.js';
 import { completionsRoute } from './openai/completions/handler.js';
 import { embeddingsRoute } from './openai/embeddings/handler.js';
+import { filesRoutes } from './openai/files/handler.js';
 import { modelEventsRoute } from './openai/models/events.js';
 import { modelsRoutes } from './openai/models/handler.js';
 import { rerankRoute } from './openai/rerank/handler.js';
@@ -37,6 +38,7 @@ const ROUTES: readonly ((app: FastifyInstance, context: AppContext) => void)[] =
   modelEventsRoute,
   chatCompletionsRoute,
   responsesRoutes,
+  filesRoutes,
   messagesRoutes,
   completionsRoute,
   embeddingsRoute,

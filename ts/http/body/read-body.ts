@@ -138,6 +138,12 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Keys of image lists in the route's body. Their data URIs and base64 strings count as images, not as text. */
     imageLists?: readonly string[];
+    /** The route takes `multipart/form-data`. */
+    takesForm?: boolean;
+  }
+  interface FastifyInstance {
+    /** Reads a body within the limits of its route and of the server. For content type parsers. */
+    readBytes(request: FastifyRequest, payload: IncomingMessage): Promise<Buffer>;
   }
 }
 
@@ -162,15 +168,21 @@ export function readBodies(app: FastifyInstance, profile: Profile, options: Body
     replies.set(request.raw, reply.raw);
   });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
+  const readBytes: FastifyInstance['readBytes'] = async (request, payload) => {
     refuseCompressed(request.headers);
-    const { bodyLimit: maxBytes = 0, config, schema } = request.routeOptions;
-    const bytes = await readBody(payload, replies.get(request.raw), { maxBytes, maxSilenceMs }, budget);
+    const { bodyLimit: maxBytes = 0 } = request.routeOptions;
+    return readBody(payload, replies.get(request.raw), { maxBytes, maxSilenceMs }, budget);
+  };
+  app.decorate('readBytes', readBytes);
+  app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
+    const { config, schema } = request.routeOptions;
+    const bytes = await readBytes(request, payload);
     // Some clients send the content type with every request, even without a body.
     if (bytes.length === 0 && schema?.body === undefined) return undefined;
     return parseJsonBody(bytes, config.imageLists);
   });
-  app.addHook('onRequest', async ({ headers, routeOptions: { url = '' } }) => {
+  app.addHook('onRequest', async ({ headers, routeOptions: { url = '', config } }) => {
+    if (config.takesForm) return;
     const needsNoType = headers['content-type'] === undefined || url.startsWith(anyTypeBelow);
     const isFree = !profile.demandsJsonContentType || (needsNoType && !isFromPage(headers));
     if (isFree) headers['content-type'] = 'application/json';

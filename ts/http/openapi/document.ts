@@ -86,7 +86,7 @@ function toOperation(
   { profile, model, defaultOf }: DocumentSettings,
   schemas: Record<string, JsonSchema>,
 ): JsonSchema {
-  const { id, tag, summary, description, parameters = {}, reply } = operation;
+  const { id, tag, summary, description, parameters = {}, reply, form } = operation;
   const name = (named: NamedSchema): JsonSchema => {
     schemas[named.name] = named.schema;
     return { $ref: `#/components/schemas/${named.name}` };
@@ -106,9 +106,10 @@ function toOperation(
     ...(description && { description }),
     ...(path.includes('{') && { parameters: toParameters(parameters, model) }),
     ...(request && { requestBody: toRequestBody(request, examples) }),
+    ...(form && { requestBody: { required: true, content: { 'multipart/form-data': { schema: form } } } }),
     responses: {
       200: { description: summary, headers: headersOf(body !== undefined), content },
-      ...failuresOf(operation, profile, body !== undefined),
+      ...failuresOf(operation, profile, body !== undefined || form !== undefined),
     },
   };
 }

@@ -17,6 +17,8 @@ export interface Operation {
   description?: string;
   /** Descriptions of path parameters: `{ id: 'The id of the model.' }` for `/v1/models/{id}`. */
   parameters?: Readonly<Record<string, string>>;
+  /** The schema of a body that is `multipart/form-data`. */
+  form?: JsonSchema;
   /** A name for the body's schema other than that of the operation. */
   requestName?: string;
   /** Of status 200. */
@@ -44,7 +46,7 @@ export interface Reply {
   event?: NamedSchema;
   /** Schema of the lines of an NDJSON stream. */
   line?: NamedSchema;
-  text?: 'text/plain' | 'text/html';
+  text?: 'text/plain' | 'text/html' | 'application/octet-stream';
 }
 
 export interface NamedSchema {

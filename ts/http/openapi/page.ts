@@ -50,7 +50,7 @@ interface OperationObject {
   operationId: string;
   summary: string;
   description?: string;
-  requestBody?: { content: { 'application/json': MediaType } };
+  requestBody?: { content: { 'application/json'?: MediaType } };
   responses: Record<string, { description: string; content: Record<string, MediaType> }>;
 }
 

@@ -15,6 +15,7 @@ import { renderBody, renderChat } from '../../shared/chat/render-chat.js';
 import { startCompletion } from '../../shared/chat/to-job.js';
 import { CompletionEventEncoder } from '../../shared/completion/completion-event-encoder.js';
 import { streamCompletion } from '../../shared/completion/stream-reply.js';
+import { OwnFiles } from '../../shared/own-files.js';
 import { withModel } from '../../shared/with-model.js';
 import { messageEventSchema, messageReplySchema, type TokenCount, tokenCountSchema } from './reply-schema.js';
 import { countTokensSchema, type MessagesRequest, messagesSchema } from './schema.js';
@@ -44,7 +45,8 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
       if (request.body.thread !== undefined && keep === null) ignored.push('thread');
       return origins.guard(chat, async () => {
         const translated = { body: chat, origins, passedOver: ignored };
-        const how = { hosts: imageHosts, signal, maxParts: MAX_IGNORED_PARTS };
+        const contentOf = (id: string) => new OwnFiles(request, context).content(id);
+        const how = { contentOf, hosts: imageHosts, signal, maxParts: MAX_IGNORED_PARTS };
         const { rendered, ignored: unenforced } = await renderChat(engine, translated, how);
         nameIgnoredParts(reply, unenforced);
         // The first event of a stream says how long the prompt is.
@@ -79,7 +81,8 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
     const { body: chat, origins, ignored } = read(request.body);
     nameIgnoredParts(reply, ignored);
     return origins.guard(chat, async () => {
-      const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
+      const contentOf = (id: string) => new OwnFiles(request, context).content(id);
+      const rendered = await renderBody(engine, chat, { contentOf, hosts: imageHosts, signal });
       return { input_tokens: await engine.countTokens(rendered, { signal }) } satisfies TokenCount;
     });
   });

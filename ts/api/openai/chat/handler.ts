@@ -11,6 +11,7 @@ import { chatCompletionReplySchema } from '../../shared/completion/chat-reply-sc
 import type { ExtendedEndpoint } from '../../shared/completion/completion-extension.js';
 import { newCompletionHead, PromptProgress, runningUsage } from '../../shared/completion/reply-fields.js';
 import { dataFailure, streamCompletion } from '../../shared/completion/stream-reply.js';
+import { OwnFiles } from '../../shared/own-files.js';
 import { functionsFor } from '../../shared/tools/functions-for.js';
 import { withModel } from '../../shared/with-model.js';
 import { toCompletion } from './reply.js';
@@ -38,7 +39,8 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
       if (strict) refusePassedOver(chat.passedOver);
       const translate = (thrown: unknown) => origins.translate(thrown, body);
       try {
-        const how = { hosts: imageHosts, signal, strict, maxParts: MAX_IGNORED_PARTS };
+        const contentOf = (id: string) => new OwnFiles(request, context).content(id);
+        const how = { contentOf, hosts: imageHosts, signal, strict, maxParts: MAX_IGNORED_PARTS };
         const { rendered, ignored } = await renderChat(engine, chat, how);
         nameIgnoredParts(reply, ignored);
         const streams = startCompletion(engine, profile, body, rendered, { signal, whole: !body.stream });

@@ -85,7 +85,7 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
     const work = workOf(request);
     nameIgnoredParts(reply, work.passedOver);
     return work.guard(async () => {
-      const rendered = await renderBody(engine, work.chat, { hosts: imageHosts, signal });
+      const rendered = await renderBody(engine, work.chat, { contentOf: work.contentOf, hosts: imageHosts, signal });
       const input_tokens = await engine.countTokens(rendered, { signal });
       return { object: 'response.input_tokens', input_tokens } satisfies InputTokens;
     });

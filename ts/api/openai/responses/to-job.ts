@@ -9,10 +9,11 @@ import type { SamplingSettings } from '../../../options/sampling-table.js';
 import type { AppContext } from '../../context.js';
 import type { ChatCompletionRequest } from '../../shared/chat/chat-schema.js';
 import { imagesIn } from '../../shared/chat/field-origins.js';
-import { readFiles } from '../../shared/chat/read-files.js';
+import { type ReadFilesOptions, readFiles } from '../../shared/chat/read-files.js';
 import { refusePassedOver, renderChat, renderMessages } from '../../shared/chat/render-chat.js';
 import { toRenderOptions } from '../../shared/chat/render-options.js';
 import { startCompletion } from '../../shared/chat/to-job.js';
+import { OwnFiles } from '../../shared/own-files.js';
 import { keepMsOf, type Leased } from '../../shared/with-model.js';
 import type { BackgroundResponses } from './background-responses.js';
 import { Conversations } from './conversations.js';
@@ -85,6 +86,8 @@ export class ResponseWork {
     return this.#translation.origins.guard(this.chat, work);
   }
 
+  readonly contentOf = (id: string): Buffer | null => new OwnFiles(this.request, this.#context).content(id);
+
   readonly translate = (thrown: unknown): unknown => this.#translation.origins.translate(thrown, this.chat);
 
   /** The events of the response; at its end it is stored. */
@@ -111,7 +114,7 @@ export class ResponseWork {
   }
 
   /** `whole` is the prompt of all items. */
-  async #truncate(engine: Engine, { images }: RenderedPrompt, how: AbortOptions): Promise<void> {
+  async #truncate(engine: Engine, { images }: RenderedPrompt, how: ReadFilesOptions): Promise<void> {
     const { body } = this.request;
     const loaded = new Map(imagesIn(this.chat.messages).map(({ from }, index) => [from, images[index] as ImageInput]));
     const count = async (items: readonly SourcedItem[]): Promise<number> => {
@@ -130,7 +133,7 @@ export class ResponseWork {
     const { profile, options } = this.#context;
     const { body, record } = this.request;
     const { imageHosts: hosts, strict } = options;
-    const how = { hosts, signal, strict, maxParts: MAX_IGNORED_PARTS };
+    const how = { contentOf: this.contentOf, hosts, signal, strict, maxParts: MAX_IGNORED_PARTS };
     const whole = await renderChat(engine, this.#translation, how);
     const isTooLong = body.truncation === 'auto' && !(await fits(engine, whole.rendered, room, how));
     if (isTooLong) await this.#truncate(engine, whole.rendered, how);

@@ -20,9 +20,14 @@ export interface ReadFiles {
   unread: string[];
 }
 
+export interface ReadFilesOptions extends AbortOptions {
+  /** The content of an uploaded file; null if there is none. Default: there are none. */
+  contentOf?: (id: string) => Buffer | null;
+}
+
 /** Rejects with `invalid_value` and `request_too_large` for a file, and with the signal's reason. */
-export async function readFiles(body: ChatCompletionRequest, { signal }: AbortOptions = {}): Promise<ReadFiles> {
-  const reader = new FileReader(signal);
+export async function readFiles(body: ChatCompletionRequest, options: ReadFilesOptions = {}): Promise<ReadFiles> {
+  const reader = new FileReader(options);
   if (!body.messages.some(hasFile)) return { body, unread: [] };
   const messages: Message[] = [];
   for (const [index, message] of body.messages.entries()) {
@@ -41,12 +46,12 @@ function isFile(part: MessagePart): part is FilePart {
 
 class FileReader {
   readonly unread: string[] = [];
-  readonly #signal: AbortSignal | undefined;
+  readonly #options: ReadFilesOptions;
   #bytes = 0;
   #characters = 0;
 
-  constructor(signal: AbortSignal | undefined) {
-    this.#signal = signal;
+  constructor(options: ReadFilesOptions) {
+    this.#options = options;
   }
 
   async readMessage(message: Message, path: string): Promise<Message> {
@@ -64,13 +69,15 @@ class FileReader {
   }
 
   async #textOf({ file_data: data, file_url: url, file_id: id }: FilePart['file'], path: string): Promise<string> {
-    if (data == null) {
+    const { contentOf = () => null } = this.#options;
+    const bytes = data == null ? contentOf(id ?? '') : this.#decode(data, `${path}.file.file_data`);
+    if (bytes === null) {
       this.unread.push(path);
       if (url != null) return `[This document is at ${url.slice(0, MAX_NAME)} and cannot be read from there.]`;
       return `[The document ${(id ?? '').slice(0, MAX_NAME)} is not stored here.]`;
     }
-    const bytes = this.#decode(data, `${path}.file.file_data`);
-    const found = await fileText(bytes, MAX_CHARACTERS - this.#characters, this.#signal);
+    this.#count(bytes.length, `${path}.file`);
+    const found = await fileText(bytes, MAX_CHARACTERS - this.#characters, this.#options.signal);
     this.#characters += found?.text.length ?? 0;
     const isRead = found?.isWhole && found.text.trim() !== '';
     if (!isRead) this.unread.push(path);
@@ -81,11 +88,14 @@ class FileReader {
 
   #decode(data: string, param: string): Buffer {
     const base64 = data.replace(/^data:[^,\s]{0,200};base64,/i, '');
-    const size = (base64.length * 3) / 4;
-    if (size - 2 > MAX_FILE_BYTES || size + this.#bytes > MAX_BYTES) throw tooLarge(param);
+    if ((base64.length * 3) / 4 - 2 > MAX_FILE_BYTES) throw tooLarge(param);
     if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) throw notBase64(param);
-    this.#bytes += size;
     return Buffer.from(base64, 'base64');
+  }
+
+  #count(bytes: number, param: string): void {
+    this.#bytes += bytes;
+    if (this.#bytes > MAX_BYTES) throw tooLarge(param);
   }
 }
 

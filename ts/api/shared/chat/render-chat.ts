@@ -26,7 +26,7 @@ import {
   type MessagePart,
   type TextPart,
 } from './message-schema.js';
-import { readFiles } from './read-files.js';
+import { type ReadFilesOptions, readFiles } from './read-files.js';
 import { refuseUnsupported, toRenderOptions } from './render-options.js';
 import { toReasoningBudget, toReasoningTags } from './to-job.js';
 
@@ -38,7 +38,9 @@ export interface TranslatedChat extends ChatTranslation {
   passedOver?: readonly string[];
 }
 
-export interface RenderChatOptions extends LoadImagesOptions {
+export type LoadOptions = LoadImagesOptions & ReadFilesOptions;
+
+export interface RenderChatOptions extends LoadOptions {
   /** Throws `unsupported_parameter` for a grammar of a custom tool that cannot be enforced. Default: report it. */
   strict?: boolean;
   /** How many parts of schemas that are not enforced are reported. */
@@ -75,7 +77,7 @@ export async function renderChat(
 export async function renderBody(
   engine: Engine,
   sent: ChatCompletionRequest,
-  loading: LoadImagesOptions,
+  loading: LoadOptions,
 ): Promise<RenderedPrompt> {
   const { body } = await readFiles(sent, loading);
   refuseUnsupported(body, engine.model);

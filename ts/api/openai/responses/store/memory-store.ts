@@ -1,14 +1,18 @@
 /** Stored responses of a server that has no folder for its data: they end with the process. */
+import type { FileObject } from '../../../shared/file-schema.js';
 import {
   asConversation,
   asResponse,
   asThread,
+  byTime,
+  FILE_PREFIX,
   idOf,
   itemIdsOf,
   MEMORY_LIMITS,
   type ResponseStore,
   type Stored,
   type StoredConversation,
+  type StoredFile,
   type StoredResponse,
   type StoredThread,
   type StoreLimits,
@@ -72,6 +76,16 @@ export class MemoryStore implements ResponseStore {
 
   thread(owner: string, id: string): StoredThread | null {
     return asThread(this.#read(owner, id));
+  }
+
+  read(owner: string, id: string): Stored | null {
+    return this.#read(owner, id);
+  }
+
+  files(owner: string): FileObject[] {
+    const entries = [...(this.#owners.get(owner)?.entries ?? [])];
+    const files = entries.filter(([id, entry]) => id.startsWith(FILE_PREFIX) && this.#lives(entry));
+    return files.map(([, { json }]) => (JSON.parse(json) as StoredFile).file).sort(byTime);
   }
 
   change(

@@ -2,6 +2,7 @@
  * Stored responses and conversations, each visible only to its owner. A store is bounded in age, bytes and number. If it is
  * full, it evicts the least recently used entries of the owner with the most entries.
  */
+import type { FileObject } from '../../../shared/file-schema.js';
 import type { Conversation } from '../conversations-schema.js';
 import type { StoredItem } from '../input-schema.js';
 import type { ResponseObject } from '../object-schema.js';
@@ -33,15 +34,28 @@ export interface StoredThread {
   messages: readonly object[];
 }
 
-export type Stored = StoredResponse | StoredConversation | StoredThread;
+export interface StoredFile {
+  file: FileObject;
+}
 
-/** Ids of responses, conversations and threads are never the same. */
+/** Separate from the file, so that lists do not read contents. */
+export interface StoredData {
+  data: { id: string; base64: string };
+}
+
+export type Stored = StoredResponse | StoredConversation | StoredThread | StoredFile | StoredData;
+
+/** Ids of different kinds are never the same. */
 export interface ResponseStore {
   /** Replaces what has the same id. */
   put(owner: string, stored: Stored): void;
   get(owner: string, id: string): StoredResponse | null;
   conversation(owner: string, id: string): StoredConversation | null;
   thread(owner: string, id: string): StoredThread | null;
+  /** An entry of any kind. */
+  read(owner: string, id: string): Stored | null;
+  /** The oldest file first. */
+  files(owner: string): FileObject[];
   /**
    * Replaces a conversation atomically with the result of `change`. Returns the result, or null if there is no such
    * conversation.
@@ -59,7 +73,7 @@ export interface ResponseStore {
 }
 
 export interface StoreLimits {
-  /** Conversations and turns of threads count as well. */
+  /** Conversations, turns of threads and files count as well. */
   maxResponses: number;
   /** Limit of all stored JSON, at two bytes per character. */
   maxBytes: number;
@@ -78,6 +92,8 @@ export const MAX_STORED_INPUT = 8 * MIB;
 
 export function idOf(stored: Stored): string {
   if ('thread' in stored) return stored.thread.id;
+  if ('file' in stored) return stored.file.id;
+  if ('data' in stored) return stored.data.id;
   return 'response' in stored ? stored.response.id : stored.conversation.id;
 }
 
@@ -88,7 +104,7 @@ export function itemIdsOf(stored: Stored): string[] {
 
 /** All items of it, in their order. */
 export function itemsOf(stored: Stored): readonly StoredItem[] {
-  if ('thread' in stored) return [];
+  if (!('response' in stored || 'items' in stored)) return [];
   // Output items are valid input items.
   return 'response' in stored ? [...stored.input, ...(stored.response.output as StoredItem[])] : stored.items;
 }
@@ -103,4 +119,11 @@ export function asConversation(stored: Stored | null): StoredConversation | null
 
 export function asThread(stored: Stored | null): StoredThread | null {
   return stored !== null && 'thread' in stored ? stored : null;
+}
+
+/** Ids of files have this prefix. */
+export const FILE_PREFIX = 'file-';
+
+export function byTime(one: FileObject, other: FileObject): number {
+  return one.created_at - other.created_at || (one.id < other.id ? -1 : 1);
 }

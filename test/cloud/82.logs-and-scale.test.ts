@@ -73,6 +73,16 @@ test('what a runner writes does not control the terminal of who reads it', async
   assert.not.match(stdout.replaceAll('\n', ''), /\p{Cc}/u);
 });
 
+test('the message of a deployment controls neither terminal nor log', async () => {
+  const message = 'new\n2026-01-01 forged\x1b[2J\u009b2J';
+  await cloud.deploy('chat', { slots: 3 }, { message });
+  const { stdout } = await cloud.cli('apps', 'events', 'chat');
+  for (const text of [stdout, cloud.child.output.stderr]) {
+    assert.match(text, 'new?2026-01-01 forged?[2J?2J');
+    assert.not.match(text.replaceAll('\n', ''), /\p{Cc}/u);
+  }
+});
+
 test('run shows in its terminal what its runner writes', async () => {
   const script = writeScript(`export const once = app({ model: 'demo', context: 512, auth: 'public' });`);
   const child = startChild('ts/cli.ts', ['run', script, '--json'], cloud.variables);

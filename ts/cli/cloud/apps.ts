@@ -238,7 +238,7 @@ async function events({ cloud, org, json }: Target, name: string, parsed: Parsed
 
 function eventLine({ at, revision, runner, state, reason }: EventRow): string {
   const subject = runner === null ? (revision === null ? 'app' : `revision ${revision}`) : `runner ${runner}`;
-  return `${toDate(at)}  ${subject.padEnd(20)}  ${state.toLowerCase().padEnd(8)}  ${reason}`;
+  return `${toDate(at)}  ${subject.padEnd(20)}  ${state.toLowerCase().padEnd(8)}  ${printable(reason)}`;
 }
 
 async function logs({ cloud, org, json }: Target, name: string, parsed: Parsed): Promise<void> {

@@ -158,7 +158,7 @@ export async function eventsInCluster(place: Place, app: string, parsed: Parsed)
 function eventLine({ at, object, type, reason, message, count }: ClusterEvent): string {
   const time = at?.slice(0, 19).replace('T', ' ') ?? '-';
   const often = count > 1 ? ` (${count} times)` : '';
-  return `${time}  ${object}  ${type === 'Normal' ? '' : `${type.toLowerCase()}: `}${reason}${often}: ${message}`;
+  return `${time}  ${object}  ${type === 'Normal' ? '' : `${type.toLowerCase()}: `}${reason}${often}: ${printable(message)}`;
 }
 
 async function follow(place: Place, app: string): Promise<void> {

@@ -5,6 +5,7 @@ import { hubSettings } from '../../hub/hub-settings.js';
 import { Certificate } from '../../server/certificate.js';
 import { stopOnSignals } from '../../server/stop-on-signals.js';
 import { givenOptions } from '../options/table-options.js';
+import { printable } from '../output/log-output.js';
 import { dataDir } from '../paths.js';
 import { CLOUD_START_OPTIONS } from './option-table.js';
 import { DEMO_MODEL, podmanOf, runnerCommand } from './runner-command.js';
@@ -39,7 +40,7 @@ export async function startFromOptions(parsed: Readonly<Record<string, unknown>>
     certificate: tlsCert && tlsKey ? new Certificate(tlsCert, tlsKey) : undefined,
     trustProxy: options.trustProxy ?? false,
     insecure: options.insecure ?? false,
-    onEvent: (line) => console.error(`${new Date().toISOString()} ${line}`),
+    onEvent: (line) => console.error(`${new Date().toISOString()} ${printable(line)}`),
     onError: (error) => console.error('chasqui:', error),
   });
   const drainMs = shutdownTimeout * 1000;

@@ -1,6 +1,7 @@
 /** Follows a revision until it is active or has failed. */
 import type { Deployed } from '../../cloud/apps/control.js';
 import { CommandFailed, EXIT } from '../errors/exit-codes.js';
+import { printable } from '../output/log-output.js';
 import type { CloudClient } from './client.js';
 
 const POLL_MS = 250;
@@ -19,7 +20,8 @@ export async function untilActive(
     if (['active', 'failed', 'retired', 'gone'].includes(state)) {
       steps.clear();
       if (state === 'active') return state;
-      throw new CommandFailed(EXIT.notReady, `revision ${revision} is ${state}: ${found?.reason ?? 'it was deleted'}`);
+      const reason = printable(found?.reason ?? 'it was deleted');
+      throw new CommandFailed(EXIT.notReady, `revision ${revision} is ${state}: ${reason}`);
     }
     steps.show(progress ?? state);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
@@ -32,7 +34,7 @@ export function showSteps(output: NodeJS.WriteStream, quiet: boolean): { show(st
   const blank = () => `\r${' '.repeat(shown.length)}\r`;
   return {
     show(step) {
-      const line = step.slice(0, 78);
+      const line = printable(step).slice(0, 78);
       // Without a terminal, each percentage would print a line.
       const isSame = output.isTTY ? line === shown : line.replace(/\d+ %$/, '') === shown.replace(/\d+ %$/, '');
       if (quiet || isSame) return;

@@ -1,6 +1,7 @@
 #include "value-rules.h"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace chasqui::schema {
 
@@ -24,6 +25,25 @@ std::string repeated(const std::string& rule, size_t min, size_t max) {
 
 constexpr size_t  kMaxCompared = 32;  // items of a tuple
 const std::string kComma       = "\",\" space ";
+
+// A text that equal values share: 1 and 1.0 are equal, as are objects with another order.
+std::string canonical(const common_json& value) {
+    if (value.is_number()) {
+        char text[32];
+        std::snprintf(text, sizeof(text), "%.17g", value.get<double>());
+        return text;
+    }
+    std::string all;
+    if (value.is_array()) {
+        for (const common_json& item : value) all += canonical(item) + ",";
+        return "[" + all + "]";
+    }
+    if (!value.is_object()) return value.dump();
+    std::map<std::string, std::string> members;
+    for (const auto& [name, member] : value.items()) members.emplace(common_json::make(name).dump(), canonical(member));
+    for (const auto& [name, member] : members) all += name + ":" + member + ",";
+    return "{" + all + "}";
+}
 
 }  // namespace
 
@@ -103,15 +123,10 @@ std::string ValueRules::string(const Case& each) {
 }
 
 std::optional<std::vector<common_json>> ValueRules::constants_of(NodeId node) {
-    std::vector<common_json>                   values;
-    std::map<std::string, std::vector<size_t>> alike;  // 1 and 1.0 are the same, as are objects with another order
-    const auto                                 add = [&](const common_json& value) {
-        const bool           is_number = value.is_number(), has_parts = value.is_array() || value.is_object();
-        std::vector<size_t>& others = alike[is_number ? std::to_string(value.get<double>()) : has_parts ? std::to_string(value.size()) : value.dump()];
-        schemas_.budget().spend(others.size());
-        if (std::any_of(others.begin(), others.end(), [&](size_t i) { return values[i] == value; })) return;
-        others.push_back(values.size());
-        values.push_back(value);
+    std::vector<common_json>        values;
+    std::unordered_set<std::string> known;
+    const auto                      add = [&](const common_json& value) {
+        if (known.insert(canonical(value)).second) values.push_back(value);
     };
     for (const Case& each : schemas_.shape_of(node)) {
         if (each.literal != nullptr) {

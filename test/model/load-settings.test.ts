@@ -211,8 +211,8 @@ test('breakers beyond the limit are refused', async () => {
       await answer(model, { prompt: 'a', dryMultiplier: 1, drySequenceBreakers: Array(17).fill('x') });
       assert.unreachable();
     } catch (error) {
-      assert.is((error as ChasquiError).code, 'invalid_job');
-      assert.match((error as ChasquiError).message, '16 sequence breakers');
+      assert.is((error as ChasquiError).code, 'invalid_value');
+      assert.match((error as ChasquiError).message, /`drySequenceBreakers` is .* a list of at most 16/);
     }
   });
 });

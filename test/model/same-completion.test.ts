@@ -51,10 +51,11 @@ const requests: GenerateRequest[] = prompts.flatMap((prompt) => [
   // Repeats itself for any weights.
   { ...common, prompt, temperature: 1, seed: 4, logitBias: { 300: 1000 } },
 ]);
+/** Longer than the completions that they run beside. */
 const beside: GenerateRequest = {
   prompt: `Others: ${WORDS.repeat(7)}`,
   temperature: 0,
-  maxTokens: 90,
+  maxTokens: common.maxTokens + 10,
   ignoreEos: true,
 };
 

@@ -119,6 +119,15 @@ completions('a second completion of the same chat and unknown messages are refus
   assert.is((await app.api('GET', pathOf(id))).status, 204);
 });
 
+completions('a chat whose settings ask for several choices gets one', async () => {
+  const chat = await longChat(app, 'Choices');
+  const { settings } = await read(chat);
+  await app.done('PUT', `/api/v1/chats/${chat}`, { settings: { ...settings, n: 3, max_tokens: 8 } });
+  await app.done('POST', pathOf(chat), { id: 'a', parent: 'q' });
+  await until(async () => (await read(chat)).running === null, 'the end');
+  assert.is(answerOf(await read(chat))?.stats?.completionTokens, 8);
+});
+
 completions('an error is kept for pages that come later, and the message is not lost', async () => {
   const chat = await longChat(app, 'Failed');
   await app.done('PUT', `/api/v1/chats/${chat}`, { systemPrompt: 'too long '.repeat(70_000) });

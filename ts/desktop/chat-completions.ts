@@ -211,6 +211,7 @@ function requestBody({ model, systemPrompt, settings }: Chat, summary: string, b
   const { [WHEN_FULL]: _, ...sampling } = settings;
   return {
     ...sampling,
+    n: 1,
     model,
     messages: [...system, ...branch.map(toRequestMessage)],
     stream: true,

@@ -38,6 +38,22 @@ chats('a chat comes back as it was put, images and numbers included', () => {
   history.delete(made.id);
 });
 
+chats('thousands of messages are stored in linear time, in their order', () => {
+  const count = 8000;
+  const messages = Array.from({ length: count }, (_, at) => said(`m${at}`, at === 0 ? null : `m${at - 1}`, 'x'));
+  const timeOf = (part: readonly ChatMessage[]) => {
+    const started = performance.now();
+    const { id } = history.create({ messages: [...part] });
+    const took = performance.now() - started;
+    assert.equal(history.read(id).messages, part);
+    history.delete(id);
+    return took;
+  };
+  const shortest = (part: readonly ChatMessage[]) => Math.min(timeOf(part), timeOf(part));
+  const few = shortest(messages.slice(0, count / 4));
+  assert.ok(shortest(messages) < 10 * few, `four times as many messages took more than ten times ${few} ms`);
+});
+
 chats('a change leaves what it does not name, and messages that are not named any more are gone', () => {
   const { id } = history.create({ title: 'One', messages: [said('a', null, 'one'), said('b', 'a', 'two')] });
   history.change(id, { title: 'Two' });

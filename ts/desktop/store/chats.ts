@@ -153,13 +153,17 @@ export class ChatStore {
   }
 
   #putMessages(chat: string, messages: readonly ChatMessage[]): void {
-    for (const { content, ...body } of messages) {
+    const [last] = this.#store.rows<{ position: number | null }>(
+      'SELECT max(position) AS position FROM messages WHERE chat = ?',
+      chat,
+    );
+    for (const [index, { content, ...body }] of messages.entries()) {
       this.#store.run(
-        `INSERT INTO messages (chat, id, position, content, body)
-         VALUES (?1, ?2, (SELECT coalesce(max(position), 0) + 1 FROM messages WHERE chat = ?1), ?3, ?4)
+        `INSERT INTO messages (chat, id, position, content, body) VALUES (?, ?, ?, ?, ?)
          ON CONFLICT (chat, id) DO UPDATE SET content = excluded.content, body = excluded.body`,
         chat,
         body.id,
+        (last?.position ?? 0) + index + 1,
         content,
         JSON.stringify(body),
       );

@@ -86,6 +86,20 @@ const INVALID: [request: unknown, code: string, param: string, hint?: string][] 
     'invalid_value',
     'messages[0].tool_calls[0]',
   ],
+  [{ messages: [{ role: 'assistant', tool_calls: {} }] }, 'invalid_value', 'messages[0].tool_calls'],
+  [{ messages: [{ role: 'assistant', toolCalls: 'f' }] }, 'invalid_value', 'messages[0].toolCalls'],
+  [{ messages: [{ role: 'user', content: [{ type: 'valueOf' }] }] }, 'invalid_value', 'messages[0].content[0].type'],
+  [{ messages: new Array(1) }, 'invalid_value', 'messages'],
+  [{ messages, constructor: 1 }, 'unknown_parameter', 'constructor'],
+  [{ messages, tools: [tool], toolChoice: { function: null } }, 'invalid_value', 'toolChoice'],
+  [{ messages, tools: [tool], toolChoice: { function: 5 } }, 'invalid_value', 'toolChoice'],
+  [{ prompt: [2 ** 40] }, 'invalid_value', 'prompt'],
+  [{ prompt: 'x', images: [null] }, 'invalid_value', 'images'],
+  [{ prompt: 'x', preservedTokens: [''] }, 'invalid_value', 'preservedTokens'],
+  [{ prompt: 'x', formatStops: [''] }, 'invalid_value', 'formatStops'],
+  [{ prompt: 'x', format: {} }, 'invalid_value', 'format'],
+  [{ prompt: 'x', grammar: {} }, 'invalid_value', 'grammar'],
+  [{ prompt: 'x', adapters: [{ adapter: -1, scale: 1 }] }, 'invalid_value', 'adapters'],
 ];
 
 test('invalid requests are refused with the field and the right name', async () => {

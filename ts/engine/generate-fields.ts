@@ -18,11 +18,10 @@ const plainObject: Check = {
   accepts: (value) => isObject(value) && isJson(value),
 };
 const anyObject: Check = { says: 'an object', accepts: isObject };
-const list: Check = { says: 'a list', accepts: Array.isArray };
-const texts: Check = { says: 'a list of texts', accepts: isListOf((each) => typeof each === 'string') };
+const eachNotEmpty: Check = { says: 'a list of texts, none of them empty', accepts: isListOf(isNotEmpty) };
 const nonEmptyTexts: Check = {
   says: 'a text or a list of texts, none of them empty',
-  accepts: (value) => isListOf((each) => typeof each === 'string' && each !== '')([value].flat()),
+  accepts: (value) => eachNotEmpty.accepts([value].flat()),
 };
 
 function integer(min: number, max = MAX_COUNT): Check {
@@ -41,16 +40,22 @@ function ofRow(row: Pick<OptionRow, 'type'>): Check {
 const PROMPT: Readonly<Record<string, Check>> = {
   prompt: {
     says: 'a text or a list of token ids',
-    accepts: (value) => typeof value === 'string' || isListOf(Number.isInteger)(value) || value instanceof Int32Array,
+    accepts: (value) => typeof value === 'string' || isListOf(isInt32)(value) || value instanceof Int32Array,
   },
-  images: list,
+  images: {
+    says: 'a list of images',
+    accepts: isListOf((each) => isObject(each) && ('bytes' in each || 'rgb' in each)),
+  },
   grammar: orNull({
     says: 'GBNF as text, or a grammar',
-    accepts: (value) => typeof value === 'string' || isObject(value),
+    accepts: (value) => typeof value === 'string' || (isObject(value) && typeof value.gbnf === 'string'),
   }),
-  preservedTokens: texts,
-  formatStops: texts,
-  format: orNull(anyObject),
+  preservedTokens: eachNotEmpty,
+  formatStops: eachNotEmpty,
+  format: orNull({
+    says: 'the `format` of a rendered prompt',
+    accepts: (value) => isObject(value) && typeof value.parser === 'string',
+  }),
   reasoning: orNull(anyObject),
 };
 
@@ -59,7 +64,7 @@ const MESSAGES: Readonly<Record<string, Check>> = {
   tools: { says: 'a list of tools', accepts: (value) => isListOf(isObject)(value) && isJson(value as object) },
   toolChoice: {
     says: '`auto`, `none`, `required` or an object with the name of a tool',
-    accepts: (value) => ['auto', 'none', 'required'].includes(value as string) || isObject(value),
+    accepts: (value) => ['auto', 'none', 'required'].includes(value as string) || isNamed(value),
   },
   parallelToolCalls: boolean,
   jsonSchema: plainObject,
@@ -81,7 +86,7 @@ const COMMON: Readonly<Record<string, Check>> = {
   reasoningMessage: orNull(text),
   adapters: orNull({
     says: 'a list of adapters and their scales',
-    accepts: isListOf((each) => isObject(each) && Number.isInteger(each.adapter) && Number.isFinite(each.scale)),
+    accepts: isListOf((each) => isObject(each) && integer(0).accepts(each.adapter) && Number.isFinite(each.scale)),
   }),
   signal: { says: 'an AbortSignal', accepts: (value) => value instanceof AbortSignal },
   ...Object.fromEntries(Object.entries(SAMPLING_NUMBERS).map(([name, row]) => [name, ofRow(row)])),
@@ -140,8 +145,9 @@ function unknownField(name: string, isKnown: boolean, hasPrompt: boolean, names:
     return new ChasquiError('unsupported_parameter', message, name);
   }
   const camelCase = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-  const near = OTHER_NAMES[name] ?? closest(camelCase, names);
-  const isNear = Object.hasOwn(OTHER_NAMES, name) || distance(near, camelCase) <= 2;
+  const other = Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : undefined;
+  const near = other ?? closest(camelCase, names);
+  const isNear = other !== undefined || distance(near, camelCase) <= 2;
   const hint = isNear ? ` Did you mean \`${near}\`?` : '';
   return new ChasquiError(
     'unknown_parameter',
@@ -155,7 +161,21 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 function isListOf(accepts: (each: unknown) => boolean): (value: unknown) => boolean {
-  return (value) => Array.isArray(value) && value.every((each) => accepts(each));
+  // `every` would skip the holes of sparse lists.
+  return (value) => Array.isArray(value) && value.findIndex((each) => !accepts(each)) < 0;
+}
+
+function isNotEmpty(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
+}
+
+function isInt32(value: unknown): boolean {
+  return Number.isInteger(value) && (value as number) === ((value as number) | 0);
+}
+
+function isNamed(choice: unknown): boolean {
+  const named = isObject(choice) && 'function' in choice ? choice.function : choice;
+  return isObject(named) && typeof named.name === 'string';
 }
 
 function isJson(value: object): boolean {

@@ -66,16 +66,16 @@ export function checkMessages(messages: readonly GenerateMessage[]): void {
     else if (typeof content !== 'string' && !(toolCalls ?? openAiCalls)) {
       throw invalid(`${path}.content`, 'a text or a list of parts');
     }
-    checkCalls(
-      toolCalls ?? openAiCalls?.map((call) => call?.function),
-      `${path}.${toolCalls ? 'toolCalls' : 'tool_calls'}`,
-    );
+    const field = `${path}.${toolCalls ? 'toolCalls' : 'tool_calls'}`;
+    const calls = toolCalls ?? openAiCalls ?? [];
+    if (!Array.isArray(calls)) throw invalid(field, 'a list of calls');
+    checkCalls(toolCalls ? calls : calls.map((call) => call?.function), field);
   }
 }
 
 function checkParts(parts: readonly GeneratePart[], path: string): void {
   for (const [index, part] of parts.entries()) {
-    const field = PART_FIELDS[part?.type];
+    const field = Object.hasOwn(PART_FIELDS, part?.type) ? PART_FIELDS[part.type] : undefined;
     if (field === undefined) throw invalid(`${path}[${index}].type`, 'text, image or image_url');
     const value = (part as unknown as Record<string, unknown>)[field];
     const isText = typeof value === 'string';
@@ -88,7 +88,7 @@ function checkParts(parts: readonly GeneratePart[], path: string): void {
   }
 }
 
-function checkCalls(calls: readonly Partial<ChatToolCall>[] = [], path: string): void {
+function checkCalls(calls: readonly Partial<ChatToolCall>[], path: string): void {
   const at = calls.findIndex((call) => typeof call?.name !== 'string' || typeof call.arguments !== 'string');
   if (at >= 0) throw invalid(`${path}[${at}]`, 'a call with a `name` and with `arguments` as JSON text');
 }

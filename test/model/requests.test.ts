@@ -129,6 +129,20 @@ test('a JSON schema is enforced in one call', async () => {
   assert.ok(['"yes"', '"no"'].includes(await model.generate({ messages, jsonSchema, temperature: 1, seed: 1 }).text()));
 });
 
+test('a schema of many scopes with many alternatives in each is refused', async () => {
+  const count = 20;
+  const uri = (number: number) => `http://localhost/${number % count}`;
+  const scoped = (at: number) => {
+    const own = { type: 'object', properties: { z: { $ref: uri(at + 2) } } };
+    const anyOf = [{ $ref: uri(at + 1) }, { $dynamicRef: `#k${(at + 3) % count}` }, own];
+    return { $id: uri(at), $dynamicAnchor: `k${at}`, anyOf };
+  };
+  const $defs = Object.fromEntries(Array.from({ length: count }, (_, at) => [`d${at}`, scoped(at)]));
+  const [code, , message] = await errorOf({ messages, jsonSchema: { $defs, $ref: uri(0) } });
+  assert.is(code, 'invalid_grammar');
+  assert.match(message, 'more than 400,000 alternatives');
+});
+
 test('a grammar is GBNF as text', async () => {
   assert.is(await model.generate({ messages, grammar: 'root ::= "maybe"' }).text(), 'maybe');
 });

@@ -45,6 +45,7 @@ const Shape& Schemas::cases_of(Literal unresolved) {
         throw;
     }
     open_.erase(literal);
+    count_cases(shape);
     return *cases_.emplace(literal, std::make_unique<Shape>(std::move(shape))).first->second;
 }
 

@@ -102,6 +102,7 @@ private:
 
     [[noreturn]] void fail(int location, const std::string& reason) const;
     void              ignore(int location, const std::string& keyword);
+    void              count_cases(const Shape& shape);
 
     int             locate(const common_json& schema, const std::string& pointer, const std::string& place, int scope);
     int             child(int location, const std::string& keyword);
@@ -179,6 +180,7 @@ private:
     std::deque<common_json>                         constants_;
     std::map<std::pair<NodeId, NodeId>, int>        unions_;
     Budget                                          budget_;
+    size_t                                          n_cases_ = 0;
     unsigned                                        depth_ = 0;
     std::vector<std::string>                        unenforced_;
     std::unordered_set<std::string>                 reported_;

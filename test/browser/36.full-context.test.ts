@@ -2,7 +2,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { accessibilityProblems, openApp, startBrowser } from '../support/browser.js';
+import { accessibilityProblems, openApp, startBrowser, untilIn } from '../support/browser.js';
 import { MODEL } from '../support/long-answer.js';
 import { type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
 
@@ -52,6 +52,14 @@ for (const [button, choice] of [
     const trouble = page.getByRole('alert');
     await trouble.getByText('longer than the context').waitFor();
     assert.not.match(await trouble.innerText(), /--/);
+    const isInView = `(() => {
+      const [list, trouble] = ['.messages', '.trouble'].map((each) => document.querySelector(each).getBoundingClientRect());
+      return trouble.top >= list.top && trouble.bottom <= list.bottom;
+    })()`;
+    await untilIn(page, isInView);
+    // A narrower chat is a longer one.
+    await page.getByRole('button', { name: 'Chat settings' }).click();
+    await untilIn(page, isInView);
     assert.equal(await accessibilityProblems(page), []);
     await trouble.getByRole('button', { name: button }).click();
     await page.getByRole('article', { name: 'Model' }).last().getByText('tok/s').waitFor();

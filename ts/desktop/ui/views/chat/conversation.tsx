@@ -21,22 +21,40 @@ interface ConversationProps {
 
 export function Conversation({ session, name, spoken }: ConversationProps) {
   const place = useRef<HTMLDivElement>(null);
+  const content = useRef<HTMLDivElement>(null);
+  const top = useRef(0);
+  const shown = useRef<string | null>(null);
   const follows = useSignal(true);
   const branch = session.branch.value;
-  // Follow the end while the completion grows.
-  session.growing.value;
   useSentences(session, spoken);
+  const list = follows.value ? 'messages followed' : 'messages';
   const live = session.live.value?.id;
+  const id = session.id.value;
   useEffect(() => {
-    if (live) follows.value = true;
-  }, [live, follows]);
+    // Not at the end of a completion: the user may be reading above it.
+    if (!place.current || (!live && shown.current === id)) return;
+    shown.current = id;
+    follows.value = true;
+    place.current.scrollTop = place.current.scrollHeight;
+  }, [live, id, follows]);
   useEffect(() => {
     const element = place.current;
-    if (element && follows.peek()) element.scrollTop = element.scrollHeight;
-  });
+    if (!element || !content.current) return;
+    // Follows the end while a completion grows, and when images, errors or the width change the height.
+    const observer = new ResizeObserver(() => {
+      if (follows.peek()) element.scrollTop = element.scrollHeight;
+    });
+    for (const each of [element, content.current]) observer.observe(each);
+    return () => observer.disconnect();
+  }, [follows]);
   const watch = () => {
     const element = place.current;
-    if (element) follows.value = element.scrollHeight - element.scrollTop - element.clientHeight < 60;
+    if (!element) return;
+    const { scrollTop, scrollHeight, clientHeight } = element;
+    // Only scrolling up ends it: a distance may also come from content that has grown meanwhile.
+    if (scrollHeight - scrollTop - clientHeight < 60) follows.value = true;
+    else if (scrollTop < top.current) follows.value = false;
+    top.current = scrollTop;
   };
   return (
     <section class="conversation" aria-label={name}>
@@ -54,12 +72,14 @@ export function Conversation({ session, name, spoken }: ConversationProps) {
         <ModelState session={session} />
       </header>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable regions must be reachable with the keyboard. */}
-      <div class="messages" ref={place} onScroll={watch} tabIndex={0} role="log" aria-live="off" aria-label="Messages">
-        {branch.length === 0 && <Greeting />}
-        {branch.map((message) => (
-          <Message key={message.id} session={session} message={message} />
-        ))}
-        <Trouble session={session} />
+      <div class={list} ref={place} onScroll={watch} tabIndex={0} role="log" aria-live="off" aria-label="Messages">
+        <div class="messages-content" ref={content}>
+          {branch.length === 0 && <Greeting />}
+          {branch.map((message) => (
+            <Message key={message.id} session={session} message={message} />
+          ))}
+          <Trouble session={session} />
+        </div>
       </div>
       {!follows.value && (
         <div class="jump">

@@ -85,7 +85,7 @@ export class FakeEngine extends Engine {
     this.#script = { ...this.#script, ...script };
   }
 
-  override async render(messages: readonly ChatMessage[], options: RenderOptions = {}): Promise<RenderedPrompt> {
+  override async renderChat(messages: readonly ChatMessage[], options: RenderOptions = {}): Promise<RenderedPrompt> {
     this.conversations.push(messages);
     this.renderOptions.push(options);
     const images: ImageInput[] = [];

@@ -101,7 +101,15 @@ export abstract class Engine {
     options: RenderOptions = {},
     on?: AbortOptions,
   ): Promise<RenderedPrompt> {
-    const messages = areChatMessages(given) ? given : await this.#toChatMessages(given, on);
+    return this.renderChat(areChatMessages(given) ? given : await this.#toChatMessages(given, on), options, on);
+  }
+
+  /** The same for messages that need no check, with decoded images. */
+  async renderChat(
+    messages: readonly ChatMessage[],
+    options: RenderOptions = {},
+    on?: AbortOptions,
+  ): Promise<RenderedPrompt> {
     const templateKwargs = { ...this.renderDefaults.templateKwargs, ...options.templateKwargs };
     let images: ImageInput[] = [];
     const rendered = await this.call(

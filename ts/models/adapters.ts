@@ -74,8 +74,8 @@ export class AdaptedEngine extends Engine {
     return this.#engine.call(method, args, on);
   }
 
-  override render(...args: Parameters<Engine['render']>): Promise<RenderedPrompt> {
-    return this.#engine.render(...args);
+  override renderChat(...args: Parameters<Engine['renderChat']>): Promise<RenderedPrompt> {
+    return this.#engine.renderChat(...args);
   }
 
   override stats(): Promise<EngineStats> {

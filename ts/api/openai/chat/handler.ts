@@ -63,7 +63,9 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
           progress: returnsProgress && streams[0] ? new PromptProgress(streams[0]) : undefined,
           customTools,
           hasOldForm,
-          usage: runningUsage(body.stream_options, streams.slice(0, 1)),
+          usage: body.stream_options?.continuous_usage_stats
+            ? runningUsage(body.stream_options, streams.slice(0, 1))
+            : undefined,
         });
         const encoder = extension?.extendChunks(chunks) ?? chunks;
         return await streamCompletion(request, reply, { streams, encoder, signal, translate }, options);

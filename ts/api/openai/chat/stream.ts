@@ -41,7 +41,7 @@ export class ChunkEncoder implements EventEncoder {
   /** All up to the value of `choices`. */
   readonly #head: string;
   /** All after the value of `choices`. */
-  readonly #tail: string;
+  #tail: string;
   readonly #includeUsage: boolean;
   readonly #usage: RunningUsage | undefined;
   readonly #hasOldForm: boolean;
@@ -86,10 +86,13 @@ export class ChunkEncoder implements EventEncoder {
   encode({ index, tokens }: ChoiceBatch): string[] {
     const reader = this.#readers[index] as CompletionReader;
     const chunks = this.progress?.() ?? [];
-    if (!this.#started[index]) chunks.push(this.#begin(index));
+    if (!this.#started[index]) {
+      if (this.#usage !== undefined) this.#reportUsage(this.#usage);
+      chunks.push(this.#begin(index));
+    }
     const running = this.#running[index];
     running?.add(tokens.length);
-    this.#usage?.add(tokens.length);
+    if (this.#usage !== undefined) this.#reportUsage(this.#usage, tokens.length);
     const timings = running === undefined ? '' : toField(running.soFar());
     for (const delta of reader.read(tokens)) {
       if (isContentAlone(delta)) chunks.push(this.#content(index, delta.content, timings));
@@ -102,6 +105,7 @@ export class ChunkEncoder implements EventEncoder {
   #newProgress(progress: PromptProgress): string[] {
     const reports = progress.take();
     if (reports.length === 0) return [];
+    if (this.#usage !== undefined) this.#reportUsage(this.#usage);
     const timings = this.#running[0] === undefined ? '' : toField(this.#running[0].soFar());
     const chunks = reports.map((report) => {
       const field = `${timings},"prompt_progress":${JSON.stringify(report)}`;
@@ -140,7 +144,7 @@ export class ChunkEncoder implements EventEncoder {
   }
 
   #content(index: number, content: string, timings: string): string {
-    return `${this.#beforeContent[index]}${JSON.stringify(content)}${this.#afterContent}${timings}${this.#endOfChunk()}`;
+    return `${this.#beforeContent[index]}${JSON.stringify(content)}${this.#afterContent}${timings}${this.#tail}`;
   }
 
   /** None for a piece of a call that adds nothing. */
@@ -159,11 +163,13 @@ export class ChunkEncoder implements EventEncoder {
   /** `delta` and `logprobs` are JSON text, and so are further fields of the chunk. */
   #choice(index: number, delta: string, logprobs: string, finishReason: string, fields = ''): string {
     const choice = `{"index":${index},"delta":${delta},"logprobs":${logprobs},"finish_reason":${finishReason}}`;
-    return `${this.#head}[${choice}]${fields}${this.#endOfChunk()}`;
+    return `${this.#head}[${choice}]${fields}${this.#tail}`;
   }
 
-  #endOfChunk(): string {
-    return this.#usage === undefined ? this.#tail : `,"usage":${JSON.stringify(this.#usage.soFar())}}`;
+  /** `tokens`: new ones of any choice. */
+  #reportUsage(usage: RunningUsage, tokens = 0): void {
+    usage.add(tokens);
+    this.#tail = `,"usage":${JSON.stringify(usage.soFar())}}`;
   }
 }
 

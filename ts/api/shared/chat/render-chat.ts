@@ -102,7 +102,7 @@ export async function renderMessages(
   const rest = images.values();
   const chatMessages = messages.map((message, index) => toChatMessage(message, index, rest));
   try {
-    return await engine.render(chatMessages, options, on);
+    return await engine.renderChat(chatMessages, options, on);
   } catch (error) {
     if (!(error instanceof ChasquiError) || error.code !== 'invalid_grammar') throw error;
     throw error.withMessage(error.message, options.jsonSchema ? 'response_format' : 'tools');

@@ -43,7 +43,7 @@ export function toJob(
     stop: [body.stop ?? []].flat().filter((text) => text !== ''),
     formatStops: rendered.additionalStops,
     maxTokens: toMaxTokens(body),
-    grammar: toGrammar(body, rendered),
+    grammar: body.grammar === undefined ? rendered.grammar : ownGrammar(body.grammar, body, rendered),
     preservedTokens: rendered.preservedTokens,
     format: rendered.format,
     reasoning: toReasoningTags(body, rendered),
@@ -58,11 +58,11 @@ export function toJob(
   return completeJob(options, samplingDefaults(profile, model));
 }
 
-function toGrammar(
-  { grammar, grammarIsOfContent: isOfContent }: ChatCompletionRequest,
-  { grammar: own, reasoning }: RenderedPrompt,
-): Grammar | null {
-  if (grammar === undefined) return own;
+function ownGrammar(
+  grammar: string,
+  { grammarIsOfContent: isOfContent }: ChatCompletionRequest,
+  { reasoning }: RenderedPrompt,
+): Grammar {
   return grammarOf(isOfContent && reasoning !== null ? afterReasoning(grammar, reasoning) : grammar);
 }
 

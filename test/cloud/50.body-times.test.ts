@@ -60,6 +60,14 @@ test('a body that may be long ends with a 408 as well when it stops coming', asy
   assertLate(await sendBytes(url, half('/api/long')));
 });
 
+test('a body that may be long ends with a 408 when it comes too slowly', async () => {
+  const { port } = await start({ totalMs: 60_000, silenceMs: 1000 });
+  const { socket, read } = open(port, half('/api/long').replace(': 10', ': 1000000'));
+  const more = setInterval(() => socket.write('x'), 20);
+  assertLate(await read);
+  clearInterval(more);
+});
+
 test('what goes on coming of a body that was refused does not come for ever', async () => {
   const { port } = await start({ totalMs: 60_000, silenceMs: 50 });
   const { socket, read } = open(port, half('/api/long/refused').replace(': 10', ': 1000000'));

@@ -4,6 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openSqlite } from '../../ts/sqlite.js';
 import { TestCloud } from '../support/cloud.js';
+import { parseReply, sendBytes } from '../support/raw-client.js';
 import { until } from '../support/until.js';
 
 const test = suite('cloud: keys');
@@ -73,6 +74,12 @@ test('a key is listed, opens until it is revoked, and not after', async () => {
   assert.ok(list.some(({ id }) => id === made.id));
   assert.is((await cloud.cli('keys', 'revoke', made.id)).code, 0);
   assert.is((await ask(made)).status, 401);
+});
+
+test('the management API refuses a request without a key before its body', async () => {
+  const head = ['POST /api/cloud/v1/apps/me/chat/revisions HTTP/1.1', 'host: x', 'content-length: 1000', '', ''];
+  const { statusCode, body } = parseReply(await sendBytes(cloud.url, head.join('\r\n')));
+  assert.equal([statusCode, JSON.parse(body).error.code], [401, 'invalid_api_key']);
 });
 
 test('simultaneous requests do not exceed the tokens of a key', async () => {

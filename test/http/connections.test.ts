@@ -61,6 +61,19 @@ test('connections that wait for their next request make room for new ones', asyn
   server.close();
 });
 
+test('connections of one address that send no request make room for others', async () => {
+  const server = await limitedServer();
+  const silent = Array.from({ length: LIMIT }, () => connectTo(server));
+  for (const socket of silent) socket.write('GET / HTTP/1.1\r\n');
+  await until(async () => (await openConnections(server)) === LIMIT, 'all are connected');
+  await until(async () => (await openConnections(server)) === LIMIT / 4, 'a quarter is left');
+  const late = connectTo(server);
+  late.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n');
+  await new Promise((resolve) => late.once('data', resolve));
+  for (const socket of [late, ...silent]) socket.destroy();
+  server.close();
+});
+
 test('a reply that its client has still to read is not cut off to make room', async () => {
   const server = http.createServer(({ url }, response) => response.end(url === '/long' ? LONG : 'here'));
   limitConnections(server, LIMIT);

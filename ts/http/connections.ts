@@ -33,9 +33,13 @@ export const HTTP_SETTINGS = {
   requireHostHeader: false,
 };
 
-/** Closes idle keep-alive connections when three quarters of the limit are in use. */
+/**
+ * Closes idle keep-alive connections when three quarters of the limit are in use. Connections of one address without a complete
+ * request head take at most a quarter.
+ */
 export function limitConnections(server: Server, max = MAX_CONNECTIONS): IdleConnections {
   const idle = new IdleConnections(server);
+  limitHeadless(server, Math.ceil(max / 4));
   server.maxConnections = max;
   server.on('connection', () => {
     server.getConnections((_error, count) => {
@@ -43,6 +47,35 @@ export function limitConnections(server: Server, max = MAX_CONNECTIONS): IdleCon
     });
   });
   return idle;
+}
+
+/** The head of a request follows its connection at once, but a busy server may read it later. */
+const HEAD_GRACE_MS = 2000;
+
+/** Closes connections beyond `max` of an address that have sent no complete request head. */
+function limitHeadless(server: Server, max: number): void {
+  /** By address and port, because a TLS connection has two sockets. */
+  const headless = new Map<string, Map<number, Socket>>();
+  const forget = (address: string, port: number): void => {
+    const own = headless.get(address);
+    own?.delete(port);
+    if (own?.size === 0) headless.delete(address);
+  };
+  server.on('connection', (socket: Socket) => {
+    const { remoteAddress: address, remotePort: port } = socket;
+    // Unix sockets have no address.
+    if (address === undefined || port === undefined) return;
+    const own = headless.get(address) ?? new Map<number, Socket>();
+    headless.set(address, own.set(port, socket));
+    socket.once('close', () => forget(address, port));
+    if (own.size <= max) return;
+    setTimeout(() => {
+      if (own.size > max && own.get(port) === socket) socket.destroy();
+    }, HEAD_GRACE_MS).unref();
+  });
+  for (const event of ['request', 'checkContinue', 'checkExpectation', 'connect']) {
+    server.on(event, ({ socket }: IncomingMessage) => forget(socket.remoteAddress ?? '', socket.remotePort ?? 0));
+  }
 }
 
 /** Sends our error envelope for requests that Node would answer itself. */

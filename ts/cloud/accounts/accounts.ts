@@ -16,7 +16,7 @@ export interface AccountsParts {
   database: Database;
   /** Folder of the keys, which `chasqui keys` and servers without a cloud share. */
   home: string;
-  /** Called when something could not be written. The next flush retries. Without it, changes throw instead. */
+  /** Called after a failed write. The next flush retries. Without it, changes throw instead. */
   onError?: (error: unknown) => void;
   flushMs?: number;
 }

@@ -13,12 +13,12 @@ export interface Reach {
 }
 
 /**
- * Returns the actor. Without `reach` the caller restricts the request to the actor's reach.
+ * Returns the actor. Null for `scope` accepts every valid key. Without `reach` the caller restricts the request to the actor's reach.
  *
  * @throws {ChasquiError} `invalid_api_key` without a valid key; `permission_denied` if the key lacks the scope or is
  * for another organisation or app
  */
-export type Authorize = (request: FastifyRequest, scope: Scope, reach?: Reach) => Actor;
+export type Authorize = (request: FastifyRequest, scope: Scope | null, reach?: Reach) => Actor;
 
 export interface AuthorizeParts {
   ring: KeyRing;
@@ -34,7 +34,7 @@ export function authorizer({ ring, localToken }: AuthorizeParts): Authorize {
     }
     const key = sent === undefined ? null : ring.check(sent);
     if (!key) throw new ChasquiError('invalid_api_key', UNKNOWN);
-    if (!key.scopes.includes(scope)) {
+    if (scope !== null && !key.scopes.includes(scope)) {
       const message = `The key ${key.id} lacks the scope \`${scope}\`; it has ${key.scopes.join(', ')}.`;
       throw new ChasquiError('permission_denied', message);
     }

@@ -28,6 +28,14 @@ const MODEL_URL = new RegExp(`^${API_BASE}/models/[0-9a-f]{64}(\\?|$)`);
 
 /** Handlers throw `ChasquiError` for the error handler of `app`. */
 export function apiRoutes(app: FastifyInstance, parts: ApiParts): void {
+  // Before the body is read. The handlers check the scope.
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.is404 || !request.routeOptions.url?.startsWith(API_BASE)) return;
+    // Otherwise Node would read the rest of a refused body to reuse the connection.
+    reply.header('connection', 'close');
+    parts.authorize(request, null);
+    reply.removeHeader('connection');
+  });
   app.get(`${API_BASE}/about`, async (request) => {
     parts.authorize(request, 'read');
     return { version: VERSION, org: parts.ownOrg, url: parts.publicUrl() };

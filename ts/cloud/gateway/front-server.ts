@@ -20,9 +20,11 @@ import { hasBody } from './headers.js';
 
 export interface BodyTimes {
   totalMs: number;
-  /** Limit between two reads of a long body. */
+  /** In each such period, a long body must reach `MIN_BYTES_PER_SECOND`. */
   silenceMs: number;
 }
+
+const MIN_BYTES_PER_SECOND = 1024;
 
 /** A busy disk can delay reading, which looks like silence. */
 export const BODY_TIMES: BodyTimes = { totalMs: REQUEST_TIMEOUT_MS, silenceMs: 60_000 };
@@ -77,7 +79,7 @@ export function createFrontServer(options: FrontOptions): Server {
 }
 
 /**
- * Calls `onLate` when the body takes too long. With `isLong` only silence counts, until the reply has ended.
+ * Calls `onLate` when the body takes too long. With `isLong` only the rate counts, until the reply has ended.
  * Node has one limit per server, which would abort the upload of a large model over a slow connection.
  */
 function limitBodyTime(
@@ -91,7 +93,8 @@ function limitBodyTime(
   let read = socket.bytesRead;
   const check = (): void => {
     if (request.complete) return;
-    if (isLong && !response.writableEnded && socket.bytesRead > read) read = socket.bytesRead;
+    const minBytes = (MIN_BYTES_PER_SECOND * silenceMs) / 1000;
+    if (isLong && !response.writableEnded && socket.bytesRead >= read + minBytes) read = socket.bytesRead;
     else onLate();
   };
   const timer = setInterval(check, isLong ? silenceMs : totalMs);

@@ -84,6 +84,13 @@ test('a conversation names a file', async () => {
     await app.inject({ method: 'POST', url, headers, payload: JSON.stringify(body) });
     assert.is(engine.jobs.at(-1)?.prompt, '<user><document>\nHello\n</document>', url);
   }
+  const counted = await app.inject({
+    method: 'POST',
+    url: '/v1/chat/completions/input_tokens',
+    headers: { authorization: 'Bearer one', 'content-type': 'application/json' },
+    payload: JSON.stringify(user({ type: 'file', file: { file_id: id } })),
+  });
+  assert.is(counted.json().input_tokens, engine.jobs.at(-1)?.prompt.length);
   await remove(id);
   assert.is(decodeURIComponent(String((await ask(id)).headers['x-chasqui-ignored'])), 'input[0].content[0]');
 });

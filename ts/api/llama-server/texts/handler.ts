@@ -9,6 +9,7 @@ import type { AppContext } from '../../context.js';
 import { chatCompletionSchema, parametersOf, type SentChatCompletion } from '../../shared/chat/chat-schema.js';
 import { renderBody } from '../../shared/chat/render-chat.js';
 import { type InputTokens, inputTokensSchema } from '../../shared/completion/chat-reply-schema.js';
+import { OwnFiles } from '../../shared/own-files.js';
 import { rerankReplySchema } from '../../shared/text/ranking-schema.js';
 import { rankerNaming, toRanking } from '../../shared/text/to-ranking.js';
 import { functionsFor } from '../../shared/tools/functions-for.js';
@@ -20,7 +21,8 @@ export function nativeTextRoutes(app: FastifyInstance, context: AppContext): voi
   const { profile, options } = context;
   const count = withModel<SentChatCompletion>(context, async (request, _reply, { engine, signal }) => {
     const { body, origins } = functionsFor(request.body);
-    const loading = { hosts: options.imageHosts, signal };
+    const contentOf = (id: string) => new OwnFiles(request, context).content(id);
+    const loading = { contentOf, hosts: options.imageHosts, signal };
     const rendered = await origins.guard(body, () => renderBody(engine, body, loading));
     const input_tokens = await engine.countTokens(rendered, { signal });
     return { object: 'response.input_tokens', input_tokens } satisfies InputTokens;

@@ -36,6 +36,10 @@ test('texts, tokens and lists of tokens', async () => {
     [1, 7],
     [2, 8],
   ]);
+  assert.equal(await vectors([[7], 'bb']), [
+    [1, 7],
+    [2, 98],
+  ]);
 });
 
 test('base64 holds the same as 32-bit floats, little-endian', async () => {
@@ -73,7 +77,7 @@ const REFUSED: [name: string, fields: object, expected: ExpectedError][] = [
   ['an object', { input: {} }, { status: 400, code: 'invalid_type', param: 'input' }],
   ['nothing', { input: [] }, { status: 400, code: 'invalid_value', param: 'input' }],
   ['a mixture', { input: ['a', ['b']] }, { status: 400, code: 'invalid_type', param: 'input[1][0]' }],
-  ['a mixture of tokens and texts', { input: ['a', [1]] }, { status: 400, code: 'invalid_type', param: 'input[1]' }],
+  ['a mixture of tokens and texts', { input: ['a', 1] }, { status: 400, code: 'invalid_type', param: 'input[1]' }],
   ['too many', { input: Array(2049).fill('a') }, { status: 400, code: 'invalid_value', param: 'input' }],
   [
     'another format',

@@ -362,4 +362,20 @@ test('sound is refused in words, and never as a failure of the server', async ()
   }
 });
 
+test('a prompt that is too long has the error type of llama-server', async () => {
+  const app = testApp();
+  for (const [url, body] of [
+    ['/completion', { prompt: 'x'.repeat(5000) }],
+    ['/infill', { input_prefix: 'x'.repeat(5000), input_suffix: '' }],
+  ] as const) {
+    for (const stream of [false, true]) {
+      const reply = await app.send(url, { ...body, stream });
+      const { type, code, n_ctx } = reply.json().error;
+      assert.equal([reply.statusCode, type, code], [400, 'exceed_context_size_error', 'context_length_exceeded']);
+      assert.is(n_ctx, 4096);
+    }
+  }
+  assert.is((await app.send('/completion', { prompt: 5 })).json().error.type, 'invalid_request_error');
+});
+
 test.run();

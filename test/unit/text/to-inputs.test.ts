@@ -21,6 +21,7 @@ test('a text, texts, tokens and lists of tokens', () => {
   assert.equal(toInputs(['a', 'b'], 'input', 4).inputs, ['a', 'b']);
   assert.equal(toInputs([1, 2, 3], 'input', 4).inputs, [[1, 2, 3]]);
   assert.equal(toInputs([[1], [2, 3]], 'input', 4).inputs, [[1], [2, 3]]);
+  assert.equal(toInputs(['a', [2, 3]], 'input', 4).inputs, ['a', [2, 3]]);
 });
 
 test('only what was a list has places', () => {
@@ -29,12 +30,13 @@ test('only what was a list has places', () => {
   assert.is(toInputs(['a', 'b'], 'input', 4).nameOf(1), 'input[1]');
 });
 
-test('a mixture is refused, and the odd one named', () => {
-  const error = refused([[1], 'b']);
+test('single tokens among texts or lists are refused, and the odd one named', () => {
+  const error = refused([[1], 'b', 2]);
   assert.is(error.code, 'invalid_type');
-  assert.is(error.param, 'input[1]');
-  assert.match(error.message, /must be an array of tokens like those before it, but it is a string/);
+  assert.is(error.param, 'input[2]');
+  assert.match(error.message, /must be a string or an array of tokens like those before it/);
   assert.is(refused([1, 2, [3]]).param, 'input[2]');
+  assert.match(refused([1, 'a']).message, /must be a token like those before it/);
 });
 
 test('tokens may be many, texts may not', () => {

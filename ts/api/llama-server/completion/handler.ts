@@ -1,12 +1,13 @@
 /** llama-server's own completions: of texts, and of gaps in them. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Job } from '../../../engine/job.js';
+import { errorHandler } from '../../../http/error-handler.js';
 import { MODEL_ERRORS } from '../../../http/openapi/failures.js';
 import { completionExamples, type Operation } from '../../../http/openapi/operation.js';
 import { bodyRoute, nameIgnoredParts } from '../../../http/read-fields.js';
 import type { AppContext } from '../../context.js';
 import { PromptProgress } from '../../shared/completion/reply-fields.js';
-import { dataFailure, streamCompletion } from '../../shared/completion/stream-reply.js';
+import { streamCompletion } from '../../shared/completion/stream-reply.js';
 import {
   aboutPrompt,
   firstOfEach,
@@ -16,6 +17,7 @@ import {
 import { spell } from '../../shared/text/to-tokens.js';
 import { type Leased, withModel } from '../../shared/with-model.js';
 import { toGenerationSettings } from '../generation-settings.js';
+import { nativeErrorSchema, nativeFailure, toNativeError } from '../native-errors.js';
 import {
   type InfillRequest,
   infillSchema,
@@ -49,9 +51,10 @@ export function nativeCompletionRoutes(app: FastifyInstance, context: AppContext
       const prompts = await toPrompts(leased.engine, prompt, leased);
       return completeTexts({ ...leased, context, request, reply }, settings, prompts);
     },
-    { fail: dataFailure },
+    { fail: nativeFailure },
   );
-  const completion = bodyRoute(context, nativeCompletionSchema, completionOperation);
+  const errors = { errorHandler: errorHandler(context.options, toNativeError) };
+  const completion = { ...bodyRoute(context, nativeCompletionSchema, completionOperation), ...errors };
   app.post<{ Body: NativeCompletionRequest }>(COMPLETION_URL, completion, complete);
 
   const fill = withModel<InfillRequest>(
@@ -67,9 +70,13 @@ export function nativeCompletionRoutes(app: FastifyInstance, context: AppContext
       const prompt = await infillPrompt(leased.engine, request.body, leased);
       return completeTexts({ ...leased, context, request, reply }, settings, [prompt]);
     },
-    { fail: dataFailure },
+    { fail: nativeFailure },
   );
-  app.post<{ Body: InfillRequest }>(INFILL_URL, bodyRoute(context, infillSchema, infillOperation), fill);
+  app.post<{ Body: InfillRequest }>(
+    INFILL_URL,
+    { ...bodyRoute(context, infillSchema, infillOperation), ...errors },
+    fill,
+  );
 }
 
 async function completeTexts(
@@ -211,6 +218,7 @@ const completionOperation: Operation = {
   tag: 'llama-server',
   summary: 'Text completion (llama-server).',
   description: 'An event of a stream has the text of a token; the last has `stop`, and all that a whole reply has.',
+  errorBody: nativeErrorSchema,
   errors: MODEL_ERRORS,
   reply,
   examples: (model) =>
@@ -225,6 +233,7 @@ const infillOperation: Operation = {
   id: 'infill',
   tag: 'llama-server',
   summary: 'Completion of the gap between two texts, if the model supports infill (llama-server).',
+  errorBody: nativeErrorSchema,
   errors: MODEL_ERRORS,
   reply,
   examples: (model) => ({

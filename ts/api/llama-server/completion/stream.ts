@@ -3,10 +3,12 @@
 import type { Finish, Token, TokenLogprob, TokenStream } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
 import type { ErrorBody } from '../../../http/error-body.js';
+import type { SseEvent } from '../../../http/sse.js';
 import { ReturnedTokens } from '../../shared/completion/logprobs.js';
 import type { PromptProgress } from '../../shared/completion/reply-fields.js';
 import { RunningTimings, toTimings } from '../../shared/completion/reply-fields.js';
 import { type ChoiceBatch, forEachChoice } from '../../shared/completion/stream-reply.js';
+import { nativeFailure } from '../native-errors.js';
 import type { NativeEnding, NativePiece, TokenProbability } from '../schema.js';
 
 export interface NativeCompletionSettings {
@@ -107,8 +109,8 @@ export class NativeCompletions {
     return [];
   }
 
-  fail(body: ErrorBody): string[] {
-    return [JSON.stringify(body)];
+  fail(body: ErrorBody): readonly SseEvent[] {
+    return nativeFailure(body);
   }
 
   /** Reads the streams to their ends, and returns the whole reply: a list where there are several choices. */

@@ -15,11 +15,11 @@ import { jsonSchema } from '../../../http/schema/variants.js';
 import { completionFields, conversationFields, MAX_CHOICES, model, openAiFields } from '../chat/chat-schema.js';
 import { constraintFields } from '../chat/constraint-schema.js';
 
-export type TextInputs = string | string[] | number[] | number[][];
+export type TextInputs = string | number[] | (string | number[])[];
 
 const token = { type: 'integer', minimum: 0, maximum: 2 ** 31 - 1 };
 
-/** `toInputs` checks that all items are of one kind, because it can name the item that is not. */
+/** `toInputs` checks that single tokens are not mixed with others, because it can name the item that is odd. */
 export const textInputs = typed<TextInputs>({
   type: ['string', 'array'],
   minItems: 1,

@@ -9,19 +9,20 @@ export interface NamedInputs {
   nameOf(index: number): string;
 }
 
-/** Throws `invalid_type` when texts, tokens and lists of tokens are mixed, `invalid_value` when there are too many. */
+/** Throws `invalid_type` if single tokens are mixed with texts or lists of tokens, `invalid_value` if there are too many. */
 export function toInputs(field: TextInputs, name: string, max: number): NamedInputs {
   if (typeof field === 'string') return { inputs: [field], nameOf: () => name };
-  const kind = kindOf(field[0]);
-  const odd = field.findIndex((item) => kindOf(item) !== kind);
+  const areTokens = isToken(field[0]);
+  const odd = field.findIndex((item) => isToken(item) !== areTokens);
   if (odd > 0) {
+    const wanted = areTokens ? 'a token' : 'a string or an array of tokens';
     throw new ChasquiError(
       'invalid_type',
-      `\`${name}[${odd}]\` must be ${kind} like those before it, but it is ${kindOf(field[odd])}.`,
+      `\`${name}[${odd}]\` must be ${wanted} like those before it.`,
       `${name}[${odd}]`,
     );
   }
-  if (kind === 'a token') return { inputs: [field as number[]], nameOf: () => name };
+  if (areTokens) return { inputs: [field as number[]], nameOf: () => name };
   if (field.length > max) {
     throw new ChasquiError(
       'invalid_value',
@@ -29,10 +30,9 @@ export function toInputs(field: TextInputs, name: string, max: number): NamedInp
       name,
     );
   }
-  return { inputs: field as string[] | number[][], nameOf: (index) => `${name}[${index}]` };
+  return { inputs: field as TextInput[], nameOf: (index) => `${name}[${index}]` };
 }
 
-function kindOf(item: unknown): string {
-  if (typeof item === 'string') return 'a string';
-  return typeof item === 'number' ? 'a token' : 'an array of tokens';
+function isToken(item: unknown): boolean {
+  return typeof item === 'number';
 }

@@ -88,7 +88,7 @@ test('only POST', async () => {
 
 test('a path without /v1 is told the right one', async () => {
   const { app } = testApp();
-  for (const path of ['completions', 'embeddings', 'responses']) {
+  for (const path of ['conversations', 'embeddings', 'messages']) {
     const reply = await app.inject({ method: 'POST', url: `/${path}`, payload: '{}' });
     expectError(reply, { status: 404, type: 'not_found_error', code: 'unknown_url', says: new RegExp(`/v1/${path}`) });
   }

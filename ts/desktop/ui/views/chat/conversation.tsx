@@ -43,6 +43,8 @@ export function Conversation({ session, name, spoken }: ConversationProps) {
     // Follows the end while a completion grows, and when images, errors or the width change the height.
     const observer = new ResizeObserver(() => {
       if (follows.peek()) element.scrollTop = element.scrollHeight;
+      // Shorter content moves the position, which is no scrolling up.
+      top.current = element.scrollTop;
     });
     for (const each of [element, content.current]) observer.observe(each);
     return () => observer.disconnect();

@@ -40,7 +40,7 @@ function hasFile({ content }: Message): boolean {
   return Array.isArray(content) && content.some(isFile);
 }
 
-function isFile(part: MessagePart): part is FilePart {
+export function isFile(part: MessagePart): part is FilePart {
   return part.type === 'file';
 }
 

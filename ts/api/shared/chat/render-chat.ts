@@ -26,7 +26,7 @@ import {
   type MessagePart,
   type TextPart,
 } from './message-schema.js';
-import { type ReadFilesOptions, readFiles } from './read-files.js';
+import { isFile, type ReadFilesOptions, readFiles } from './read-files.js';
 import { refuseUnsupported, toRenderOptions } from './render-options.js';
 import { toReasoningBudget, toReasoningTags } from './to-job.js';
 
@@ -59,8 +59,9 @@ export async function renderChat(
   { body: sent, origins, inputGrammars = null, passedOver = [] }: TranslatedChat,
   { strict = false, maxParts, ...loading }: RenderChatOptions,
 ): Promise<RenderedChat> {
-  const { body, unread } = await readFiles(sent, loading);
-  const plain = await renderBody(engine, body, loading);
+  const hasFiles = sent.messages.some(({ content }) => Array.isArray(content) && content.some(isFile));
+  const { body, unread } = hasFiles ? await readFiles(sent, loading) : { body: sent, unread: [] };
+  const plain = await renderReadBody(engine, body, loading);
   const unenforced = [
     ...(await unenforcedParts(engine, body, maxParts, loading)),
     ...(plain.unenforcedKeywords.length > 0 ? unenforcedInCalls(body, plain.unenforcedKeywords, maxParts) : []),
@@ -80,6 +81,14 @@ export async function renderBody(
   loading: LoadOptions,
 ): Promise<RenderedPrompt> {
   const { body } = await readFiles(sent, loading);
+  return renderReadBody(engine, body, loading);
+}
+
+async function renderReadBody(
+  engine: Engine,
+  body: ChatCompletionRequest,
+  loading: LoadOptions,
+): Promise<RenderedPrompt> {
   refuseUnsupported(body, engine.model);
   const options = toRenderOptions(body, engine.model);
   const sources = imagesIn(body.messages);

@@ -168,15 +168,14 @@ export function readBodies(app: FastifyInstance, profile: Profile, options: Body
     replies.set(request.raw, reply.raw);
   });
   app.removeAllContentTypeParsers();
-  const readBytes: FastifyInstance['readBytes'] = async (request, payload) => {
+  app.decorate('readBytes', async (request: FastifyRequest, payload: IncomingMessage) => {
     refuseCompressed(request.headers);
     const { bodyLimit: maxBytes = 0 } = request.routeOptions;
     return readBody(payload, replies.get(request.raw), { maxBytes, maxSilenceMs }, budget);
-  };
-  app.decorate('readBytes', readBytes);
+  });
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
     const { config, schema } = request.routeOptions;
-    const bytes = await readBytes(request, payload);
+    const bytes = await app.readBytes(request, payload);
     // Some clients send the content type with every request, even without a body.
     if (bytes.length === 0 && schema?.body === undefined) return undefined;
     return parseJsonBody(bytes, config.imageLists);

@@ -114,9 +114,9 @@ chats('without a text all are listed, the one that was changed last first', asyn
 
 chats('text with U+0000 is stored whole and found', () => {
   const text = 'before\0behind \u{1f999}';
-  const { id } = history.create({ title: text, systemPrompt: text, messages: [said('a', null, text)] });
-  const { title, systemPrompt, messages } = history.read(id);
-  assert.equal([title, systemPrompt, messages[0]?.content], [text, text, text]);
+  const { id } = history.create({ title: text, model: text, systemPrompt: text, messages: [said('a', null, text)] });
+  const { title, model, systemPrompt, messages } = history.read(id);
+  assert.equal([title, model, systemPrompt, messages[0]?.content], [text, text, text, text]);
   const [listed] = history.list('behind');
   assert.equal([listed?.id, listed?.title, listed?.snippet], [id, text, 'before\u0002behind\u0003 \u{1f999}']);
   history.delete(id);

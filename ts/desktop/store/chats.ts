@@ -15,7 +15,7 @@ const MAX_HITS = 5000;
 /** libsql returns the text of a TEXT column up to its first U+0000, but a BLOB completely. */
 const whole = (column: string) => `CAST(${column} AS BLOB) AS ${column}`;
 
-const CHAT_COLUMNS = `id, ${whole('title')}, model, ${whole('system_prompt')}, settings, current, created_at, updated_at`;
+const CHAT_COLUMNS = `id, ${whole('title')}, ${whole('model')}, ${whole('system_prompt')}, settings, current, created_at, updated_at`;
 
 interface ChatRow {
   id: string;

@@ -32,6 +32,13 @@ import type { ReplyStream } from './reply-stream.js';
 
 export type * from './engine-types.js';
 
+const dropped = new FinalizationRegistry<() => Promise<unknown>>((close) => close().catch(() => {}));
+
+/** Calls `close`, which must not refer to `engine`, once `engine` was garbage-collected. */
+export function closeWhenDropped(engine: Engine, close: () => Promise<unknown>): void {
+  dropped.register(engine, close);
+}
+
 /**
  * Implementations provide `call` and `submit`; the methods for callers are written once, here. Calls that render, tokenize
  * or compile reject with `prepare_timeout` when they take too long, and with `queue_full` when too many are waiting.

@@ -10,7 +10,7 @@ export interface CompleteLoadOptions extends CompleteOptionsOf<typeof LOAD_OPTIO
 
 /** Options that cannot be sent to another process. */
 export interface LoadHooks {
-  /** Called with the fraction loaded, 0 to 1. */
+  /** Called with the fraction loaded, 0 to 1. If it throws, the load rejects with that exception. */
   onProgress?: ((fraction: number) => void) | undefined;
   /** Aborts the load. */
   signal?: AbortSignal | undefined;

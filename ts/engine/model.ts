@@ -5,7 +5,7 @@ import type { AdapterUse } from './adapter-file.js';
 import { CALLS, type CallArgs, type Caller, type CallInput, type CallName, type CallResult } from './calls.js';
 import { renderDefaults } from './chat-template.js';
 import type { CoreJob, EngineCore } from './core.js';
-import { Engine } from './engine.js';
+import { closeWhenDropped, Engine } from './engine.js';
 import { engineClosed, takesTextOnly, withCatalogueCode, withReason } from './engine-errors.js';
 import type { AbortOptions, EngineState, ModelInfo, Siblings, SubmitOptions, TokenStream } from './engine-types.js';
 import { type Job, type ReasoningLimits, reasoningLimitOf, reasoningLimits } from './job.js';
@@ -241,7 +241,9 @@ export async function loadModel(
   const { options, hooks } = splitHooks(given, givenHooks);
   const streams = new Map<number, JobStream>();
   const { core, info } = await openLocal(path, options, hooks, (...events) => deliver(streams, ...events));
-  return new Model(core, streams, info, options);
+  const model = new Model(core, streams, info, options);
+  closeWhenDropped(model, () => core.close());
+  return model;
 }
 
 function toCoreJob(

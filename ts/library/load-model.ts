@@ -31,7 +31,23 @@ export async function loadModel(
   { process: ownProcess = false, ...given }: LoadOptions & LoadHooks & ProcessOptions = {},
   givenHooks: LoadHooks = {},
 ): Promise<Model | SupervisedEngine> {
-  if (!ownProcess) return loadHere(path, given, givenHooks);
   const { options, hooks } = splitHooks(given, givenHooks);
-  return SupervisedEngine.open(path, options, hooks);
+  const guarded = abortOnException(hooks);
+  return ownProcess ? SupervisedEngine.open(path, options, guarded) : loadHere(path, options, guarded);
+}
+
+/** An exception in `onProgress` aborts the load. */
+function abortOnException({ onProgress, signal }: LoadHooks): LoadHooks {
+  if (onProgress === undefined) return { signal };
+  const failure = new AbortController();
+  return {
+    signal: signal ? AbortSignal.any([signal, failure.signal]) : failure.signal,
+    onProgress: (fraction) => {
+      try {
+        if (!failure.signal.aborted) onProgress(fraction);
+      } catch (thrown) {
+        failure.abort(thrown);
+      }
+    },
+  };
 }

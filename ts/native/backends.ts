@@ -1,4 +1,4 @@
-/** Chooses the ggml modules of this process, once: when the first model is loaded. */
+/** Chooses ggml modules. A process loads them once, with its first model. */
 import { ChasquiError } from '../errors.js';
 import { BACKENDS } from '../options/load-option-table.js';
 import type { NativeDevice } from './addon.js';
@@ -7,7 +7,9 @@ import { type LoadedAddon, loadAddon } from './load-addon.js';
 import type { Backend } from './module-files.js';
 import { findPackage, gpuPackages } from './packages.js';
 
-let chosen: Promise<ModuleReport[]> | undefined;
+const decisions = new Map<Backend | 'auto', Promise<ModuleReport[]>>();
+/** Modules that this process has loaded, or will. */
+let inUse: readonly ModuleReport[] | undefined;
 
 /**
  * Returns the modules to load: at most one for a GPU, and one for the CPU.
@@ -18,18 +20,40 @@ export async function decideModules(backend?: Backend | 'auto'): Promise<string[
   return (await decided(backend)).map(({ path }) => path);
 }
 
-/** Returns the GPUs of these modules, except those that use main memory. Rejects as `decideModules` does. */
-export async function decideGpus(backend?: Backend | 'auto'): Promise<NativeDevice[]> {
-  return (await decided(backend)).flatMap(({ devices }) => devices.filter(({ type }) => type === 'gpu'));
+/**
+ * Returns the modules with which this process loads all its models, and their GPUs except those that use main memory.
+ * Rejects as `decideModules` does, and with `backend_unavailable` if this process uses another backend.
+ */
+export async function useModules(backend?: Backend | 'auto'): Promise<{ modules: string[]; gpus: NativeDevice[] }> {
+  const wanted = await decided(backend);
+  inUse ??= wanted;
+  if ((backend ?? backendOfEnvironment()) !== 'auto') refuseOtherBackend(inUse, wanted);
+  return {
+    modules: inUse.map(({ path }) => path),
+    gpus: inUse.flatMap(({ devices }) => devices.filter(({ type }) => type === 'gpu')),
+  };
+}
+
+type Modules = readonly Pick<ModuleReport, 'backend'>[];
+
+/** @throws {ChasquiError} `backend_unavailable` */
+export function refuseOtherBackend(used: Modules, wanted: Modules): void {
+  const [current, other] = [used, wanted].map(backendOf);
+  if (current === other) return;
+  const message = `This process already uses the backend \`${current}\`, so \`${other}\` cannot be used.`;
+  throw new ChasquiError('backend_unavailable', `${message} Load one of the models with \`process: true\`.`, 'backend');
+}
+
+function backendOf(modules: Modules): Backend {
+  return modules.find(({ backend }) => backend !== 'cpu')?.backend ?? 'cpu';
 }
 
 function decided(backend: Backend | 'auto' = backendOfEnvironment()): Promise<ModuleReport[]> {
-  chosen ??= decide(backend);
-  // The next call may want another backend.
-  chosen.catch(() => {
-    chosen = undefined;
-  });
-  return chosen;
+  const decision = decisions.get(backend) ?? decide(backend);
+  decisions.set(backend, decision);
+  // The backend may be installed later.
+  decision.catch(() => decisions.delete(backend));
+  return decision;
 }
 
 function backendOfEnvironment(): Backend | 'auto' {

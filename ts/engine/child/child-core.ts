@@ -34,6 +34,8 @@ export class ChildCore implements EngineCore, CallTarget {
   readonly #process: ProcessHooks;
   readonly #streams: ReadonlyMap<number, JobStream>;
   readonly #calls = new Map<number, Waiting>();
+  /** Keeps this process alive, also between the end of the pipe and `end`. */
+  readonly #keepAlive = setInterval(() => {}, 2 ** 30).unref();
   readonly #handles = new FinalizationRegistry<WorkerMessages['release']>((released) =>
     this.#tell('release', ...released),
   );
@@ -73,7 +75,7 @@ export class ChildCore implements EngineCore, CallTarget {
     this.#ended ??= reason;
     const calls = [...this.#calls.values()];
     this.#calls.clear();
-    this.#pipe.unref();
+    clearInterval(this.#keepAlive);
     for (const { reject } of calls) reject(reason);
   }
 
@@ -93,7 +95,7 @@ export class ChildCore implements EngineCore, CallTarget {
     return new Promise((resolve, reject) => {
       this.#pipe.write(encodeFrame(FRAME.call, [id, method, args, owner]));
       this.#calls.set(id, { method, resolve: resolve as Waiting['resolve'], reject });
-      this.#pipe.ref();
+      this.#keepAlive.ref();
     });
   }
 
@@ -105,7 +107,7 @@ export class ChildCore implements EngineCore, CallTarget {
     if (this.#ended !== undefined) throw this.#ended;
     const [media, limit] = [job.media, constraint] as unknown as [Handle | null, Handle | null];
     this.#tell('submit', { ...job, media: media?.id ?? null }, limit?.id ?? null);
-    this.#pipe.ref();
+    this.#keepAlive.ref();
   }
 
   pause(jobId: number, paused: boolean): void {
@@ -134,7 +136,7 @@ export class ChildCore implements EngineCore, CallTarget {
   }
 
   #restWhenIdle(): void {
-    if (this.#calls.size === 0 && this.#streams.size === 0) this.#pipe.unref();
+    if (this.#calls.size === 0 && this.#streams.size === 0) this.#keepAlive.unref();
   }
 
   #withHandles(result: unknown): NativePrompt | NativeConstraint[] {

@@ -114,7 +114,9 @@ async function start(script: ChildScript, path: string, options: LoadOptions, ho
   };
   signal?.addEventListener('abort', onAbort);
   try {
-    return { child, info: await child.open(path, options) };
+    const info = await child.open(path, options);
+    signal?.throwIfAborted();
+    return { child, info };
   } catch (error) {
     void child.close();
     signal?.throwIfAborted();

@@ -7,7 +7,7 @@ import { isOutOfFiles } from '../../process/open-files.js';
 import type { AdapterUse } from '../adapter-file.js';
 import { CALLS, type CallInput, type CallName, type CallResult } from '../calls.js';
 import { renderDefaults } from '../chat-template.js';
-import { Engine } from '../engine.js';
+import { closeWhenDropped, Engine } from '../engine.js';
 import { engineClosed, withReason } from '../engine-errors.js';
 import type {
   AbortOptions,
@@ -82,11 +82,12 @@ export class SupervisedEngine extends Engine {
       if (error instanceof LoadLimitExceeded) overload.abort(error);
     });
     const policy = new RestartPolicy();
-    let engine: SupervisedEngine | undefined;
+    // Weak: the supervisors must not keep an engine that its user has dropped.
+    let engine: WeakRef<SupervisedEngine> | undefined;
     let backend = options.backend;
     const delayAfterFailure = (): number | null => {
       const afterMs = policy.delayAfterFailure(performance.now());
-      const usesGpu = (engine?.model.placement.devices.length ?? 0) > 0;
+      const usesGpu = (engine?.deref()?.model.placement.devices.length ?? 0) > 0;
       const mayFallBack = usesGpu && (backend ?? 'auto') === 'auto';
       if (afterMs !== null || !mayFallBack) return afterMs;
       // The CPU is tried before the engine is given up.
@@ -117,7 +118,8 @@ export class SupervisedEngine extends Engine {
           signsOfLifeEndTrials: false,
           restartsUnnoticed: false,
           onStarted: ({ model }) => {
-            if (engine !== undefined) engine.#replaceInfo(model.model);
+            const known = engine?.deref();
+            if (known !== undefined) known.#replaceInfo(model.model);
           },
           onRestart,
           onState,
@@ -125,8 +127,10 @@ export class SupervisedEngine extends Engine {
         signal,
       );
       const [{ model }, preparation] = await Promise.all([worker.process(), preparing]);
-      engine = new SupervisedEngine(options, preparation, worker, model.model);
-      return engine;
+      const opened = new SupervisedEngine(options, preparation, worker, model.model);
+      engine = new WeakRef(opened);
+      closeWhenDropped(opened, () => Promise.all([worker.close(), preparation.close()]));
+      return opened;
     } catch (error) {
       void preparing.then((preparation) => preparation.close()).catch(() => {});
       throw error;

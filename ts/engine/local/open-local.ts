@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { NativeEngine } from '../../native/addon.js';
-import { decideGpus, decideModules } from '../../native/backends.js';
+import { useModules } from '../../native/backends.js';
 import { loadAddon } from '../../native/load-addon.js';
 import { samplingOf } from '../../options/sampling-table.js';
 import { readAdapterFiles } from '../adapter-file.js';
@@ -35,8 +35,9 @@ export async function openLocal(
   const absolutePath = resolve(path);
   const asked = toOpenRequest(absolutePath, options);
   const { addon } = loadAddon();
-  const wanted = { ...asked, modules: await decideModules(options.backend) };
-  const gpus = (await decideGpus(options.backend)).map(({ name, memoryTotal }) => ({ name, memoryBytes: memoryTotal }));
+  const used = await useModules(options.backend);
+  const wanted = { ...asked, modules: used.modules };
+  const gpus = used.gpus.map(({ name, memoryTotal }) => ({ name, memoryBytes: memoryTotal }));
   signal?.throwIfAborted();
   checkMetadata(absolutePath, options.overrideKv ?? []);
   await tryMetadata(wanted, signal);
@@ -59,6 +60,8 @@ export async function openLocal(
   try {
     const native = await catalogued(opening.engine);
     onProgress?.(1);
+    if (signal?.aborted) await native.close();
+    signal?.throwIfAborted();
     const info = describe(native, absolutePath, options, chosen);
     return { core: new LocalCore(native, parsers), info: gpus.length > 0 ? { ...info, gpus } : info };
   } catch (error) {

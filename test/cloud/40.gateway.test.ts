@@ -129,7 +129,7 @@ test('of a stream that is left, every event counts, however many come at once', 
   assert.is(gateway.usage[0]?.promptTokens, Math.ceil(bytes / 4), 'the prompt counts as what its bytes are about');
 });
 
-test('of a request that is left before its reply begins, nothing counts', async () => {
+test('of a request that is left before its reply begins, the prompt counts', async () => {
   const { socketPath, engine } = await startRunner({ manual: true });
   const app = new TestDeployment('acme', 'chat').run(socketPath);
   const gateway = await startGateway([app]);
@@ -139,7 +139,8 @@ test('of a request that is left before its reply begins, nothing counts', async 
   leaving.abort();
   await replying;
   await until(() => gateway.usage[0]?.status === 499, 'it is counted as left');
-  assert.equal([gateway.usage[0]?.promptTokens, gateway.usage[0]?.completionTokens], [0, 0]);
+  const bytes = JSON.stringify({ model: 'fake', messages: [{ role: 'user', content: 'Hi' }], stream: true }).length;
+  assert.equal([gateway.usage[0]?.promptTokens, gateway.usage[0]?.completionTokens], [Math.ceil(bytes / 4), 0]);
 });
 
 for (const stream of [true, false]) {

@@ -14,8 +14,8 @@ export function toAnthropicError({ error }: ErrorBody, requestId: string | null 
   const details = error.code === 'thread_not_found' ? { details: { error_code: error.code } } : {};
   return {
     type: 'error',
-    request_id: requestId,
     error: { ...error, message: toAnthropicMessage(error), type: toAnthropicType(error), ...details },
+    request_id: requestId,
   };
 }
 

@@ -126,12 +126,13 @@ export class Container {
     const { code, stdout } = await this.podman.run(['container', 'inspect', `--format=${format}`, this.name]);
     const [status, exit, ranOut, limit] = stdout.trim().split(' ');
     if (code !== 0 || !ENDED.includes(status ?? '')) return null;
-    // With cgroups v1 podman may miss an OOM kill, so the count of the whole machine helps.
+    const limited = `its limit is ${formatMemory(Number(limit))}`;
     const isKilled = Number(exit) === SIGNALLED + os.constants.signals.SIGKILL;
-    if (isKilled && (ranOut === 'true' || countOutOfMemoryKills() !== this.#killsBefore)) {
-      return `it ran out of memory: its limit is ${formatMemory(Number(limit))}`;
-    }
-    return describeContainerExit(Number(exit));
+    if (isKilled && ranOut === 'true') return `it ran out of memory: ${limited}`;
+    const described = describeContainerExit(Number(exit));
+    // With cgroups v1 podman may miss an OOM kill. The count of the machine includes other programs.
+    const mayHaveRunOut = isKilled && countOutOfMemoryKills() !== this.#killsBefore;
+    return mayHaveRunOut ? `${described}, perhaps because memory ran out: ${limited}` : described;
   }
 
   #expose(inside: string, outside: string): void {

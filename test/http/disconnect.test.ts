@@ -41,7 +41,7 @@ for (const stream of [false, true]) {
     let rendering = false;
     let release = (): void => undefined;
     const { app, engine, url } = await listeningApp({ manual: true });
-    engine.render = () => {
+    engine.renderChat = () => {
       rendering = true;
       return new Promise((resolve) => (release = () => resolve(plainPrompt('x'))));
     };

@@ -70,9 +70,9 @@ async function toTarget(app: FastifyInstance, mode: Mode): Promise<Target> {
   const base = mode === 'serverless' ? `/${DEPLOYMENT.org}/${DEPLOYMENT.app}` : '';
   const document = (await app.inject(`${base}/openapi.json`)).json() as OpenApiDocument;
   const endpoints = Object.entries(document.paths).flatMap(([path, { post }]) => {
-    if (!post?.requestBody) return [];
-    const name = JSON.stringify(post.requestBody).match(/#\/components\/schemas\/(\w+)/)?.[1] ?? '';
-    return [[path, document.components.schemas[name] as JsonSchema] as [string, JsonSchema]];
+    const [, name] = /#\/components\/schemas\/(\w+)/.exec(JSON.stringify(post?.requestBody ?? null)) ?? [];
+    // Forms have no named schema.
+    return name === undefined ? [] : [[path, document.components.schemas[name] as JsonSchema] as [string, JsonSchema]];
   });
   return { app, base, endpoints, check: new ReplyCheck(document) };
 }

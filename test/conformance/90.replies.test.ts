@@ -48,9 +48,9 @@ function isAppStatus({ url, status, complete, body }: RecordedReply): boolean {
   return isGateways && (!complete || body === '' || fitsAppStatus(JSON.parse(body)));
 }
 
-/** Pages and assets on the desktop app's own port, including the page for unknown paths. */
+/** Pages and assets on the desktop app's own port, including those for unknown paths and for browsers without a key. */
 function isPageOfTheApp({ method, url, status, body }: RecordedReply): boolean {
-  if (status === 404 && body.startsWith('<!doctype html>')) return true;
+  if ([401, 404].includes(status) && body.startsWith('<!doctype html>')) return true;
   return (
     method === 'GET' && /^\/(\?(?:token|code)=.*|assets\/.*|icon\.svg)?$/.test(url) && [200, 303, 304].includes(status)
   );

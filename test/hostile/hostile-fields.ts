@@ -18,6 +18,11 @@ export interface HostileBody {
 type Body = Record<string, unknown> | unknown[];
 type Place = readonly [container: Record<string, unknown>, key: string, path: string];
 
+interface JsonContent {
+  schema: object;
+  examples: Record<string, { value: Body }>;
+}
+
 interface Endpoint {
   path: string;
   schema: JsonSchema;
@@ -37,10 +42,11 @@ export class HostileBodies {
 
   constructor(document: OpenApiDocument) {
     this.#endpoints = Object.entries(document.paths).flatMap(([path, { post }]) => {
-      const content = Object.values((post?.requestBody as { content?: object } | undefined)?.content ?? {})[0];
+      const body = post?.requestBody as { content?: Record<string, JsonContent> } | undefined;
+      const content = body?.content?.['application/json'];
       if (content === undefined || path === NOT_SENT) return [];
       const name = JSON.stringify(content.schema).match(/#\/components\/schemas\/(\w+)/)?.[1] ?? '';
-      const examples = Object.values<{ value: Body }>(content.examples).map(({ value }) => value);
+      const examples = Object.values(content.examples).map(({ value }) => value);
       return [{ path, schema: document.components.schemas[name] as JsonSchema, examples }];
     });
   }

@@ -74,7 +74,10 @@ function limitHeadless(server: Server, max: number): void {
     }, HEAD_GRACE_MS).unref();
   });
   for (const event of ['request', 'checkContinue', 'checkExpectation', 'connect']) {
-    server.on(event, ({ socket }: IncomingMessage) => forget(socket.remoteAddress ?? '', socket.remotePort ?? 0));
+    server.on(event, ({ socket: { remoteAddress = '', remotePort = 0 } }: IncomingMessage) => {
+      // Later requests of a connection have nothing to forget.
+      if (headless.get(remoteAddress)?.has(remotePort)) forget(remoteAddress, remotePort);
+    });
   }
 }
 

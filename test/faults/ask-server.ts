@@ -16,7 +16,7 @@ export interface Outcome {
 }
 
 export async function serve(args: readonly string[] = []): Promise<Context> {
-  const server = startChild('ts/cli.ts', ['serve', '--port', '0', '--parallel', '16', '--threads', '1', ...args]);
+  const server = startChild('ts/cli.ts', ['serve', '--port', '0', '--parallel', '16', ...args]);
   try {
     const [, url = ''] = await untilWritten(server, /^Serving .* at (http:\S+)\/v1$/m);
     return { server, url };

@@ -27,13 +27,15 @@ export async function serve(args: readonly string[] = []): Promise<Context> {
   }
 }
 
-export async function ask(url: string, body: object): Promise<Outcome> {
+/** `onBegun`: the reply has begun, so the request was prepared. */
+export async function ask(url: string, body: object, onBegun?: () => void): Promise<Outcome> {
   const response = await fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
     // Connections that are kept would count among the descriptors.
     headers: { 'content-type': 'application/json', connection: 'close' },
     body: JSON.stringify({ model: 'chasqui-demo', temperature: 0, ...body }),
   });
+  onBegun?.();
   const text = await response.text();
   const retryAfter = response.headers.get('retry-after');
   if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {

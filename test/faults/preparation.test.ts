@@ -34,6 +34,8 @@ const SLOW = ['--chat-template', TEMPLATE, '--prepare-timeout', '100'];
 class Streams {
   readonly #outcomes: Outcome[] = [];
   readonly #clients: Promise<void>[];
+  /** The last request of each client; resolves when it has been prepared, or failed. */
+  readonly #preparing = new Map<number, Promise<unknown>>();
   #stopped = false;
 
   constructor(url: string) {
@@ -45,8 +47,19 @@ class Streams {
   async #stream(url: string, at: number): Promise<void> {
     while (!this.#stopped) {
       const messages = [{ role: 'user', content: `Count from ${at} to ${at + 40}.` }];
-      this.#outcomes.push(await ask(url, { messages, max_tokens: 200, ignore_eos: true, stream: true }));
+      let onBegun = () => {};
+      const begun = new Promise<void>((resolve) => {
+        onBegun = resolve;
+      });
+      const outcome = ask(url, { messages, max_tokens: 200, ignore_eos: true, stream: true }, onBegun);
+      this.#preparing.set(at, Promise.race([begun, outcome.catch(() => {})]));
+      this.#outcomes.push(await outcome);
     }
+  }
+
+  /** Resolves when all requests that are in preparation now have left it. */
+  async prepared(): Promise<void> {
+    await Promise.all(this.#preparing.values());
   }
 
   get count(): number {
@@ -112,8 +125,8 @@ for (const signal of ['SIGKILL', 'SIGSEGV'] as const) {
       process.kill(last, signal);
       await until(() => !isAlive(last as number), 'its end');
       assert.equal(await askNew(url), ANSWERED, 'ready again');
-      // Requests in preparation must settle before the next kill.
-      await Promise.all(outcomes.slice(0, before));
+      // A request that is in preparation at two ends in a row is refused, so all must settle before the next kill.
+      await Promise.all([...outcomes.slice(0, before), streams.prepared()]);
     }
     asking = false;
     await Promise.all(clients);
@@ -161,8 +174,9 @@ for (const [signal, why] of [
     let last: number | undefined;
     for (let end = 0; end < 2; end += 1) {
       last = await untilPreparationOf(pidOf(context), last);
-      // It is being rendered by now.
+      // It is being rendered by now, and those that met the last end with it have been prepared.
       assert.equal(await askNew(url), ANSWERED);
+      await streams.prepared();
       process.kill(last, signal);
       const during = askNew(url);
       await until(() => !isAlive(last as number), 'its end', 60_000);

@@ -153,9 +153,12 @@ test('long files are truncated, and the reply says so', async () => {
 test('a file that expands to gigabytes does not stop the server', async () => {
   const { app, chat } = server();
   const asked = chat({ file_data: uri(pdfBomb(4096)) });
-  const before = performance.now();
+  let isRead = false;
+  asked.then(() => {
+    isRead = true;
+  });
   assert.is((await app.inject({ url: '/live' })).statusCode, 200);
-  assert.ok(performance.now() - before < 5000);
+  assert.not(isRead, 'another request waited for the file');
   const reply = await asked;
   assert.equal([reply.statusCode, ignoredBy(reply)], [200, 'messages[0].content[0]'], reply.body);
 });

@@ -153,9 +153,7 @@ test('uploads that are wrong are refused', async () => {
   expectError(await post('{"file":"a"}', 'application/json'), { status: 415, code: 'unsupported_media_type' });
   expectError(await post('a', 'text/plain'), { status: 415, code: 'unsupported_media_type' });
   const part = '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n';
-  const before = performance.now();
-  assert.is((await post(`${part.repeat(400_000)}--x--`, 'multipart/form-data; boundary=x')).statusCode, 400);
-  assert.ok(performance.now() - before < 5000);
+  expectError(await post(`${part.repeat(400_000)}--x--`, 'multipart/form-data; boundary=x'), bad);
 });
 
 test('a web page needs a key to upload', async () => {

@@ -28,7 +28,7 @@ async function dropped(load: () => Promise<Model | SupervisedEngine>): Promise<v
   for (let time = 0; time < 3; time++) await use();
   await collected();
   // The engines end within a step, and their processes soon after.
-  for (let time = 0; time < 100 && inUse() > before; time++) await collected();
+  for (let time = 0; time < 600 && inUse() > before; time++) await collected();
   console.log(inUse() - before);
 }
 

@@ -2,6 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { AppEvents, Chat } from '../../../ts/desktop/api-types.js';
+import { until } from '../../support/until.js';
 
 interface Value<T> {
   value: T;
@@ -187,8 +188,7 @@ test('a completion grows with its events, and its end is the stored message', as
   const message = { id, parent, role: 'assistant', content: '' };
   await app.say('message', message);
   await app.say('delta', { content: 'Because', reasoning: '', stats: {} });
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  assert.is(session.growing.value?.content, 'Because');
+  await until(() => session.growing.value?.content === 'Because', 'the text in the page');
   await app.say('end', { message: { ...message, content: 'Because.' }, error: null, updatedAt: 3 });
   assert.equal([contents(session), session.busy.value, session.current.value], [['a', 'Why?', 'Because.'], false, id]);
   // Its own changes are no news.

@@ -1,5 +1,5 @@
-// Runs the tests: node test/run.mjs [tier ...]. Tiers run at the same time as far as the cores suffice: CHASQUI_TEST_JOBS is
-// the number of cores (default: all), 1 runs one tier after another. Each tier is a process, because uvu runs all files of a
+// Runs the tests: node test/run.mjs [tier ...]. Tiers run at the same time while there are cores for them. CHASQUI_TEST_JOBS
+// is the number of cores (default: all); 1 runs one tier after another. Each tier is a process, because uvu runs all files of a
 // command in one process and a crash of native code must not end the whole run.
 import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -297,7 +297,7 @@ function runUvu({ name, seconds, extra = 0, env, only = '' }, atOnce) {
   });
 }
 
-/** An environment in which all Node processes record their HTTP replies. */
+/** An environment that makes Node processes record their HTTP replies. */
 function recording() {
   const recorder = pathToFileURL(path.join(here, 'support', 'record-replies.mjs')).href;
   const options = [process.env.NODE_OPTIONS, `--import=${recorder}`].filter(Boolean).join(' ');

@@ -21,7 +21,7 @@ export async function decideModules(backend?: Backend | 'auto'): Promise<string[
 }
 
 /**
- * Returns the modules with which this process loads all its models, and their GPUs except those that use main memory.
+ * Returns the modules of this process, and their GPUs. GPUs that use main memory are left out.
  * Rejects as `decideModules` does, and with `backend_unavailable` if this process uses another backend.
  */
 export async function useModules(backend?: Backend | 'auto'): Promise<{ modules: string[]; gpus: NativeDevice[] }> {

@@ -10,7 +10,10 @@ const folder = process.env.CHASQUI_RECORD_REPLIES;
 const paused = () => process.env.CHASQUI_RECORD_REPLIES === undefined;
 const { write, end, writeHead } = ServerResponse.prototype;
 const bodies = new WeakMap();
-/** Opened with the first reply and kept: some tests leave a server no more files. */
+/**
+ * Opened before the first reply is sent, and kept: some tests leave a server no more files as soon as they have
+ * received one.
+ */
 let file;
 
 /** Replies of other servers are not checked. */
@@ -37,7 +40,6 @@ function record(response, headers, complete) {
     complete,
     body: Buffer.concat(parts).toString('utf8'),
   };
-  file ??= openSync(path.join(folder, `${process.pid}.jsonl`), 'a');
   writeSync(file, `${JSON.stringify(reply)}\n`);
 }
 
@@ -46,6 +48,7 @@ if (folder) {
     const result = writeHead.call(this, status, ...rest);
     const headers = { ...this.getHeaders(), ...rest.at(-1) };
     if (isOurs(headers) && !paused()) {
+      file ??= openSync(path.join(folder, `${process.pid}.jsonl`), 'a');
       bodies.set(this, []);
       this.once('finish', () => record(this, headers, true));
       this.once('close', () => record(this, headers, false));

@@ -12,7 +12,6 @@ namespace chasqui {
 
 namespace {
 
-// Niceness of the slow sampler's thread.
 constexpr int kSlowSamplerNiceness = 10;
 // Minimum budget for KV cells.
 constexpr size_t kMinCells = 256;
@@ -94,7 +93,6 @@ size_t affordable_cells(const EngineOptions& options, const Model& model, const 
                                                 std::to_string(((kMinCells * bytes) >> 20) + 1) + " MiB at least.");
 }
 
-// The maximum length of one sequence.
 uint32_t longest_sequence(const Decoder& decoder, size_t max_cells) {
     if (max_cells == 0) return decoder.context_length();
     return static_cast<uint32_t>(std::min<size_t>(max_cells, decoder.context_length()));

@@ -98,7 +98,6 @@ double StepCosts::estimate(const StepShape& shape, double slope_factor) const {
     return at_below + slope_factor * slope * beyond;
 }
 
-// The cost of a step of one sequence with this many rows.
 double StepCosts::cost_of_rows(size_t n_rows) const {
     if (n_rows <= 1) return 1;
     const size_t length = std::min(n_rows - 1, kMaxLength);

@@ -56,7 +56,6 @@ public:
     std::vector<EmbedRow> plan();
     // Removes a request; returns the slots of its inputs.
     std::vector<int32_t> drop(const EmbedRequest& request);
-    // All unfinished requests.
     std::vector<std::shared_ptr<EmbedRequest>> all() const;
 
 private:

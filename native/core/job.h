@@ -58,7 +58,6 @@ struct SamplingSettings {
     bool logprobs_after = false;  // log-probabilities are those of the draw instead of the model's
 };
 
-// Limits the reasoning in a completion (reasoning-budget.h).
 struct ReasoningLimit {
     std::string              start;       // opening tag; never empty
     std::vector<std::string> ends;        // closing tags, never empty; the first one is written at the limit

@@ -46,7 +46,6 @@ struct Worker {
     State       state = State::busy;
 };
 
-// A running task.
 struct Run {
     Run(PreparePool::Task to_run, Worker& by) : task(std::move(to_run)), worker(by) {}
 

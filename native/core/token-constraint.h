@@ -36,13 +36,10 @@ class TokenConstraint {
 public:
     virtual ~TokenConstraint() = default;
 
-    // Whether `token` may come next.
     virtual bool allows(TokenId token) = 0;
-    // Removes the tokens that may not come next; keeps the order of the others.
     virtual void filter(std::vector<TokenId>& tokens) = 0;
     // All tokens that may come next, unordered. Much slower than the other two.
     virtual std::vector<TokenId> allowed() = 0;
-    // Appends an allowed token to the text.
     virtual void accept(TokenId token) = 0;
     // Whether the text is now that of a tool call.
     virtual bool is_call() const { return false; }

@@ -153,7 +153,6 @@ class Tile {
         multiply_by(queries_, n_ * a_.width_k, a_.scale());
     }
 
-    // Computes the partial results of a chunk.
     void compute(int64_t chunk) {
         for (int64_t i = 0; i < n_; ++i) {
             rows_[i].most = -INFINITY;
@@ -172,7 +171,6 @@ class Tile {
         }
     }
 
-    // Adds the parts of a row in order and writes its result.
     void add_up(int64_t row, const Part * parts, const float * values) const {
         Part all;
         memset(all_values_, 0, a_.width_v * sizeof(float));

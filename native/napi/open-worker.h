@@ -27,7 +27,6 @@ struct PendingLoad {
     void mark_ended();
 };
 
-// The arguments of open().
 struct OpenRequest {
     std::vector<std::string> modules;  // absolute paths of ggml modules
     bool                     verbose = false;

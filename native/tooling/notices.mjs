@@ -78,7 +78,6 @@ export function writeNotices(root, build, binaries) {
   return `The binaries of this package contain the following, beside chasqui itself.\n\n${written.join('\n')}`;
 }
 
-/** Absolute paths of all sources of the binaries. */
 function listFiles(build, binaries) {
   const outputs = binaries.map((name) => path.join('Release', name));
   const inputs = ninja(build, ['inputs', ...outputs]).split('\n');

@@ -17,7 +17,6 @@ export interface AgentRecipe {
 
 export interface CodingAgent {
   name: string;
-  /** The command that installs it. */
   install: string;
   recipe(server: AgentServer): AgentRecipe;
 }

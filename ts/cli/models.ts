@@ -141,7 +141,6 @@ async function serverOf({ url }: ServerOptions): Promise<{ url: string; keys: Re
   };
 }
 
-/** Exit codes for statuses of a reply. */
 const CODES: Readonly<Record<number, number>> = {
   401: EXIT.unreachable,
   403: EXIT.unreachable,

@@ -1,4 +1,3 @@
-/** All commands of the command line. */
 import { Command } from 'commander';
 import { LOAD_OPTIONS } from '../options/load-option-table.js';
 import { VERSION } from '../version.js';

@@ -36,7 +36,6 @@ export function installEntry(entry: AppEntry): string {
   return file;
 }
 
-/** Returns the path of the removed entry. */
 export function removeEntry(entry: AppEntry): string {
   const { file, icon } = placesOf(entry);
   for (const each of [file, icon]) rmSync(each, { force: true });

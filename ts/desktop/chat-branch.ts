@@ -1,6 +1,5 @@
 import type { ChatMessage } from './api-types.js';
 
-/** Returns the messages from the first one to `last`. */
 export function branchTo(messages: readonly ChatMessage[], last: string | null): ChatMessage[] {
   const byId = new Map(messages.map((message) => [message.id, message]));
   const branch: ChatMessage[] = [];

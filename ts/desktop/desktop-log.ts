@@ -11,7 +11,6 @@ const MAX_FILE_BYTES = 4 * 2 ** 20;
 const OLD_FILES = 3;
 
 export class DesktopLog {
-  /** Folder of the log files. */
   readonly folder: string;
   readonly #file: string;
   readonly #events: EventBus;

@@ -46,13 +46,11 @@ import { SettingsStore } from './store/settings.js';
 import { watchModels } from './watch-models.js';
 
 export interface DesktopSettings {
-  /** Data folder. */
   dataDir: string;
   /** The app's own port; `null`: the default port, or the next free one. */
   appPort: number | null;
   /** Model files to add to the list. */
   models: readonly string[];
-  /** The built-in demo model. */
   demoModel: string;
   engine: EngineSettings;
   /** Hub settings from the environment, overridden by `given`. */

@@ -9,9 +9,7 @@ export interface DeveloperServerSettings {
   host: string;
   /** Creates the application; called at each start. */
   build(): FastifyInstance;
-  /** Loads the server's model. */
   load(model: string, config: LoadConfig | undefined): Promise<{ id: string }>;
-  /** Cancels that load. */
   cancelLoad(model: string): void;
   /** Called after a successful start, to remember port and model. */
   onStarted(port: number | null, model: string): void;

@@ -29,7 +29,6 @@ export class Hub {
     return this.#client;
   }
 
-  /** Whether a download is running. */
   get isBusy(): boolean {
     return this.downloads.list().some(({ state }) => state === 'downloading' || state === 'verifying');
   }

@@ -40,7 +40,6 @@ export interface InstancesSettings {
   metrics: Metrics;
   /** Model for unknown names. */
   selected(): string | null;
-  /** Default load options of a model. */
   defaultsOf(model: string): LoadConfig;
   keepOf(model: string): Keep;
   onFailure(id: string, error: unknown): void;
@@ -89,7 +88,6 @@ export class Instances {
     throw modelNotFound(name, this.pool.list(), 'model');
   }
 
-  /** Lists instances that are loaded, loading or failed. */
   list(): LoadedModel[] {
     return this.pool
       .list()
@@ -97,7 +95,6 @@ export class Instances {
       .map((entry) => this.#toLoaded(entry));
   }
 
-  /** Options of a model's loaded instances. */
   instancesOf(model: string): { id: string; config: LoadConfig }[] {
     return this.list()
       .filter((each) => each.model === model && each.state === 'loaded')
@@ -147,7 +144,6 @@ export class Instances {
     }
   }
 
-  /** Unloads all instances of a model. */
   async unloadAll(model: string): Promise<void> {
     const ids = [...this.#instances].filter(([, instance]) => instance.model.id === model).map(([id]) => id);
     await Promise.all(ids.map((id) => this.unload(id)));

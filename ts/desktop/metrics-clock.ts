@@ -77,7 +77,6 @@ export class MetricsClock {
   }
 }
 
-/** Memory of all engine processes and this one. */
 function memoryOf(entries: readonly ModelEntry[]): number {
   const engines = entries.map(({ pid, preparationPid, memoryBytes }) => {
     const residentBytes = residentBytesOf(pid);

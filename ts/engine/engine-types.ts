@@ -89,7 +89,6 @@ export interface RenderOptions {
   continueFinalMessage?: boolean;
   /** Parses control tokens in messages, tools and template variables; by default their text is plain. */
   specialTokens?: boolean;
-  /** Variables of the template. */
   templateKwargs?: Readonly<Record<string, unknown>>;
 }
 
@@ -138,7 +137,6 @@ export interface TokenLogprobs extends TokenLogprob {
   top: readonly TokenLogprob[];
 }
 
-/** One sampled token. */
 export interface Token {
   id: number;
   /**

@@ -21,9 +21,7 @@ import { ReplyStream } from './reply-stream.js';
 export type GenerateTool = ChatTool | { type: 'function'; function: ChatTool };
 
 type LooseFields = {
-  /** One stop string, or several. */
   stop?: string | readonly string[];
-  /** GBNF, or a `Grammar`. */
   grammar?: string | Grammar | null;
   /** Ends the generation; as in the second argument. */
   signal?: AbortSignal;

@@ -12,7 +12,6 @@ export interface CompleteLoadOptions extends CompleteOptionsOf<typeof LOAD_OPTIO
 export interface LoadHooks {
   /** Called with the fraction loaded, 0 to 1. If it throws, the load rejects with that exception. */
   onProgress?: ((fraction: number) => void) | undefined;
-  /** Aborts the load. */
   signal?: AbortSignal | undefined;
 }
 

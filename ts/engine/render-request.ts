@@ -60,7 +60,6 @@ export function joinParts(content: ChatMessage['content'], marker: string, image
   return text;
 }
 
-/** A grammar that the engine makes of a JSON schema. */
 export function grammarOfSchema(schema: object): Grammar {
   return { ...grammarOf(''), schema: toWellFormedJson(schema) };
 }

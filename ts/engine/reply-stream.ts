@@ -3,7 +3,6 @@ import { AsyncResource } from 'node:async_hooks';
 import type { ChatToolCall, Finish, FinishReason, Prefill, ReplyDelta, Token, TokenStream } from './engine-types.js';
 import type { Job } from './job.js';
 
-/** Growth of a tool call. */
 export interface ToolCallDelta {
   /** Position of the call in `Reply.toolCalls`. */
   index: number;

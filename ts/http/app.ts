@@ -23,7 +23,6 @@ import { guardRequests } from './guards/guard-requests.js';
 import { logSettings, observeRequests, reportUsage } from './observe-requests.js';
 import { validateBodies } from './validate-bodies.js';
 
-/** The routes of the API. */
 export interface Endpoints {
   /** Routes below the base path. */
   routes: readonly RegisterRoutes[];

@@ -159,7 +159,6 @@ export function replyToBrokenHttp(error: NodeJS.ErrnoException, socket: Socket, 
 interface Connection {
   /** Whether a request has arrived. The first request of a new connection may be in transit. */
   hasAsked: boolean;
-  /** Unfinished replies. */
   replies: number;
   /** Bytes read by the end of the last reply. A higher count means that a request has begun to arrive. */
   read: number;

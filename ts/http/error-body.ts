@@ -9,7 +9,6 @@ export const lengthFields = {
   n_ctx: integer,
 };
 
-/** The schema of failures that have one of these types and codes. */
 export function errorBodySchema(types: readonly ErrorType[], codes: readonly ErrorCode[]) {
   const error = { message: string, type: oneOf(...types), param: orNull(string), code: oneOf(...codes) };
   const optional = codes.includes('context_length_exceeded') ? lengthFields : {};

@@ -7,7 +7,6 @@ import type { ErrorBody } from './error-body.js';
 /** Called with the thrown value for every error of the server itself. */
 export type ServerErrorListener = (error: unknown, requestId: string) => void;
 
-/** Settings of error reports. */
 export interface ErrorReporting {
   /** Called with every error of the server itself. */
   onServerError: ServerErrorListener;

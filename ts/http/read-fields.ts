@@ -201,7 +201,6 @@ export function* unknownParts(value: unknown, schema: JsonSchema, path = ''): Ge
   }
 }
 
-/** Returns the variant of the schema that matches the value. */
 function variantOf(value: Record<string, unknown>, schema: JsonSchema): JsonSchema {
   // A schema that also accepts a string has the schema of its objects in `else`.
   if (isSchema(schema.else)) return variantOf(value, schema.else);

@@ -31,7 +31,6 @@ export interface DownloadFile {
 
 export interface Job {
   stored: StoredDownload;
-  /** Downloaded bytes of each file. */
   fileBytes: number[];
   meter: SpeedMeter;
   running: { stop: AbortController; ended: Promise<void> } | null;

@@ -17,7 +17,6 @@ export interface GgufHeader {
   lists: ReadonlyMap<string, readonly number[]>;
   /** Number of elements of all tensors. */
   parameters: number;
-  /** Offset of the weights. */
   dataOffset: number;
   /** The file has at least so many bytes. Tensors of unknown types do not count. */
   minBytes: number;

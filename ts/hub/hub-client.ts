@@ -111,7 +111,6 @@ export class HubClient {
     return `${this.requests.endpoint}/${repo}`;
   }
 
-  /** Download URL of a file. */
   fileUrl(repo: string, commit: string, path: string): URL {
     return this.requests.url(repo, 'resolve', commit, path);
   }

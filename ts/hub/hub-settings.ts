@@ -17,7 +17,6 @@ export interface HubSettings {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `given` overrides the environment. */
 export function hubSettings(environment: Environment, given: Partial<HubSettings> = {}): HubSettings {
   const endpoint = checkEndpoint(given.endpoint ?? (environment.HF_ENDPOINT || HUGGING_FACE));
   const token = given.token ?? tokenOf(environment, endpoint);

@@ -9,7 +9,6 @@ export interface HubQuery {
   text?: string | undefined;
   sort?: HubSort | undefined;
   author?: string | undefined;
-  /** Page size. */
   limit?: number | undefined;
   /** `next` of the previous page. */
   cursor?: string | undefined;

@@ -7,7 +7,6 @@ import { toObject, toText } from './read-hub-replies.js';
 export interface LibraryPlaces {
   /** Shared with llama.cpp and Hugging Face's programs. */
   cacheFolder: string;
-  /** Model folders of LM Studio. */
   lmStudioFolders: readonly string[];
   /** Folders with Ollama's `manifests` and `blobs`. */
   ollamaFolders: readonly string[];

@@ -114,12 +114,10 @@ export class PartFile {
     await this.#setAt(range, range.at + length);
   }
 
-  /** Discards the bytes of a range. */
   async rewind(range: ByteRange): Promise<void> {
     await this.#setAt(range, range.start);
   }
 
-  /** Flushes to the disk. */
   async flush(): Promise<void> {
     await this.data.sync();
   }

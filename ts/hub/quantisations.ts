@@ -15,7 +15,6 @@ export function labelOf(path: string): string | null {
   return path.toUpperCase().match(LABEL)?.at(-1) ?? null;
 }
 
-/** Whether a path is a model file rather than an auxiliary one. */
 export function isModelFile(path: string): boolean {
   return /\.gguf$/i.test(path) && !NO_MODEL.test(baseName(path));
 }

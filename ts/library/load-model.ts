@@ -36,7 +36,6 @@ export async function loadModel(
   return ownProcess ? SupervisedEngine.open(path, options, guarded) : loadHere(path, options, guarded);
 }
 
-/** An exception in `onProgress` aborts the load. */
 function abortOnException({ onProgress, signal }: LoadHooks): LoadHooks {
   if (onProgress === undefined) return { signal };
   const failure = new AbortController();

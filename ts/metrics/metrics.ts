@@ -46,12 +46,10 @@ export class Metrics {
     this.#registry.counter('engine_restarts_total', model).add();
   }
 
-  /** Call this after a restart of the preparation process of a model. */
   preparationRestarted(model: string): void {
     this.#registry.counter('preparation_restarts_total', model).add();
   }
 
-  /** Call this when a request fails. */
   requestFailed(code: ErrorCode): void {
     this.#registry.counter('request_failures_total', code).add();
   }

@@ -53,7 +53,6 @@ export class RequestRecord {
   readonly #startedAt = performance.now();
   /** One number for each prompt. */
   readonly #cachedTokens: number[] = [];
-  /** The first stream of each prompt. */
   #prompts: readonly TokenStream[] = [];
   #series: ModelSeries | null = null;
   #completions = 0;

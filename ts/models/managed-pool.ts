@@ -230,7 +230,6 @@ export class ManagedPool implements ModelPool {
     return slot.toEntry(this.#waiters.get(slot)?.size ?? 0);
   }
 
-  /** Entries of the model and its adapters. */
   #entriesOf(slot: ModelSlot): ModelEntry[] {
     const isOwn = (name: string): boolean => {
       const named = this.#byName.get(name);

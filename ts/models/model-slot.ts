@@ -71,7 +71,6 @@ export class ModelSlot {
     };
   }
 
-  /** Loaded, without leases. */
   get isIdle(): boolean {
     return this.state === 'loaded' && this.#leases === 0;
   }

@@ -25,7 +25,6 @@ export interface ModelEntry {
   readonly pid: number | null;
   /** Process id of the preparation process; `null`: unknown. */
   readonly preparationPid: number | null;
-  /** Requests that use it. */
   readonly running: number;
   /** Requests that wait for its load. */
   readonly waiting: number;

@@ -72,7 +72,6 @@ export interface NativeModelInfo {
   trainedContextLength: number;
   /** The longest prompt plus completion of one sequence. */
   contextLength: number;
-  /** Number of slots. */
   parallel: number;
   /** Tokens that all sequences together can hold. */
   kvCells: number;

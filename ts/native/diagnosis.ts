@@ -23,7 +23,6 @@ export interface Diagnosis {
   memoryBytes: number;
   /** Free memory, within the limit of a container. */
   availableBytes: number;
-  /** Folder of the addon. */
   addon?: string;
   /** Why it could not be loaded: five lines. */
   problem?: string;

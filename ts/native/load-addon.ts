@@ -7,7 +7,6 @@ import { findPackage, installCommand, packageRoot, platformPackage } from './pac
 
 export interface LoadedAddon {
   addon: Addon;
-  /** The addon's file. */
   path: string;
   /** The folder of the addon and of ggml's modules. */
   directory: string;

@@ -5,7 +5,6 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { VERSION } from '../version.js';
 
-/** The folder of this package. */
 export const packageRoot = fileURLToPath(new URL('../../', import.meta.url));
 
 const require = createRequire(import.meta.url);
@@ -24,7 +23,6 @@ export interface InstalledPackage {
   problem?: string;
 }
 
-/** The command that installs a package in the matching version. */
 export function installCommand(name: string): string {
   return `npm install ${name}@${VERSION}`;
 }

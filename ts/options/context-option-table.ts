@@ -9,7 +9,6 @@ const BY_MODEL = 'declared by the model';
 /** llama.cpp's types of KV cells. */
 export const CELL_TYPES = ['f32', 'f16', 'bf16', 'q8_0', 'q5_1', 'q5_0', 'q4_1', 'q4_0', 'iq4_nl'] as const;
 
-/** The default of `draftMax`. */
 export const DRAFT_MAX = 32;
 /** The same with a draft model or an MTP layer, which cost time per draft. llama-server has the same values. */
 export const DRAFT_MAX_WITH_MODEL = 8;

@@ -94,10 +94,8 @@ export type ValueOf<Row> =
   | (Row extends { words: readonly (infer Word)[] } ? Word : never)
   | (Row extends { nullable: true } ? null : never);
 
-/** The options, all optional. */
 export type OptionsOf<Rows> = { -readonly [Name in keyof Rows]?: ValueOf<Rows[Name]> };
 
-/** The options with their defaults. */
 export type CompleteOptionsOf<Rows> = {
   -readonly [Name in keyof Rows]: ValueOf<Rows[Name]> | (Rows[Name] extends { default: unknown } ? never : undefined);
 };

@@ -341,7 +341,6 @@ export const SAMPLING_OPTIONS = {
 
 const OPTION_NAMES = Object.keys(SAMPLING_OPTIONS) as (keyof typeof SAMPLING_OPTIONS)[];
 
-/** The settings that these options set. */
 export function samplingOf(options: OptionsOf<typeof SAMPLING_OPTIONS>): Partial<SamplingSettings> {
   const given = OPTION_NAMES.filter((name) => options[name] !== undefined);
   const sampling: Record<string, unknown> = Object.fromEntries(given.map((name) => [name, options[name]]));

@@ -23,7 +23,6 @@ export interface ModelPreset {
 export interface ModelFiles {
   /** Model files to load at the start, as many as fit. */
   paths: readonly string[];
-  /** A folder of models to load on demand. */
   folder?: string;
   /** Named models to load on demand; default none. */
   library?: readonly LibraryFile[];

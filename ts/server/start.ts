@@ -23,7 +23,6 @@ import { type EngineSettings, type ModelsSettings, openPool } from './open-pool.
 
 export interface StartSettings {
   models: ModelsSettings;
-  /** Default: the profile's. */
   host?: string;
   /** Default: the profile's. 0 takes any free port. */
   port?: number;
@@ -47,7 +46,6 @@ export interface StartSettings {
 
 export interface DeploymentSettings extends Deployment {
   auth: 'private' | 'public';
-  /** Folder of the API keys. */
   dataDir: string;
   /** A file of keys instead of the folder, see `KeyFile`; default none. */
   keysFile?: string;

@@ -34,7 +34,6 @@ public:
     // States are valid until the next call of this function. It frees memory and sets the work back to 0. The functions
     // below throw ConstraintTimeout after the deadline (nullptr: none).
     void  begin_call(const Deadline* deadline);
-    // The state after the accepted text.
     State current() const { return current_; }
     void  accept(State state) { current_ = state; }
 

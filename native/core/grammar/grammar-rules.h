@@ -84,7 +84,6 @@ class GrammarBuilder {
 public:
     GrammarBuilder();
 
-    // A rule to be defined later.
     uint32_t add_rule();
     bool     is_defined(uint32_t rule) const { return rules_->starts[rule] != GrammarRules::kNone; }
     // Replaces the definition, if there is one. `alternatives` may be in any order, and empty: then no text matches.

@@ -33,7 +33,6 @@ public:
     // Throws std::regex_error.
     explicit GrammarTriggers(const std::vector<GrammarTrigger>& triggers);
 
-    // True if the text now contains a trigger.
     bool push(TokenId token, const std::string& text);
     // Then, the tokens from the trigger on. The text of the first one begins with the trigger. A pattern with groups
     // begins with the first group that matches.

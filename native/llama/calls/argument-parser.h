@@ -26,9 +26,7 @@ public:
     Peg nothing();
     // A text of a CallFormat.
     Peg text(const std::string& pattern, const Placeholders& placeholders = {});
-    // A value in JSON.
     Peg json(const common_json& schema);
-    // All members of the arguments.
     Peg members(const ArgumentSchema& schema, const common_json& parameters);
 
     std::string           rules;    // GBNF that the parser's own grammar refers to

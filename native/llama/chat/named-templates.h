@@ -9,7 +9,6 @@ namespace chasqui {
 // llama.cpp has names and code for common chat formats without tools or reasoning. Here they are equivalent Jinja
 // templates, so they are handled like any other template.
 
-// The supported names.
 std::vector<std::string> known_templates();
 // The Jinja template named `text`, or `text` itself if it is one. Throws `invalid_options` if it is neither.
 std::string template_source(const std::string& text);

@@ -25,7 +25,6 @@ constexpr int kVersion = 1;
 constexpr uint64_t kSamples     = 64;
 constexpr uint64_t kSampleBytes = uint64_t{64} << 10;
 
-// All files of a split model.
 std::vector<std::string> files_of(const Model& model) {
     char text[32] = {};
     llama_model_meta_val_str(model.handle(), "split.count", text, sizeof text);

@@ -14,7 +14,6 @@ struct llama_context;
 
 namespace chasqui {
 
-// The adapters (LoRA) of a model.
 class Adapters {
 public:
     // Throws `model_file_missing`, `model_file_invalid`, or `model_load_failed` for an adapter of another model. Must

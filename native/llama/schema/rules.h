@@ -32,7 +32,6 @@ public:
     // The text of a regular expression or an automaton as it is.
     std::string plain_text(const Regex& regex);
     std::string plain_text(const Automaton& automaton);
-    // One of these texts.
     std::string one_of(std::vector<std::string> texts);
 
     std::string grammar() const;
@@ -52,7 +51,6 @@ private:
     size_t                                       n_bytes_ = 0, n_names_ = 0;
 };
 
-// A GBNF literal.
 std::string literal(const std::string& text);
 
 }  // namespace chasqui::schema

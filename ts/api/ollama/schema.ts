@@ -67,7 +67,6 @@ const think = field(
   }),
 );
 
-/** Fields of both completion endpoints. */
 const completing = {
   stream: field('Sends a line for each piece of the completion while it is computed.', boolean, { default: true }),
   format,
@@ -199,7 +198,6 @@ export type OllamaShowRequest = Static<typeof ollamaShowSchema>;
 export type OllamaPullRequest = Static<typeof ollamaPullSchema>;
 export type OllamaDeleteRequest = Static<typeof ollamaDeleteSchema>;
 
-/** The settings of both completion requests. */
 export type OllamaSettings = Pick<
   OllamaChatRequest,
   'format' | 'think' | 'options' | 'logprobs' | 'top_logprobs' | 'stream'

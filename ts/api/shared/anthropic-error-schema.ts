@@ -2,7 +2,6 @@ import type { ErrorCode, ErrorType } from '../../errors.js';
 import { lengthFields } from '../../http/error-body.js';
 import { exactly, objectOf, oneOf, orNull, string } from '../../http/schema/json-schema.js';
 
-/** The schema of errors with one of these codes. */
 export function anthropicErrorSchema(_types: readonly ErrorType[], codes: readonly ErrorCode[]) {
   const error = { message: string, type: string, param: orNull(string), code: oneOf(...codes) };
   const details = objectOf({ error_code: string });

@@ -14,7 +14,6 @@ import type { Row } from './measure-row.js';
 import { BENCH_OPTIONS, type BenchOptions, COMPUTING_OPTIONS } from './option-table.js';
 import { describeModel, headLine, type JsonTest, jsonTests, leftOutLine, legend, rowLine } from './report.js';
 
-/** Exit codes after a signal. */
 const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143 };
 
 export async function runBench(parsed: Readonly<Record<string, unknown>>): Promise<void> {

@@ -29,7 +29,6 @@ const FOLLOW_MS = 500;
 type ClusterModule = typeof import('./kubernetes-apps.js');
 type ClusterAction = Exclude<keyof ClusterModule, 'listInCluster'>;
 
-/** Lazy import. */
 const clusterModule = (): Promise<ClusterModule> => import('./kubernetes-apps.js');
 
 /** The actions of a command for an app in a cloud, and for an app in a cluster. */

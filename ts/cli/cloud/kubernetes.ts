@@ -114,7 +114,6 @@ function whyNotReady(status: AppStatus, isLate: boolean): string | null {
   return crashes ? 'Its pods crash repeatedly; the cluster keeps retrying.' : null;
 }
 
-/** The pods of the new revision. */
 function newPods({ pods, revision }: AppStatus): readonly PodStatus[] {
   return pods.filter((pod) => pod.state !== 'draining' && (pod.revision === null || pod.revision === revision));
 }

@@ -6,7 +6,6 @@ import { withFlags } from '../options/option-names.js';
 interface ListenPlace {
   host?: string;
   port?: number;
-  /** The flag that sets the port. */
   portFlag?: string;
 }
 

@@ -4,7 +4,6 @@ import path from 'node:path';
 import { ggufFilesIn } from '../../engine/model-files.js';
 import { nearestNames } from './nearest-names.js';
 
-/** Bytes read from the start of a file. */
 const HEAD_BYTES = 512;
 /** Limit for the files named in a message. */
 const MAX_NAMED = 3;

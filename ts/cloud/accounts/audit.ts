@@ -39,7 +39,6 @@ export interface AuditRow {
 
 export interface AuditQuery {
   org?: string | null;
-  /** Only rows before this id. */
   before?: number | null;
   limit?: number;
 }

@@ -21,7 +21,6 @@ export interface AppRow {
   id: string;
   org: string;
   name: string;
-  /** Number of the active revision. */
   active: number | null;
   /** Set by `apps scale`; null: the value of the script. */
   scale_min: number | null;
@@ -325,7 +324,6 @@ export class AppStore {
     });
   }
 
-  /** Adds an event of the app as a whole. */
   note(app: AppRow, state: string, reason: string): void {
     this.#addEvent(app, null, null, state, reason);
   }

@@ -27,7 +27,6 @@ export interface RunnerHooks {
   onChange(runner: LiveRunner, state: RunnerState, reason: string): void;
   onProgress(runner: LiveRunner): void;
   onEnd(runner: LiveRunner, end: RunnerEnd): void;
-  /** Last line of its log. */
   lastLogLine(runner: LiveRunner): string;
 }
 

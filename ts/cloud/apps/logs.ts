@@ -94,7 +94,6 @@ function endOfCharacters(bytes: Buffer): number {
   return at + needed > bytes.length ? at : bytes.length;
 }
 
-/** Whether a byte is a UTF-8 continuation byte. */
 function isContinuation(byte: number): boolean {
   return (byte & 0xc0) === 0x80;
 }

@@ -17,7 +17,6 @@ import type { FetchWatcher, FileMarks, WeightStore } from './weights.js';
 export interface RolloutParts {
   readonly store: AppStore;
   readonly weights: WeightStore;
-  /** Returns the secrets of the organisation that have these names. */
   secrets(org: string, names: readonly string[]): Readonly<Record<string, string>>;
   /** Called when the disk is full. Returns the number of bytes it freed. */
   freeDisk(): number;

@@ -30,7 +30,6 @@ export interface SupervisorParts extends RolloutParts {
   readonly logFolder: string;
   /** Stored responses, in a folder per app. */
   readonly responsesFolder: string;
-  /** Memory for all runners. */
   readonly budgetBytes: number;
   /** Whether runners exit with this process, even if it is killed. */
   readonly endsWithParent: boolean;

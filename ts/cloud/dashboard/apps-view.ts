@@ -36,7 +36,6 @@ export interface AppSummary {
   readonly url: string;
   /** Model name for requests. */
   readonly model: string | null;
-  /** Number of the active revision. */
   readonly revision: number | null;
   /** Ready runners, and running and queued requests. */
   readonly ready: number;

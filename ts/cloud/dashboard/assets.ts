@@ -29,7 +29,6 @@ export interface Asset {
 export class Assets {
   readonly #read = new Map<string, Asset>();
 
-  /** Returns null for unknown names. */
   find(name: string): Asset | null {
     const type = Object.hasOwn(TYPES, name) ? TYPES[name] : undefined;
     if (type === undefined) return null;

@@ -1,4 +1,3 @@
-/** The audit page. */
 import type { FastifyInstance } from 'fastify';
 import type { AuditRow } from '../accounts/audit.js';
 import { auditQuery } from '../accounts/parse-input.js';

@@ -89,7 +89,6 @@ export function tokenField(formToken: string): Html {
   return html`<input type="hidden" name="form_token" value="${formToken}">`;
 }
 
-/** The page's heading with its actions. */
 export function heading(title: Part, actions: Part = null, under: Part = null): Html {
   return html`<div class="heading"><div><h1>${title}</h1>${under && html`<p class="under">${under}</p>`}</div>
 ${actions && html`<div class="actions">${actions}</div>`}</div>`;

@@ -1,5 +1,3 @@
-/** A submitted form. */
-
 /** More than any form of the dashboard needs. */
 export const FORM_LIMIT = 16 * 1024;
 

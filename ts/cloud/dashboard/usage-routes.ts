@@ -1,4 +1,3 @@
-/** The usage page, and its CSV file. */
 import type { FastifyInstance } from 'fastify';
 import { usageCsv } from '../accounts/usage-store.js';
 import { type DashboardContext, signedIn } from './context.js';

@@ -4,7 +4,6 @@ import type { KeyLimits, Scope } from '../../keys/key-settings.js';
 import type { AppAddress } from './app-address.js';
 import type { AppDirectory, DeployedApp } from './directory.js';
 
-/** A valid key. */
 export interface CloudKey {
   readonly id: string;
   /** Restricts the key to one organisation; null: all. */
@@ -51,7 +50,6 @@ export function authorize(
   throw new ChasquiError('unknown_url', `The organisation ${org} has no app ${name}.`);
 }
 
-/** Whether a key may call an app. */
 export function opens(key: CloudKey, org: string, app: string): boolean {
   return key.scopes.includes('call') && reaches(key, org, app);
 }

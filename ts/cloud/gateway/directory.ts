@@ -13,7 +13,6 @@ export interface AppFailure {
   readonly message: string;
 }
 
-/** Limits from the app's manifest. */
 export interface AppLimits {
   /** Maximum wait for a runner, in milliseconds. */
   readonly startMs: number;
@@ -36,7 +35,6 @@ export interface DeployedApp {
   readonly name: string;
   /** `private`: requires a key of this app or its organisation. */
   readonly auth: 'private' | 'public';
-  /** Number of the active revision, or null. */
   readonly revision: number | null;
   /** Reply to all requests, always a 4xx. */
   readonly failure: AppFailure | null;

@@ -191,7 +191,6 @@ function parseHeader(line: string): [string, string] {
   return [name.toLowerCase(), value];
 }
 
-/** Joins the values of all headers with this name. */
 export function headerOf({ headers }: Pick<ReplyHead, 'headers'>, name: string): string | undefined {
   const values = headers.filter(([each]) => each === name).map(([, value]) => value);
   return values.length === 0 ? undefined : values.join(', ');

@@ -8,7 +8,6 @@ import { type Manifest, modelsIn, toManifest } from '../script/manifest.js';
 
 export interface ModelFetcher {
   weights: WeightStore;
-  /** Returns the path of the projector of a downloaded hub model, or null. */
   projectorOf(modelPath: string): Promise<string | null>;
 }
 

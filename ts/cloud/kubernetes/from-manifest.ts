@@ -116,7 +116,6 @@ function seconds(ms: number): number {
   return Math.ceil(ms / 1000);
 }
 
-/** The error for a private app without keys. */
 export function noKeys(org: string, name: string): ChasquiError {
   return refused(`No API key of organisation \`${org}\` covers app \`${name}\`. Create one first.`);
 }

@@ -42,7 +42,6 @@ export interface AddOn {
   /** Its resource type for `kubectl get`. */
   kinds: string;
   name: string;
-  /** The option that requires it. */
   option: string;
 }
 

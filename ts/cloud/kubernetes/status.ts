@@ -90,7 +90,6 @@ interface ReplicaSet {
   status?: { replicas?: number };
 }
 
-/** Annotation with the revision number. */
 const NUMBER = 'deployment.kubernetes.io/revision';
 
 /** A status reads the logs of at most this many pods. */

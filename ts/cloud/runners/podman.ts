@@ -24,7 +24,6 @@ interface PodmanInfo {
   };
 }
 
-/** A container as `podman ps` lists it. */
 export interface ListedContainer {
   Id: string;
   State: string;

@@ -37,7 +37,6 @@ function shown(value: unknown): string {
   return text.length > 100 ? `${text.slice(0, 100)}...` : text;
 }
 
-/** The known name with the smallest edit distance, if that is small. */
 function nearest(name: string, known: readonly string[]): string | null {
   const ranked = known.map((each) => ({ each, changes: distance(name.toLowerCase(), each.toLowerCase()) }));
   const best = ranked.sort((one, other) => one.changes - other.changes)[0];

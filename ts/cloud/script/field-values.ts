@@ -14,7 +14,6 @@ export const WANTED_MODEL =
   'demo, hf:<org>/<repository>, hf:<org>/<repository>:<quantisation>, a URL such as https://host/model.gguf, or ' +
   'file:<path> with a path that ends in .gguf';
 
-/** Returns null for an invalid reference. */
 export function readModelReference(text: string): ModelReference | null {
   if (text.length > MAX_LENGTH) return null;
   if (text === 'demo') return { kind: 'demo' };

@@ -26,7 +26,6 @@ export function fileFieldsOf(options: Options): FileField[] {
   return [...own, ...ofAdapters, ...ofModels];
 }
 
-/** Returns a copy with another value of the field. */
 export function withField(options: Options, at: FileField['at'], value: Json): Options {
   return replace(options, at, value) as Options;
 }

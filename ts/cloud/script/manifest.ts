@@ -50,7 +50,6 @@ const ROWS: Readonly<Record<string, OptionRow>> = LOAD_OPTIONS;
 const RENAMED = ['contextSize', 'parallel', 'mmproj', 'draftModel', 'lora', 'imageHosts', 'verbose'];
 /** Load options that apps cannot set: files and folders of the cloud's machine. */
 const MACHINE_OPTIONS = ['cacheDiskMiB', 'cacheFolder', 'chatTemplateFile'];
-/** Options that belong to a single model. */
 const PER_MODEL_OPTIONS = ['model', 'mmproj', 'draftModel', 'adapters', 'alias'] as const;
 
 const ajv = new Ajv({ allErrors: false, strict: true, verbose: true });

@@ -93,7 +93,6 @@ export function chatsRoutes(app: FastifyInstance, { chats, completions }: Deskto
 
 const NAMES: Record<ChatMessage['role'], string> = { system: 'System', user: 'You', assistant: 'Assistant' };
 
-/** Returns the messages of the shown branch, first to last. */
 export function shownBranch({ messages, current }: Chat): ChatMessage[] {
   return branchTo(messages, current ?? messages.at(-1)?.id ?? null);
 }

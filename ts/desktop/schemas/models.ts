@@ -41,7 +41,6 @@ export const loadedModel = objectOf({
   /** The engine process and the preparation process. */
   pid: orNull(integer),
   preparationPid: orNull(integer),
-  /** Load error. */
   reason: orNull(string),
   /** Notes on a loaded model, as sentences. */
   notes: arrayOf(string),

@@ -30,7 +30,6 @@ export const requestRow = objectOf({
   durationMs: orNull(number),
   /** HTTP status; `null` while running. */
   status: orNull(integer),
-  /** Error code. */
   error: orNull(string),
   /** `app`, or the client's user agent. */
   client: string,

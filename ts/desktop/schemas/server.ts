@@ -22,7 +22,6 @@ export const serverState = objectOf({
   port: integer,
   /** `http://localhost:1234`; `null` unless running. */
   address: orNull(string),
-  /** Default model. */
   model: orNull(string),
   /** Error of the last start. */
   error: orNull(string),

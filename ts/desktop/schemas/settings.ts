@@ -26,7 +26,6 @@ const byModel = <T>(values: Schema<T>) =>
 
 const shared = {
   theme: oneOf('system', 'light', 'dark'),
-  /** Port of the server. */
   port: limited(integer, { minimum: 1, maximum: 65_535 }),
   startServerAtLaunch: boolean,
   startAtLogin: boolean,
@@ -42,7 +41,6 @@ const shared = {
   modelKeeps: byModel(anyOf(limited(integer, { minimum: 0, maximum: 1_000_000 }), exactly('pinned'))),
   /** Model of the last start of the server. */
   lastModel: orNull(limited(string, { maxLength: 4096 })),
-  /** Load options by model. */
   modelDefaults: byModel(loadConfig),
 };
 
@@ -50,7 +48,6 @@ const shared = {
 export const settings = objectOf({
   ...shared,
   hasHubToken: boolean,
-  /** Hub that the token belongs to. */
   hubTokenEndpoint: orNull(string),
   /** Whether clients of the server need a key, from its next start. */
   hasServerKey: boolean,

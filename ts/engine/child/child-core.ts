@@ -79,7 +79,6 @@ export class ChildCore implements EngineCore, CallTarget {
     for (const { reject } of calls) reject(reason);
   }
 
-  /** Whether calls are pending. */
   get waits(): boolean {
     return this.#calls.size > 0;
   }

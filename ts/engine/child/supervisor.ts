@@ -104,7 +104,6 @@ export class Supervisor<P extends SupervisedProcess> {
     return this.#closedBy;
   }
 
-  /** Waits until there is a process. */
   process(signal?: AbortSignal): Promise<P> {
     return untilAborted(this.#current, signal);
   }

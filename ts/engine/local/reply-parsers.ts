@@ -78,7 +78,6 @@ class ParsedReply {
   #length = 0;
   #unread = '';
   #isLast = false;
-  /** Text of the last token. */
   lastText = '';
   /** Index of its last record in the current wake; `null`: none, or a failure. */
   record: number | null = null;

@@ -177,7 +177,6 @@ function tooMuch(limit: string): ChasquiError {
 
 /** The role of an object or an array in a body. */
 export type Place =
-  /** The body itself. */
   | 'body'
   /** Input of the model, or a parent of it. */
   | 'shown'

@@ -7,7 +7,6 @@ export interface Endpoint {
   method: string;
   /** Below the base path, as OpenAPI writes it: `/v1/models/{id}`. */
   path: string;
-  /** The schema that the route checks bodies with. */
   body: JsonSchema | undefined;
   operation: Operation;
 }

@@ -42,9 +42,7 @@ export type Tag = (typeof TAGS)[number];
 
 export interface Reply {
   json?: NamedSchema;
-  /** Schema of a stream's events. */
   event?: NamedSchema;
-  /** Schema of the lines of an NDJSON stream. */
   line?: NamedSchema;
   text?: 'text/plain' | 'text/html' | 'application/octet-stream';
 }

@@ -3,7 +3,6 @@
  */
 import { type Fields, type JsonSchema, orNull, type Schema } from '../schema/json-schema.js';
 
-/** The default of a field, or `undefined`. */
 export type DefaultOf = (field: string, schema: JsonSchema) => unknown;
 
 /** A field that is `null` counts as absent: nulls are removed before the route's own schema checks the body. */

@@ -12,7 +12,6 @@ export interface Schema<T> extends JsonSchema {
   readonly [accepted]: T;
 }
 
-/** The type of the values that a schema accepts. */
 export type Static<S> = S extends { readonly [accepted]: infer T } ? T : never;
 
 export type Fields = Record<string, Schema<unknown>>;
@@ -50,7 +49,6 @@ export function field<S extends Schema<unknown>>(description: string, schema: S,
   return { description, ...schema, ...keywords };
 }
 
-/** The same schema with further keywords. */
 export function limited<S extends Schema<unknown>>(schema: S, keywords: JsonSchema): S {
   return { ...schema, ...keywords };
 }

@@ -13,7 +13,6 @@ import {
   typed,
 } from './json-schema.js';
 
-/** The names that functions may have. */
 export const functionName = limited(string, { pattern: '^[a-zA-Z0-9_.-]{1,128}$' });
 
 /**

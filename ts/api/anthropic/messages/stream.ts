@@ -62,7 +62,6 @@ export class MessageEvents implements CompletionProtocol {
     };
   }
 
-  /** The message so far. */
   get message(): MessageReply {
     return this.#message;
   }

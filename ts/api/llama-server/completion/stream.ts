@@ -20,7 +20,6 @@ export interface NativeCompletionSettings {
   streams: readonly Pick<TokenStream, 'prefill'>[];
   /** The request only evaluates the prompt: one token is computed and not returned. */
   onlyReads: boolean;
-  /** Whether the whole reply has the ids of the tokens. */
   returnTokens: boolean;
   /** Paths of fields that the whole reply has; empty: all. */
   responseFields: readonly string[];

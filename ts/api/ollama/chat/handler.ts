@@ -31,7 +31,6 @@ const GENERATE_URL = '/api/generate';
 
 type OllamaRequest = OllamaChatRequest | OllamaGenerateRequest;
 
-/** A request on its way. */
 interface Exchange<Body extends OllamaRequest = OllamaRequest> extends Leased {
   context: AppContext;
   request: FastifyRequest;

@@ -81,7 +81,6 @@ export class CompletionLines {
     return [JSON.stringify({ ...this.#line({ content, thinking, calls, logprobs }), done: false })];
   }
 
-  /** Returns the calls that have ended. */
   #readCalls(deltas: readonly CallDelta[]): ReportedCall[] {
     const ended: ReportedCall[] = [];
     for (const { index, id = '', function: piece } of deltas) {

@@ -31,7 +31,6 @@ export class CallForms {
     return [...this.#inputs].flatMap(([index, reader]) => toInput(index, reader.rest()) ?? []);
   }
 
-  /** A whole call. */
   toCall(id: string, name: string, json: string): ToolCallReply {
     if (!this.#customTools.has(name)) return { id, type: 'function', function: { name, arguments: json } };
     return { id, type: 'custom', custom: { name, input: json === '' ? '' : InputReader.whole(json) } };

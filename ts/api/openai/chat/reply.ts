@@ -13,7 +13,6 @@ export interface CompletionOptions {
   logprobs?: boolean | undefined;
   /** Reports the times of the first choice; default false. */
   timings?: boolean | undefined;
-  /** The names of custom tools; default none. */
   customTools?: ReadonlySet<string> | undefined;
   /** Replies with calls as `function_call`; default false. */
   hasOldForm?: boolean | undefined;

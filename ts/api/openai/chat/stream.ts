@@ -28,7 +28,6 @@ export interface ChunkOptions {
   timed?: readonly Pick<TokenStream, 'prefill'>[];
   /** Of the prompt, which all choices share; absent: it is not reported. */
   progress?: PromptProgress | undefined;
-  /** The names of custom tools; default none. */
   customTools?: ReadonlySet<string> | undefined;
   /** Reports calls as `function_call`; default false. */
   hasOldForm?: boolean | undefined;

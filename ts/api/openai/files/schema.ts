@@ -12,7 +12,6 @@ export const fileListSchema = objectOf({
 
 export const deletedFileSchema = objectOf({ id: string, object: exactly('file'), deleted: exactly(true) });
 
-/** The fields of an upload. */
 export const uploadSchema = {
   type: 'object',
   required: ['file'],

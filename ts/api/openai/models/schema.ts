@@ -22,13 +22,11 @@ const status = objectOf(
     progress: number,
     /** Why it failed. */
     reason: string,
-    /** The process of its engine. */
     pid: integer,
     /** The process that prepares requests for it. */
     preparation_pid: integer,
     /** Bytes of memory that both processes take, as measured last. */
     memory: integer,
-    /** How many requests use it. */
     running: integer,
     /** How many requests wait for it to be loaded. */
     queued: integer,
@@ -103,18 +101,15 @@ const modelStatusEvent = objectOf({
 /** The model is no longer among those of the server. */
 const modelRemoveEvent = objectOf({ model: string, event: exactly('model_remove') });
 
-/** An event of `GET /models/sse`. */
 export const modelEventSchema = anyOf(modelStatusEvent, modelRemoveEvent);
 
 const modelId = field('The id of the model.', string);
 
-/** The body of `POST /models/unload`. */
 export const modelUnloadSchema = objectOf(
   { model: modelId },
   { force: field('Whether it is unloaded at once; requests that use it end with an error.', boolean) },
 );
 
-/** The body of `POST /models/load`. */
 export const modelLoadSchema = objectOf(
   { model: modelId },
   {

@@ -6,7 +6,6 @@ import { type EventLog, EventLogs } from './event-log.js';
 import type { ResponseObject } from './object-schema.js';
 
 export interface BackgroundWork {
-  /** The response so far. */
   current(): ResponseObject;
   /** Length of the request as JSON, including all earlier items, in UTF-16 units. */
   length: number;

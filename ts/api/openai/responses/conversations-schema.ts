@@ -22,7 +22,6 @@ export const conversationSchema = objectOf({
   metadata: recordOf(string),
 });
 
-/** The reply of `DELETE /v1/conversations/{id}`. */
 export const deletedConversationSchema = objectOf({
   id: string,
   object: exactly('conversation.deleted'),

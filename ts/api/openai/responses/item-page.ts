@@ -35,7 +35,6 @@ export function wrongQuery(name: string, expected: string): ChasquiError {
   return new ChasquiError('invalid_value', `\`${name}\` must be ${expected}.`, name);
 }
 
-/** `field` is the field of the body that holds items. */
 export function nameItems(field: 'input' | 'items') {
   return async ({ body }: FastifyRequest): Promise<void> => {
     const items = ((body ?? {}) as Record<string, unknown>)[field];

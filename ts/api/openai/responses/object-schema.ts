@@ -152,7 +152,6 @@ export const responseSchema = objectOf({
   conversation: orNull(objectOf({ id: string })),
 });
 
-/** The reply of `DELETE /v1/responses/{id}`. */
 export const deletedResponseSchema = objectOf({ id: string, object: exactly('response'), deleted: exactly(true) });
 
 /** The reply of `GET /v1/responses/{id}/input_items`. */

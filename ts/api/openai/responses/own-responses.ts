@@ -40,7 +40,6 @@ export class OwnResponses {
     return new Conversations(this.#store, this.owner);
   }
 
-  /** Throws `response_not_found`. */
   get(id: string): StoredResponse {
     if (this.#store === null) throw nothingStored(null);
     const found = this.#find(id);

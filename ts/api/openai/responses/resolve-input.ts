@@ -34,7 +34,6 @@ export interface ResolvedInput {
   own: readonly StoredItem[];
 }
 
-/** How many responses and conversations may be read for one request. */
 const MAX_READ = 1000;
 /** How many items a request may refer to. */
 const MAX_REFERENCES = 2000;

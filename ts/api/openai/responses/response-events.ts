@@ -53,7 +53,6 @@ export class ResponseEvents implements CompletionProtocol {
     this.#ended = ended;
   }
 
-  /** The response so far. */
   get response(): ResponseObject {
     return this.#response;
   }

@@ -65,7 +65,6 @@ export function storedResponsesRoutes(
   });
 }
 
-/** The number of the first event that the query asks for. */
 function firstEventOf({ starting_after: after }: Record<string, unknown>): number {
   if (after === undefined) return 0;
   if (!/^\d{1,9}$/.test(String(after))) throw wrongQuery('starting_after', 'the number of an event');
@@ -90,7 +89,6 @@ const PARAMETERS = { id: 'The id of the response.' };
 const ERRORS = ['response_not_found', 'unsupported_parameter', 'store_failed'] as const;
 export const EXAMPLE_ID = 'resp_4b1f6a52c7e94d0f8f3e6d9a7c5b2e10';
 
-/** A response as it is replied. */
 export function exampleResponse(model: string): ResponseObject {
   const content = [{ type: 'output_text' as const, text: '3, 4, 5, 6', annotations: [], logprobs: [] }];
   const id = 'msg_0c8d1b7e5f2a4e6b9d3c7a1f8e5b2d40';

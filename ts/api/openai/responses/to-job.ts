@@ -159,7 +159,6 @@ async function fits(engine: Engine, prompt: RenderedPrompt, room: number, on: Ab
 }
 
 export interface Later {
-  /** The response as it is queued. */
   queued: ResponseObject;
   /** The event log, if the request asked for a stream. */
   events: EventLog | null;

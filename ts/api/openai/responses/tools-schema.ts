@@ -20,7 +20,6 @@ const optional = {
   /** A JSON Schema. */
   parameters: orNull(anyObject),
   strict: orNull(boolean),
-  /** The input format of a custom tool. */
   format: orNull(customFormat),
 };
 
@@ -31,7 +30,6 @@ const named = {
   then: { required: ['name'] },
 };
 
-/** The environment of `shell`. */
 const environment = objectOf(
   { type: string },
   { skills: orNull(arrayOf(objectOf({ name: string, description: string, path: string }))) },

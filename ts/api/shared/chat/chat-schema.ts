@@ -109,7 +109,6 @@ export const completionFields = {
 
 const reasoningBudget = limited(integer, { minimum: -1 });
 
-/** Fields of conversations in every protocol. */
 export const conversationFields = {
   grammar: field("What the completion must match, in llama.cpp's GBNF.", string, { minLength: 1 }),
   ...constraintFields,

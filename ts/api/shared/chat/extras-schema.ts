@@ -12,7 +12,6 @@ export function chatExtras(parameters: readonly string[]): typeof extras {
   return pickFields(extras, parameters);
 }
 
-/** The values of a request's extras. */
 export function pickExtras(request: Partial<Pick<ChatCompletionRequest, ChatExtra>>): Partial<ChatCompletionRequest> {
   const names = Object.keys(extras) as ChatExtra[];
   return Object.fromEntries(names.filter((name) => request[name] !== undefined).map((name) => [name, request[name]]));

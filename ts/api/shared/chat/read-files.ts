@@ -14,7 +14,6 @@ const MAX_CHARACTERS = 4 * MIB;
 const MAX_NAME = 2048;
 
 export interface ReadFiles {
-  /** The body without file parts. */
   body: ChatCompletionRequest;
   /** Paths of the files that were not read completely. */
   unread: string[];

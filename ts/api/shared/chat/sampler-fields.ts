@@ -47,7 +47,6 @@ function fieldOf(name: string): string {
   return (SAMPLING_NUMBERS as Readonly<Record<string, { field: string }>>)[name]?.field ?? name;
 }
 
-/** The names of Ollama's sampling options. */
 export const ollamaSampling: readonly string[] = Object.values(SAMPLING_NUMBERS).flatMap((row) =>
   'ollama' in row ? row.field : [],
 );

@@ -1,7 +1,6 @@
 /** The arguments of a tool call at the end of its completion, which may have cut the call off. */
 import { isTextTooDeep } from '../json-schema/json-depth.js';
 
-/** Whether the arguments are a complete JSON object. */
 export function isComplete(json: string): boolean {
   return toObject(json) !== null;
 }

@@ -44,7 +44,6 @@ export class CompletionParts {
     return events;
   }
 
-  /** Opens an empty text. */
   openText(): PartEvent[] {
     const events: PartEvent[] = [];
     this.#openInto('text', events);

@@ -10,7 +10,6 @@ const MAX_SCHEMA_LENGTH = 512 * 1024;
 /** Members of one object. The converter searches all members for each of them. */
 const MAX_MEMBERS = 5000;
 
-/** Checks the schemas of one request. */
 export class SchemaCheck {
   #length = 0;
 

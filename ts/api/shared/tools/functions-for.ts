@@ -13,7 +13,6 @@ import { InputGrammars, patternField } from './input-grammars.js';
 import type { CustomTool, NamedFunction, NamedTool, SentToolChoice, Tool, ToolChoice } from './tool-schema.js';
 
 export interface WithFunctions extends TranslatedChat {
-  /** The names of the custom tools. */
   customTools: ReadonlySet<string>;
   passedOver: readonly string[];
   /** Whether the request has `functions`, so that calls are replied in that form. */

@@ -30,7 +30,6 @@ export const functionToolSchema = objectOf({ type: oneOf('function'), function: 
 
 const grammar = { syntax: oneOf('lark', 'regex'), definition: string };
 
-/** The input format of a custom tool. */
 export const customFormat = objectOf(
   { type: oneOf('text', 'grammar') },
   {

@@ -10,7 +10,6 @@ import { sanitise } from './sanitise.js';
 
 interface MarkdownProps {
   text: string;
-  /** Whether the text is complete. */
   complete?: boolean;
 }
 

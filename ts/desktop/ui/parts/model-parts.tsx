@@ -57,7 +57,6 @@ export function UseModel({ model }: { model: string }) {
   );
 }
 
-/** Notes on a loaded model. */
 export function LoadNotes({ notes }: { notes: readonly string[] }) {
   if (notes.length === 0) return null;
   return (

@@ -17,7 +17,6 @@ export function branchTo(messages: Messages, id: string | null): ChatMessage[] {
   return branch;
 }
 
-/** A message and its siblings. */
 export function alternativesOf(messages: Messages, { parent, role }: ChatMessage): ChatMessage[] {
   return messages.filter((other) => other.parent === parent && other.role === role);
 }

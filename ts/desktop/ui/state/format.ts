@@ -1,5 +1,3 @@
-/** Number formatting. */
-
 const number = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 const units = ['B', 'KB', 'MB', 'GB', 'TB'];

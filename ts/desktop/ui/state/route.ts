@@ -31,7 +31,6 @@ export function go(view: View, rest = ''): void {
   location.hash = linkTo(view, rest);
 }
 
-/** Replaces the current history entry. */
 export function replaceRoute(view: View, rest = ''): void {
   history.replaceState(null, '', linkTo(view, rest));
   read();

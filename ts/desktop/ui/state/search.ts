@@ -1,4 +1,3 @@
-/** Hub search: query and results. */
 import { batch, effect, signal } from '@preact/signals';
 import type { HubModelPage, HubSearchPage } from '../../api-types.js';
 import { ApiError, get, isAbort, post, query, wordsOf } from './api.js';
@@ -109,7 +108,6 @@ export async function download(model: string, quantization?: string, anyway = fa
   );
 }
 
-/** Remedies for hub errors. */
 function mendsFor({ code }: ApiError, downloadAnyway: () => void): readonly Mend[] {
   if (needsToken(code)) return [{ label: 'Set a hub token', run: () => go('settings') }];
   if (code === 'architecture_unknown') return [{ label: 'Download anyway', run: downloadAnyway }];

@@ -19,7 +19,6 @@ export function setOf(ranges: Iterable<Range>): CharacterSet {
   return set;
 }
 
-/** Each of these characters. */
 export function charactersOf(text: string): CharacterSet {
   return setOf([...text].map((character) => rangeOf(character)));
 }

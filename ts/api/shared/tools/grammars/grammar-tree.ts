@@ -5,7 +5,6 @@
 import type { CharacterSet } from './character-set.js';
 
 export type Tree =
-  /** One character of a set. */
   | { kind: 'set'; set: CharacterSet }
   | { kind: 'sequence'; parts: readonly Tree[] }
   | { kind: 'choice'; ways: readonly Tree[] }

@@ -32,7 +32,6 @@ export interface Gbnf {
   rules: string;
 }
 
-/** The names of all rules begin with `prefix`. */
 export function toGbnf(grammar: RuleSet, prefix: string, budget: ConversionBudget, isJson: boolean): Gbnf {
   return new GbnfWriter(grammar, prefix, budget, isJson).write();
 }

@@ -134,7 +134,6 @@ function Foot({ session, message, edit }: MessageProps & { edit: () => void }) {
   );
 }
 
-/** Switches between the alternatives of a message. */
 function Branches({ session, message }: MessageProps) {
   const { at, all } = session.alternatives(message);
   if (all.length < 2) return null;

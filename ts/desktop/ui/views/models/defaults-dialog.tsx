@@ -49,7 +49,6 @@ function KeepField({ value, set }: { value: Keep | undefined; set: (value: Keep 
   );
 }
 
-/** Default load options of a model. */
 export function DefaultsDialog({ model, close }: { model: string; close: () => void }) {
   const values = useSignal<LoadConfig>({ ...settings.value?.modelDefaults[model] });
   const keep = useSignal<Keep | undefined>(settings.value?.modelKeeps[model]);

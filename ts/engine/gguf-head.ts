@@ -71,34 +71,31 @@ function readHead(path: string, bytes: number): Buffer {
 
 /** Throws at the end of the buffer. */
 class HeadReader {
-  readonly #head: Buffer;
   /** After the magic number, the version and the number of tensors. */
   #at = 16;
 
-  constructor(head: Buffer) {
-    this.#head = head;
-  }
+  constructor(private readonly head: Buffer) {}
 
   int32(): number {
     this.#at += 4;
-    return this.#head.readUInt32LE(this.#at - 4);
+    return this.head.readUInt32LE(this.#at - 4);
   }
 
   int64(): number {
     this.#at += 8;
-    return Number(this.#head.readBigUInt64LE(this.#at - 8));
+    return Number(this.head.readBigUInt64LE(this.#at - 8));
   }
 
   text(): string {
     const length = this.int64();
     this.#at += length;
-    return this.#head.toString('utf8', this.#at - length, this.#at);
+    return this.head.toString('utf8', this.#at - length, this.#at);
   }
 
   skip(type: number): void {
     if (type === TEXT) this.#skipText();
     else if (type === LIST) this.#skipList();
-    else this.#at += VALUE_BYTES[type] ?? this.#head.length;
+    else this.#at += VALUE_BYTES[type] ?? this.head.length;
   }
 
   #skipText(): void {
@@ -115,7 +112,7 @@ class HeadReader {
       return;
     }
     // Each item takes a byte or more, so the end of the head ends the loop.
-    for (let left = count; left > 0 && this.#at < this.#head.length; left -= 1) this.skip(type);
+    for (let left = count; left > 0 && this.#at < this.head.length; left -= 1) this.skip(type);
   }
 }
 

@@ -81,9 +81,7 @@ const SILENCE_PARTS = 4;
  * together with the head, and replies that are not chunked (HTTP/1.0) or have no socket yet (injected or pipelined).
  */
 export class EventStream {
-  readonly #reply: FastifyReply;
   readonly #response: ServerResponse;
-  readonly #options: EventStreamOptions;
   readonly #framing: Framing;
   readonly #keepAlive: NodeJS.Timeout;
   #silentParts = 0;
@@ -91,10 +89,11 @@ export class EventStream {
   #headIsOut = false;
   #draining: Promise<void> | null = null;
 
-  constructor(reply: FastifyReply, options: EventStreamOptions) {
-    this.#reply = reply;
+  constructor(
+    private readonly reply: FastifyReply,
+    private readonly options: EventStreamOptions,
+  ) {
     this.#response = reply.raw;
-    this.#options = options;
     this.#framing = options.framing ?? serverSentEvents;
     this.#keepAlive = setInterval(() => {
       this.#silentParts += 1;
@@ -139,13 +138,13 @@ export class EventStream {
   end(): void {
     clearInterval(this.#keepAlive);
     if (!this.#response.headersSent) return;
-    reportUsageAtEnd(this.#reply);
+    reportUsageAtEnd(this.reply);
     if (this.#framing.end !== undefined) this.#send(this.#framing.end);
     this.#response.end();
   }
 
   #drain(): Promise<void> {
-    const { signal, stallTimeoutMs } = this.#options;
+    const { signal, stallTimeoutMs } = this.options;
     if (signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const { socket } = this.#response;
@@ -165,7 +164,7 @@ export class EventStream {
   }
 
   #send(text: string): boolean {
-    if (!this.#response.headersSent) beginEvents(this.#reply, this.#framing);
+    if (!this.#response.headersSent) beginEvents(this.reply, this.#framing);
     const target = this.#headIsOut && this.#response.chunkedEncoding ? this.#target() : this.#response;
     this.#headIsOut = true;
     if (!(target instanceof Socket) || !target.writable) return this.#response.write(text);

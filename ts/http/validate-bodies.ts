@@ -58,15 +58,12 @@ const LIKELY_URL = '/chat/completions';
 const COMPILED_AFTER_MS = 30_000;
 
 class CompiledSchema {
-  readonly #schema: object;
   #validate: ValidateFunction | null = null;
 
-  constructor(schema: object) {
-    this.#schema = schema;
-  }
+  constructor(private readonly schema: object) {}
 
   validator(): ValidateFunction {
-    this.#validate ??= ajv.compile(this.#schema);
+    this.#validate ??= ajv.compile(this.schema);
     return this.#validate;
   }
 }

@@ -24,13 +24,10 @@ const MAX_JOBS = 500;
 const MAX_FILES = 1000;
 
 export class DownloadStore {
-  readonly #file: string;
-  readonly #lock: ProcessLock;
-
-  private constructor(file: string, lock: ProcessLock) {
-    this.#file = file;
-    this.#lock = lock;
-  }
+  private constructor(
+    private readonly file: string,
+    private readonly lock: ProcessLock,
+  ) {}
 
   /** @throws {ChasquiError} `download_in_use` */
   static open(folder: string): DownloadStore {
@@ -48,8 +45,8 @@ export class DownloadStore {
   /** Skips invalid entries. Their part files are found again when the model is downloaded again. */
   read(): StoredDownload[] {
     try {
-      if (fs.statSync(this.#file).size > MAX_FILE_BYTES) return [];
-      const { downloads } = toObject(JSON.parse(fs.readFileSync(this.#file, 'utf8')));
+      if (fs.statSync(this.file).size > MAX_FILE_BYTES) return [];
+      const { downloads } = toObject(JSON.parse(fs.readFileSync(this.file, 'utf8')));
       return toArray(downloads, MAX_JOBS)
         .map(toDownload)
         .filter((each) => each !== null);
@@ -60,7 +57,7 @@ export class DownloadStore {
 
   /** Drops the oldest entries above the limit. */
   write(downloads: readonly StoredDownload[]): void {
-    const unfinished = `${this.#file}.new`;
+    const unfinished = `${this.file}.new`;
     const file = fs.openSync(unfinished, 'w', 0o600);
     try {
       fs.writeSync(file, JSON.stringify({ version: 1, downloads: downloads.slice(-MAX_JOBS) }));
@@ -68,11 +65,11 @@ export class DownloadStore {
     } finally {
       fs.closeSync(file);
     }
-    fs.renameSync(unfinished, this.#file);
+    fs.renameSync(unfinished, this.file);
   }
 
   close(): void {
-    this.#lock.release();
+    this.lock.release();
   }
 }
 

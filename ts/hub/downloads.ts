@@ -53,7 +53,6 @@ type Interruption = 'paused' | 'cancelled' | 'closed' | 'queued';
 export class Downloads {
   #client: HubClient;
   readonly #cache: HubCache;
-  readonly #store: DownloadStore | null;
   readonly #settings: DownloadSettings;
   readonly #maxActive: number;
   readonly #freeBytes: FreeBytes;
@@ -61,11 +60,13 @@ export class Downloads {
   readonly #listeners = new Set<Listener>();
   #closed = false;
 
-  private constructor(options: DownloadsOptions, store: DownloadStore | null) {
+  private constructor(
+    options: DownloadsOptions,
+    private readonly store: DownloadStore | null,
+  ) {
     const { client, cacheFolder, folder: _, maxActive = MAX_ACTIVE, freeBytes = freeDiskBytes, ...settings } = options;
     this.#client = client;
     this.#cache = new HubCache(cacheFolder);
-    this.#store = store;
     this.#settings = { ...DEFAULTS, ...settings };
     this.#maxActive = maxActive;
     this.#freeBytes = freeBytes;
@@ -185,7 +186,7 @@ export class Downloads {
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all(this.#jobs.map((job) => this.#interrupt(job, 'closed')));
-    this.#store?.close();
+    this.store?.close();
   }
 
   #get(id: string): Job {
@@ -336,7 +337,7 @@ export class Downloads {
   }
 
   #write(): void {
-    this.#store?.write(this.#jobs.map(({ stored }) => stored));
+    this.store?.write(this.#jobs.map(({ stored }) => stored));
   }
 
   #tell(job: Job): void {

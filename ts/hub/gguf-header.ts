@@ -159,14 +159,11 @@ async function readTensor(reader: HeaderReader): Promise<{ elements: number; end
 
 /** Fetches bytes that are not buffered yet, so most calls return at once. */
 class HeaderReader {
-  readonly #read: ReadBytes;
   #piece: Buffer = Buffer.alloc(0);
   #pieceAt = 0;
   at = 0;
 
-  constructor(read: ReadBytes) {
-    this.#read = read;
-  }
+  constructor(private readonly read: ReadBytes) {}
 
   /** Returns a view, valid until the next call. */
   async bytes(length: number): Promise<Buffer> {
@@ -245,7 +242,7 @@ class HeaderReader {
   }
 
   async #fetch(length: number): Promise<void> {
-    const piece = await this.#read(this.at, Math.max(length, PIECE_BYTES));
+    const piece = await this.read(this.at, Math.max(length, PIECE_BYTES));
     if (piece.length < length) throw new Truncated();
     this.#piece = Buffer.from(piece.buffer, piece.byteOffset, piece.length);
     this.#pieceAt = this.at;

@@ -52,13 +52,10 @@ interface KnownHeader {
 }
 
 export class Library {
-  readonly #options: LibraryOptions;
   /** Keyed by path. */
   readonly #headers = new Map<string, KnownHeader>();
 
-  constructor(options: LibraryOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: LibraryOptions) {}
 
   /** Lists complete, valid models, sorted by name. */
   async list(): Promise<LocalModel[]> {
@@ -92,7 +89,7 @@ export class Library {
       const program = found.source === 'ollama' ? 'Ollama' : 'LM Studio';
       throw new ChasquiError('not_deletable', `${id} belongs to ${program}. Delete it there.`, 'model');
     }
-    if (found.source === 'hub') return { freedBytes: removeFromCache(this.#options.cacheFolder, found) };
+    if (found.source === 'hub') return { freedBytes: removeFromCache(this.options.cacheFolder, found) };
     const isShared = this.#find().some(
       (each) => each.projector === found.projector && each.files[0] !== found.files[0],
     );
@@ -105,7 +102,7 @@ export class Library {
    * @throws {ChasquiError} `model_file_missing`, `model_file_invalid`, `no_space`, `download_failed`.
    */
   async import(file: string, how: ImportKind, replaces = false): Promise<LocalModel> {
-    const imported = await importModel(path.resolve(file), how, this.#options.importFolder, replaces);
+    const imported = await importModel(path.resolve(file), how, this.options.importFolder, replaces);
     const found = this.#find().find(({ files }) => files[0] === imported);
     const model = found && (await this.#describe(found));
     if (!model) throw new ChasquiError('model_file_invalid', `${file} was imported, but is not a valid model.`);
@@ -114,7 +111,7 @@ export class Library {
 
   /** Deduplicates by the real path of the file. */
   #find(): FoundModel[] {
-    const { cacheFolder, lmStudioFolders, ollamaFolders, folders, importFolder } = this.#options;
+    const { cacheFolder, lmStudioFolders, ollamaFolders, folders, importFolder } = this.options;
     const found = [
       ...findInCache(cacheFolder),
       ...[...new Set([importFolder, ...folders])].flatMap((folder) => findInFolder(folder)),

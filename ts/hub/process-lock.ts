@@ -10,11 +10,7 @@ import { openSqlite, type Sqlite } from '../sqlite.js';
 const POLL_MS = 300;
 
 export class ProcessLock {
-  readonly #database: Sqlite;
-
-  private constructor(database: Sqlite) {
-    this.#database = database;
-  }
+  private constructor(private readonly database: Sqlite) {}
 
   /** Returns `null` if another process holds it. Creates the file if needed and never deletes it. */
   static tryTake(file: string): ProcessLock | null {
@@ -42,6 +38,6 @@ export class ProcessLock {
   }
 
   release(): void {
-    this.#database.close();
+    this.database.close();
   }
 }

@@ -30,13 +30,11 @@ export class Loading {
 }
 
 export class LoadingRoom {
-  readonly #limits: RoomLimits;
   readonly #downloads: Turns;
   readonly #loadings = new Set<Loading>();
   #bytes = 0;
 
-  constructor(limits: RoomLimits) {
-    this.#limits = limits;
+  constructor(private readonly limits: RoomLimits) {
     this.#downloads = new Turns(limits.downloads);
   }
 
@@ -54,7 +52,7 @@ export class LoadingRoom {
 
   /** Rejects with `queue_full`, or as `load` does. Releases the memory at the end. */
   async enter<T>(signal: AbortSignal | undefined, load: (loading: Loading) => Promise<T>): Promise<T> {
-    if (this.#loadings.size >= this.#limits.requests) throw queueFull(this.#limits.requests);
+    if (this.#loadings.size >= this.limits.requests) throw queueFull(this.limits.requests);
     const loading = new Loading(signal);
     this.#loadings.add(loading);
     try {
@@ -73,7 +71,7 @@ export class LoadingRoom {
   /** At the memory limit, the request with the most bytes ends with `server_busy`. */
   hold(loading: Loading, bytes: number): void {
     if (loading.signal.aborted) return;
-    while (this.#bytes + bytes > this.#limits.bytes) {
+    while (this.#bytes + bytes > this.limits.bytes) {
       const largest = this.#largest();
       if (largest === undefined || largest.bytes <= loading.bytes + bytes) {
         this.#giveUp(loading);

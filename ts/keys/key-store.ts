@@ -58,15 +58,13 @@ const MAX_CACHED_KEYS = 10_000;
 /** Methods throw `key_store_failed` if the file cannot be read or written. */
 export class KeyStore {
   readonly #database: Sqlite;
-  readonly #file: string;
   readonly #dataVersion: { get(): unknown };
   /** Cache, cleared after each change of the file. */
   readonly #cache = new Map<string, CachedKey>();
   #cacheVersion = -1;
   readonly #refused = new Set<string>();
 
-  private constructor(file: string) {
-    this.#file = file;
+  private constructor(private readonly file: string) {
     this.#database = openSqlite(file);
     this.#database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     this.#database.exec('PRAGMA journal_mode = WAL');
@@ -152,7 +150,7 @@ export class KeyStore {
 
   /** Stores the times of last use, in Unix seconds. */
   setLastUsed(times: ReadonlyMap<string, number>): void {
-    orFail(this.#file, () => {
+    orFail(this.file, () => {
       this.#database.transaction(() => {
         for (const values of times) this.#database.prepare(SET_LAST_USED).run(values);
       })();
@@ -187,7 +185,7 @@ export class KeyStore {
   }
 
   #cached(id: string): CachedKey | undefined {
-    const [version] = orFail(this.#file, () => this.#dataVersion.get()) as [number];
+    const [version] = orFail(this.file, () => this.#dataVersion.get()) as [number];
     if (version !== this.#cacheVersion || this.#cache.size >= MAX_CACHED_KEYS) this.#cache.clear();
     this.#cacheVersion = version;
     const known = this.#cache.get(id);
@@ -204,11 +202,11 @@ export class KeyStore {
   }
 
   #rows(sql: string, values: readonly unknown[]): KeyRow[] {
-    return orFail(this.#file, () => this.#database.prepare(sql).all(values) as KeyRow[]);
+    return orFail(this.file, () => this.#database.prepare(sql).all(values) as KeyRow[]);
   }
 
   #run(sql: string, values: readonly unknown[]): void {
-    orFail(this.#file, () => this.#database.prepare(sql).run(values));
+    orFail(this.file, () => this.#database.prepare(sql).run(values));
     // `data_version` reports changes of other connections only.
     this.#cache.clear();
   }

@@ -20,14 +20,11 @@ export interface Snapshot {
  * process, or stuck. While one call of `stats()` is open, there is no second one.
  */
 export class EngineSnapshot {
-  readonly #engine: Omit<WatchedEngine, 'model'>;
   #stats: EngineStats | null = null;
   #pid: number | null = null;
   #asking: Promise<boolean> | null = null;
 
-  constructor(engine: Omit<WatchedEngine, 'model'>) {
-    this.#engine = engine;
-  }
+  constructor(private readonly engine: Omit<WatchedEngine, 'model'>) {}
 
   /** Resolves within `timeoutMs`, whatever the engine does. */
   async read(timeoutMs = 50): Promise<Snapshot> {
@@ -43,8 +40,8 @@ export class EngineSnapshot {
 
   async #ask(): Promise<boolean> {
     try {
-      this.#stats = await this.#engine.stats();
-      this.#pid = this.#engine.processes?.engine ?? null;
+      this.#stats = await this.engine.stats();
+      this.#pid = this.engine.processes?.engine ?? null;
       return true;
     } catch {
       // An engine that is closed, has died or is being restarted has nothing that could be counted.

@@ -67,14 +67,12 @@ export class Counter {
 }
 
 export class Histogram {
-  readonly #bounds: readonly number[];
   /** Number of values in each bucket alone. The last bucket is for values above all bounds. */
   readonly #counts: Float64Array;
   #sum = 0;
 
   /** `bounds` must ascend. */
-  constructor(bounds: readonly number[]) {
-    this.#bounds = bounds;
+  constructor(private readonly bounds: readonly number[]) {
     this.#counts = new Float64Array(bounds.length + 1);
   }
 
@@ -84,7 +82,7 @@ export class Histogram {
 
   observe(value: number): void {
     let bucket = 0;
-    while (bucket < this.#bounds.length && value > (this.#bounds[bucket] as number)) bucket++;
+    while (bucket < this.bounds.length && value > (this.bounds[bucket] as number)) bucket++;
     (this.#counts[bucket] as number)++;
     this.#sum += value;
   }
@@ -94,7 +92,7 @@ export class Histogram {
     let total = 0;
     const buckets = Array.from(this.#counts, (count, at): Sample => {
       total += count;
-      const le = at < this.#bounds.length ? String(this.#bounds[at]) : '+Inf';
+      const le = at < this.bounds.length ? String(this.bounds[at]) : '+Inf';
       return { suffix: '_bucket', labels: { ...labels, le }, value: total };
     });
     return [...buckets, { suffix: '_sum', labels, value: this.#sum }, { suffix: '_count', labels, value: total }];
@@ -106,14 +104,14 @@ export class Histogram {
  * with the label `other`.
  */
 export class SeriesByLabels<Series extends Counter | Histogram> {
-  readonly #names: readonly string[];
-  readonly #make: () => Series;
   readonly #max: number;
   readonly #series = new Map<string, { labels: Record<string, string>; series: Series }>();
 
-  constructor(names: readonly string[], make: () => Series, max = 1000) {
-    this.#names = names;
-    this.#make = make;
+  constructor(
+    private readonly names: readonly string[],
+    private readonly make: () => Series,
+    max = 1000,
+  ) {
     this.#max = max;
   }
 
@@ -125,8 +123,8 @@ export class SeriesByLabels<Series extends Counter | Histogram> {
     if (known) return known.series;
     const isOther = values.every((value) => value === OTHER);
     if (this.#series.size >= this.#max && !isOther) return this.with(...values.map(() => OTHER));
-    const labels = Object.fromEntries(this.#names.map((name, at) => [name, shown[at] ?? '']));
-    const series = this.#make();
+    const labels = Object.fromEntries(this.names.map((name, at) => [name, shown[at] ?? '']));
+    const series = this.make();
     this.#series.set(key, { labels, series });
     return series;
   }

@@ -25,7 +25,6 @@ export interface FollowOptions {
 const MAX_PROMPT_LENGTH = 8192;
 
 export class RequestRecord {
-  readonly arrival: Arrival;
   /** Milliseconds since 1970. */
   readonly arrivedAt = Date.now();
   model: string | null = null;
@@ -47,7 +46,6 @@ export class RequestRecord {
   /** Milliseconds from the arrival to the end of the reply; `null` until then. */
   durationMs: number | null = null;
   status = 0;
-  readonly #metrics: Metrics;
   readonly #keepsPrompt: boolean;
   /** By the monotonic clock: the other one may be set while a request runs. */
   readonly #startedAt = performance.now();
@@ -57,10 +55,12 @@ export class RequestRecord {
   #series: ModelSeries | null = null;
   #completions = 0;
 
-  constructor(metrics: Metrics, arrival: Arrival, { keepsPrompt = false }: { keepsPrompt?: boolean } = {}) {
-    this.#metrics = metrics;
+  constructor(
+    private readonly metrics: Metrics,
+    readonly arrival: Arrival,
+    { keepsPrompt = false }: { keepsPrompt?: boolean } = {},
+  ) {
     this.#keepsPrompt = keepsPrompt;
-    this.arrival = arrival;
   }
 
   /** Counts the tokens of the streams as they are read. */
@@ -69,7 +69,7 @@ export class RequestRecord {
     streams: readonly TokenStream[],
     { choicesPerPrompt = streams.length, prompt = null }: FollowOptions = {},
   ): void {
-    const series = this.#metrics.forModel(model);
+    const series = this.metrics.forModel(model);
     this.model = model;
     if (this.#keepsPrompt && prompt !== null) this.prompt = readablePrompt(prompt).slice(0, MAX_PROMPT_LENGTH);
     this.#series = series;
@@ -103,7 +103,7 @@ export class RequestRecord {
   readTexts(model: string, tokens: number): void {
     this.model = model;
     this.promptTokens = tokens;
-    this.#metrics.forModel(model).promptTokens.add(tokens);
+    this.metrics.forModel(model).promptTokens.add(tokens);
   }
 
   /** Keeps the code of the first error, because it causes those that follow. */
@@ -115,8 +115,8 @@ export class RequestRecord {
   end(status: number): void {
     this.status = status;
     this.durationMs = performance.now() - this.#startedAt;
-    if (this.errorCode !== null) this.#metrics.requestFailed(this.errorCode);
-    this.#metrics.replied(this.arrival.endpoint ?? 'unknown', status);
+    if (this.errorCode !== null) this.metrics.requestFailed(this.errorCode);
+    this.metrics.replied(this.arrival.endpoint ?? 'unknown', status);
     const unfinished = this.#completions - this.finishReasons.length;
     if (this.#series === null || unfinished === 0) return;
     this.#series.unfinished(unfinished, this.errorCode === 'client_closed_request' ? 'abort' : 'error');

@@ -28,11 +28,9 @@ const OPERATIONS: Readonly<Record<string, string>> = {
 };
 
 export class Spans {
-  readonly #api: Api;
   readonly #tracer: Tracer;
 
-  constructor(api: Api) {
-    this.#api = api;
+  constructor(private readonly api: Api) {
     this.#tracer = api.trace.getTracer('chasqui', VERSION);
   }
 
@@ -41,7 +39,7 @@ export class Spans {
    * engine reports the times of the phases when a completion ends.
    */
   add(record: RequestRecord): void {
-    const { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = this.#api;
+    const { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = this.api;
     const { arrival, arrivedAt, durationMs, status, errorCode } = record;
     const name = arrival.endpoint === null ? arrival.method : `${arrival.method} ${arrival.endpoint}`;
     const { traceParent: of } = arrival;

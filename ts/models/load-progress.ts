@@ -1,12 +1,13 @@
 /** Combined progress of several models that are loaded one after another, from 0 to 1 by bytes. */
 export class LoadProgress {
-  readonly #tell: (fraction: number) => void;
   readonly #allBytes: number;
   #doneBytes = 0;
 
   /** `sizes` in bytes; `null`: the model cannot be found. */
-  constructor(sizes: readonly (number | null)[], tell: (fraction: number) => void = () => {}) {
-    this.#tell = tell;
+  constructor(
+    sizes: readonly (number | null)[],
+    private readonly tell: (fraction: number) => void = () => {},
+  ) {
     this.#allBytes = sizes.reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0);
   }
 
@@ -15,7 +16,7 @@ export class LoadProgress {
     const before = this.#doneBytes;
     this.#doneBytes += bytes ?? 0;
     return (fraction) => {
-      this.#tell(this.#allBytes === 0 ? fraction : (before + fraction * (bytes ?? 0)) / this.#allBytes);
+      this.tell(this.#allBytes === 0 ? fraction : (before + fraction * (bytes ?? 0)) / this.#allBytes);
     };
   }
 }

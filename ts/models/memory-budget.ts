@@ -9,14 +9,12 @@ const SHARE = 0.8;
  * load: only an engine has the drivers.
  */
 export class MemoryBudget {
-  readonly #mainBytes: number;
-  readonly #isFixed: boolean;
   readonly #gpus = new Map<string, number>();
 
-  private constructor(mainBytes: number, isFixed: boolean) {
-    this.#mainBytes = mainBytes;
-    this.#isFixed = isFixed;
-  }
+  private constructor(
+    private readonly mainBytes: number,
+    private readonly isFixed: boolean,
+  ) {}
 
   /** A fixed budget, whatever the devices. */
   static of(bytes: number): MemoryBudget {
@@ -29,8 +27,8 @@ export class MemoryBudget {
   }
 
   get bytes(): number {
-    if (this.#isFixed) return this.#mainBytes;
-    return this.#mainBytes + SHARE * [...this.#gpus.values()].reduce((sum, bytes) => sum + bytes, 0);
+    if (this.isFixed) return this.mainBytes;
+    return this.mainBytes + SHARE * [...this.#gpus.values()].reduce((sum, bytes) => sum + bytes, 0);
   }
 
   /** Devices of unknown memory count as 0. */

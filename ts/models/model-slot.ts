@@ -15,7 +15,6 @@ export interface SlotListener {
 }
 
 export class ModelSlot {
-  readonly source: ManagedSource;
   /** Changes in `load` and `unload` only. */
   state: PlannedModel['state'] = 'unloaded';
   /** Accepts no new requests, because others wait for its memory. */
@@ -32,7 +31,6 @@ export class ModelSlot {
   failure: unknown = null;
   opened: OpenedModel | null = null;
   readonly #created: number;
-  readonly #listener: SlotListener;
   #progress = 0;
   #bytes: number;
   #leases = 0;
@@ -45,12 +43,13 @@ export class ModelSlot {
   #expiresAt: number | null = null;
   #idleTimer: NodeJS.Timeout | undefined;
 
-  constructor(source: ManagedSource, listener: SlotListener = {}) {
-    this.source = source;
+  constructor(
+    readonly source: ManagedSource,
+    private readonly listener: SlotListener = {},
+  ) {
     this.isPinned = source.pin ?? false;
     this.#bytes = source.estimatedBytes;
     this.#created = Math.floor((source.modifiedMs?.() ?? Date.now()) / 1000);
-    this.#listener = listener;
     if (source.opened === undefined) return;
     this.opened = source.opened;
     this.state = 'loaded';
@@ -120,7 +119,7 @@ export class ModelSlot {
       held = false;
       this.#leases -= 1;
       this.#usedAt = performance.now();
-      if (this.#leases === 0) this.#listener.onIdle?.(this);
+      if (this.#leases === 0) this.listener.onIdle?.(this);
     };
     return { engine: (this.opened as OpenedModel).engine, release };
   }
@@ -143,7 +142,7 @@ export class ModelSlot {
     this.#become('loading');
     const report = (fraction: number) => {
       this.#progress = fraction;
-      this.#listener.onChange?.(this);
+      this.listener.onChange?.(this);
       onProgress(fraction);
     };
     try {
@@ -154,7 +153,7 @@ export class ModelSlot {
           this.#failedAt = performance.now();
           this.#modifiedMs = this.source.modifiedMs?.();
         }
-        this.#listener.onChange?.(this);
+        this.listener.onChange?.(this);
       };
       this.opened = await this.source.open({ signal, onProgress: report, onState });
       this.#loadedAt = performance.now();
@@ -190,7 +189,7 @@ export class ModelSlot {
 
   #become(state: PlannedModel['state']): void {
     this.state = state;
-    this.#listener.onChange?.(this);
+    this.listener.onChange?.(this);
   }
 
   #stay(): void {

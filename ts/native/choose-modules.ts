@@ -58,11 +58,9 @@ export async function chooseModules(options: ChoiceOptions): Promise<ModuleChoic
 }
 
 class Prober {
-  readonly #options: ChoiceOptions;
   readonly #cache: ProbeCache;
 
-  constructor(options: ChoiceOptions) {
-    this.#options = options;
+  constructor(private readonly options: ChoiceOptions) {
     this.#cache = options.cache ?? new ProbeCache();
   }
 
@@ -74,7 +72,7 @@ class Prober {
     const reports: ModuleReport[] = [];
     let found = false;
     for (const file of files) {
-      if (found && !this.#options.fresh) {
+      if (found && !this.options.fresh) {
         reports.push({ ...file, verdict: 'untried', devices: [] });
         continue;
       }
@@ -99,7 +97,7 @@ class Prober {
   }
 
   async #run(task: ProbeTask, files: readonly ModuleFile[]): Promise<ProbeResult[]> {
-    const { addonPath, fresh } = this.#options;
+    const { addonPath, fresh } = this.options;
     const keys = files.map(({ path }) => this.#cache.key(task, path, addonPath));
     const known = keys.map((key) => (fresh ? undefined : this.#cache.get(key)));
     const open = files.filter((_, at) => known[at] === undefined);

@@ -8,20 +8,18 @@ const LOOK_MS = 1000;
 const MAX_PER_LOOK_MS = 2 * LOOK_MS;
 
 export class HangWatch {
-  readonly #pid: number | undefined;
-  readonly #onHang: (limitMs: number) => void;
   #timer: NodeJS.Timeout | undefined;
 
   /** `onHang` gets the limit of the last `expectSign`, in milliseconds. */
-  constructor(pid: number | undefined, onHang: (limitMs: number) => void) {
-    this.#pid = pid;
-    this.#onHang = onHang;
-  }
+  constructor(
+    private readonly pid: number | undefined,
+    private readonly onHang: (limitMs: number) => void,
+  ) {}
 
   /** A sign has come; the next is due within `limitMs`. */
   expectSign(limitMs: number): void {
     this.stop();
-    const waitedBefore = waitedForProcessor(this.#pid);
+    const waitedBefore = waitedForProcessor(this.pid);
     let last = performance.now();
     let passed = 0;
     const lookIn = (leftMs: number) => {
@@ -32,10 +30,10 @@ export class HangWatch {
       passed += Math.min(now - last, MAX_PER_LOOK_MS);
       last = now;
       if (passed < limitMs) return lookIn(limitMs - passed);
-      const waited = waitedForProcessor(this.#pid) - waitedBefore;
+      const waited = waitedForProcessor(this.pid) - waitedBefore;
       const left = Math.min(limitMs + waited, BUSY_FACTOR * limitMs) - passed;
       if (left > 0) lookIn(left);
-      else this.#onHang(limitMs);
+      else this.onHang(limitMs);
     };
     lookIn(limitMs);
   }

@@ -12,19 +12,19 @@ export interface CertificateContents {
 const LOOK_MS = 5000;
 
 export class Certificate {
-  readonly #certFile: string;
-  readonly #keyFile: string;
   readonly #lookMs: number;
 
-  constructor(certFile: string, keyFile: string, lookMs = LOOK_MS) {
-    this.#certFile = certFile;
-    this.#keyFile = keyFile;
+  constructor(
+    private readonly certFile: string,
+    private readonly keyFile: string,
+    lookMs = LOOK_MS,
+  ) {
     this.#lookMs = lookMs;
   }
 
   /** @throws {ChasquiError} `invalid_options` if a file cannot be read, or key and certificate do not match. */
   read(): CertificateContents {
-    const contents = { cert: readPart(this.#certFile, 'tlsCert'), key: readPart(this.#keyFile, 'tlsKey') };
+    const contents = { cert: readPart(this.certFile, 'tlsCert'), key: readPart(this.keyFile, 'tlsKey') };
     let fits = false;
     try {
       fits = new X509Certificate(contents.cert).checkPrivateKey(createPrivateKey(contents.key));
@@ -50,7 +50,7 @@ export class Certificate {
         if (!(error instanceof ChasquiError)) throw error;
       }
     };
-    const files = [this.#certFile, this.#keyFile];
+    const files = [this.certFile, this.keyFile];
     for (const file of files) watchFile(file, { interval: this.#lookMs, persistent: false }, look);
     return () => {
       for (const file of files) unwatchFile(file, look);

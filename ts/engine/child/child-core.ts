@@ -30,9 +30,6 @@ class Handle {
 }
 
 export class ChildCore implements EngineCore, CallTarget {
-  readonly #pipe: Socket;
-  readonly #process: ProcessHooks;
-  readonly #streams: ReadonlyMap<number, JobStream>;
   readonly #calls = new Map<number, Waiting>();
   /** Keeps this process alive, also between the end of the pipe and `end`. */
   readonly #keepAlive = setInterval(() => {}, 2 ** 30).unref();
@@ -43,10 +40,11 @@ export class ChildCore implements EngineCore, CallTarget {
   #ended: unknown;
 
   /** Pending calls, and jobs with a stream, keep this process alive. `streams`: those of all jobs, until they end. */
-  constructor(pipe: Socket, streams: ReadonlyMap<number, JobStream>, process: ProcessHooks) {
-    this.#pipe = pipe;
-    this.#process = process;
-    this.#streams = streams;
+  constructor(
+    private readonly pipe: Socket,
+    private readonly streams: ReadonlyMap<number, JobStream>,
+    private readonly process: ProcessHooks,
+  ) {
     const events = new EventsDecoder();
     const reader = new FrameReader((kind, payload) => {
       // No rest parameters: this runs once for each wake.
@@ -92,7 +90,7 @@ export class ChildCore implements EngineCore, CallTarget {
     this.#lastCall = (this.#lastCall % (2 ** 32 - 1)) + 1;
     const id = this.#lastCall;
     return new Promise((resolve, reject) => {
-      this.#pipe.write(encodeFrame(FRAME.call, [id, method, args, owner]));
+      this.pipe.write(encodeFrame(FRAME.call, [id, method, args, owner]));
       this.#calls.set(id, { method, resolve: resolve as Waiting['resolve'], reject });
       this.#keepAlive.ref();
     });
@@ -119,12 +117,12 @@ export class ChildCore implements EngineCore, CallTarget {
   }
 
   close(): Promise<void> {
-    return this.#process.close();
+    return this.process.close();
   }
 
   /** A message has no result. */
   #tell<M extends keyof WorkerMessages>(method: M, ...args: WorkerMessages[M]): void {
-    if (this.#ended === undefined) this.#pipe.write(encodeFrame(FRAME.call, [0, method, args]));
+    if (this.#ended === undefined) this.pipe.write(encodeFrame(FRAME.call, [0, method, args]));
   }
 
   #settle(kind: number, [id, value]: [number, unknown]): void {
@@ -135,7 +133,7 @@ export class ChildCore implements EngineCore, CallTarget {
   }
 
   #restWhenIdle(): void {
-    if (this.#calls.size === 0 && this.#streams.size === 0) this.#keepAlive.unref();
+    if (this.#calls.size === 0 && this.streams.size === 0) this.#keepAlive.unref();
   }
 
   #withHandles(result: unknown): NativePrompt | NativeConstraint[] {

@@ -96,15 +96,12 @@ const NOTHING = [[], undefined] as const;
 
 /** Splits the data of a pipe into frames. */
 export class FrameReader {
-  readonly #onFrame: (kind: number, payload: Buffer) => void;
   #pieces: Buffer[] = [];
   #bytes = 0;
   /** Length of the next frame, including its head. */
   #needed = HEAD_BYTES;
 
-  constructor(onFrame: (kind: number, payload: Buffer) => void) {
-    this.#onFrame = onFrame;
-  }
+  constructor(private readonly onFrame: (kind: number, payload: Buffer) => void) {}
 
   /** Throws errors of `onFrame`, and an error for a frame that is too long. */
   push(piece: Buffer): void {
@@ -122,7 +119,7 @@ export class FrameReader {
       this.#needed = 4 + length;
       if (all.length - at < this.#needed) break;
       const end = at + this.#needed;
-      this.#onFrame(all.readUInt8(at + 4), all.subarray(at + HEAD_BYTES, end));
+      this.onFrame(all.readUInt8(at + 4), all.subarray(at + HEAD_BYTES, end));
       at = end;
     }
     if (at > 0) all = all.subarray(at);

@@ -18,18 +18,15 @@ type PromptArgs = [prompt: string, images: readonly NativeImage[]];
 type TokenizePrompt = (args: PromptArgs, owner: number) => Promise<NativePrompt>;
 
 export class MediaTable {
-  readonly #tokenizePrompt: TokenizePrompt;
   /** The latest last. */
   readonly #entries = new Map<number, Entry>();
   #last = 0;
 
-  constructor(tokenizePrompt: TokenizePrompt) {
-    this.#tokenizePrompt = tokenizePrompt;
-  }
+  constructor(private readonly tokenizePrompt: TokenizePrompt) {}
 
   /** Returns the tokens of a prompt, and the number of its images; `null` if it has none. */
   async tokenize(args: PromptArgs, owner: number): Promise<{ tokens: Int32Array; media: number | null }> {
-    const { tokens, media } = await this.#tokenizePrompt(args, owner);
+    const { tokens, media } = await this.tokenizePrompt(args, owner);
     if (media === null) return { tokens, media };
     this.#last += 1;
     this.#keep(this.#last, { args, owner, media });
@@ -40,7 +37,7 @@ export class MediaTable {
     const entry = this.#entries.get(id);
     if (entry === undefined) throw new Error(`There are no images ${id} in this process.`);
     const { args, owner } = entry;
-    const media = entry.media ?? (await this.#tokenizePrompt(args, owner)).media;
+    const media = entry.media ?? (await this.tokenizePrompt(args, owner)).media;
     if (media === null) throw new Error(`The images ${id} are no longer images.`);
     // They may have been released while they were read.
     if (this.#entries.has(id)) this.#keep(id, { args, owner, media });

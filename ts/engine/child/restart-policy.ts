@@ -8,13 +8,10 @@ const MAX_DELAY_MS = 30_000;
 const JITTER = 0.2;
 
 export class RestartPolicy {
-  readonly #random: () => number;
   #ends: number[] = [];
 
   /** `random` draws from 0 to 1. */
-  constructor(random: () => number = Math.random) {
-    this.#random = random;
-  }
+  constructor(private readonly random: () => number = Math.random) {}
 
   /**
    * The engine crashed at `now` (a monotonic clock, in milliseconds). Returns the delay of the restart: 0, then 1 s, 2 s,
@@ -27,7 +24,7 @@ export class RestartPolicy {
     if (length >= MAX_ENDS) return null;
     if (length === 1) return 0;
     const delay = Math.min(1000 * 2 ** (length - 2), MAX_DELAY_MS);
-    return delay * (1 + JITTER * (2 * this.#random() - 1));
+    return delay * (1 + JITTER * (2 * this.random() - 1));
   }
 
   /** Forgets all ends, because the next start differs from those that failed. */

@@ -45,30 +45,26 @@ export async function startModel(
 
 /** Runs each call in the process that the table of calls names. */
 export class SplitCalls implements Caller {
-  readonly #worker: Caller;
-  readonly #prepare: Caller['call'];
-  readonly #info: Pick<ModelInfo, 'contextLength' | 'generates'>;
-
-  constructor(worker: Caller, prepare: Caller['call'], info: Pick<ModelInfo, 'contextLength' | 'generates'>) {
-    this.#worker = worker;
-    this.#prepare = prepare;
-    this.#info = info;
-  }
+  constructor(
+    private readonly worker: Caller,
+    private readonly prepare: Caller['call'],
+    private readonly info: Pick<ModelInfo, 'contextLength' | 'generates'>,
+  ) {}
 
   async call<M extends CallName>(method: M, args: CallArgs<M>, on?: AbortOptions): Promise<CallResult<M>> {
     const { runsIn } = CALLS[method];
-    if (runsIn === 'preparation') return this.#prepare(method, args, on);
+    if (runsIn === 'preparation') return this.prepare(method, args, on);
     if (method === 'tokenizePrompt') {
       const [prompt, images] = args as unknown as CallArgs<'tokenizePrompt'>;
       // The worker reports that the model generates nothing.
-      if (this.#info.generates) {
-        const tokens = await this.#prepare('tokenizeTextPrompt', [prompt, this.#info.contextLength], on);
+      if (this.info.generates) {
+        const tokens = await this.prepare('tokenizeTextPrompt', [prompt, this.info.contextLength], on);
         // Only the worker has a projector, which determines the number of tokens of an image.
         if (images.length === 0) return { tokens, media: null } as CallResult<M>;
       }
     } else if (runsIn === 'both') {
-      await this.#prepare(method, args, on);
+      await this.prepare(method, args, on);
     }
-    return this.#worker.call(method, args, on);
+    return this.worker.call(method, args, on);
   }
 }

@@ -140,13 +140,14 @@ class ModelProcess {
   readonly ended: Promise<EngineEnd>;
   readonly beat: StartedChild['beat'] = { stats: null, at: performance.now() };
   readonly #forked: ForkedScript;
-  readonly #hooks: ChildHooks;
   readonly #killsBefore = countOutOfMemoryKills();
   #hung: string | null = null;
   #closing: Promise<void> | null = null;
 
-  constructor(script: ChildScript, hooks: ChildHooks) {
-    this.#hooks = hooks;
+  constructor(
+    script: ChildScript,
+    private readonly hooks: ChildHooks,
+  ) {
     this.#forked = forkChild(script);
     const { child } = this.#forked;
     this.core = new ChildCore(child.stdio[PIPE_FD] as Socket, hooks.streams, {
@@ -176,7 +177,7 @@ class ModelProcess {
         this.abort(`it gave no sign of life for ${limitMs / 1000} s while it loaded the model`);
       });
       watch.expectSign(START_LIMIT_MS);
-      const { loadMemoryMiB } = this.#hooks;
+      const { loadMemoryMiB } = this.hooks;
       if (loadMemoryMiB !== undefined) {
         stopWatching = watchLoad(child.pid, loadMemoryMiB, (error) => {
           child.kill('SIGKILL');
@@ -189,10 +190,10 @@ class ModelProcess {
           this.beat.at = performance.now();
           return;
         }
-        watch.expectSign(this.#hooks.loadTimeoutMs);
+        watch.expectSign(this.hooks.loadTimeoutMs);
         if (message.state === 'started')
-          this.#send({ do: 'open', path, options, beatMs: BEAT_MS, coreDumps: this.#hooks.coreDumps ?? false });
-        else if (message.state === 'loading') this.#hooks.onProgress?.(message.fraction);
+          this.#send({ do: 'open', path, options, beatMs: BEAT_MS, coreDumps: this.hooks.coreDumps ?? false });
+        else if (message.state === 'loading') this.hooks.onProgress?.(message.fraction);
         else {
           watch.stop();
           this.beat.at = performance.now();

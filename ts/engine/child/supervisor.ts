@@ -64,23 +64,23 @@ const WATCH_MS = 1000;
 export class Supervisor<P extends SupervisedProcess> {
   /** Set by this class alone. */
   state: EngineState = 'ready';
-  readonly #rules: SupervisorRules<P>;
   readonly #suspects: Suspects<P>;
   readonly #closing = new AbortController();
   /** The process that runs or will; rejects while there is none to wait for. */
   #current: Promise<P>;
   #pid: number | null = null;
-  #startMs: number;
   #isUsed = false;
   /** Why it is not started again. */
   #failure = '';
   #closed: Promise<void> | null = null;
   #closedBy: ChasquiError | null = null;
 
-  private constructor(rules: SupervisorRules<P>, first: P, startMs: number) {
-    this.#rules = rules;
+  private constructor(
+    private readonly rules: SupervisorRules<P>,
+    first: P,
+    private startMs: number,
+  ) {
     this.#suspects = new Suspects(rules.name);
-    this.#startMs = startMs;
     this.#current = Promise.resolve(first);
     this.#watch(first);
   }
@@ -133,7 +133,7 @@ export class Supervisor<P extends SupervisedProcess> {
 
   /** For work that `run` does not fit. */
   attempt(request: unknown, signal?: AbortSignal): Attempt<P> {
-    const { retriesInTurn, refusesAtOnce } = this.#rules;
+    const { retriesInTurn, refusesAtOnce } = this.rules;
     const enter = async (attempt: Attempt<P>, isRetry: boolean): Promise<P> => {
       const waitsForTurn = isRetry && (retriesInTurn || this.#suspects.isKnown(attempt));
       // The turn comes first: the request before may have ended the process meanwhile.
@@ -163,15 +163,15 @@ export class Supervisor<P extends SupervisedProcess> {
 
   #watch(process: P): void {
     this.#pid = process.pid ?? null;
-    const watchdog = new Watchdog(this.#rules.stepTimeoutMs);
+    const watchdog = new Watchdog(this.rules.stepTimeoutMs);
     let seen = process.beat.at;
     let last = performance.now();
     const timer = setInterval(() => {
       const now = performance.now();
       const { stats, at } = process.beat;
-      if (at !== seen && this.#rules.signsOfLifeEndTrials)
+      if (at !== seen && this.rules.signsOfLifeEndTrials)
         for (const attempt of this.#suspects.running) attempt.signOfLife();
-      const hangs = watchdog.check(stats, at !== seen || (this.#rules.isIdle?.(process) ?? false), now - last);
+      const hangs = watchdog.check(stats, at !== seen || (this.rules.isIdle?.(process) ?? false), now - last);
       seen = at;
       last = now;
       if (hangs === null) return;
@@ -191,7 +191,7 @@ export class Supervisor<P extends SupervisedProcess> {
       process.end(this.#closedBy);
       return;
     }
-    if (!this.#rules.innocentCauses.includes(end.cause)) this.#suspects.ended(end.message);
+    if (!this.rules.innocentCauses.includes(end.cause)) this.#suspects.ended(end.message);
     this.#startAgain({ end, isUsed: this.#isUsed });
     // Last, so that retries go to the next process.
     process.end(this.#restarting(end.message));
@@ -199,13 +199,13 @@ export class Supervisor<P extends SupervisedProcess> {
 
   #startAgain(ended: EndOfProcess): void {
     const { end } = ended;
-    const { afterMs, requestsWait } = this.#rules.nextStart(ended);
+    const { afterMs, requestsWait } = this.rules.nextStart(ended);
     if (afterMs === null) {
-      this.#failure = `${this.#rules.name} ended again and again, the last time: ${end.message}. It was given up.`;
+      this.#failure = `${this.rules.name} ended again and again, the last time: ${end.message}. It was given up.`;
     }
-    const isUnnoticed = this.#rules.restartsUnnoticed && afterMs === 0;
+    const isUnnoticed = this.rules.restartsUnnoticed && afterMs === 0;
     if (!isUnnoticed) this.#become(afterMs === null ? 'failed' : 'restarting');
-    this.#rules.onRestart?.({ process: this.#rules.process, end, afterMs });
+    this.rules.onRestart?.({ process: this.rules.process, end, afterMs });
     if (afterMs === null) this.#current = Promise.reject(this.#unavailable());
     else if (requestsWait) this.#current = this.#start(afterMs);
     else {
@@ -227,7 +227,7 @@ export class Supervisor<P extends SupervisedProcess> {
     const began = performance.now();
     let process: P;
     try {
-      process = await this.#rules.start(this.#closing.signal);
+      process = await this.rules.start(this.#closing.signal);
     } catch (error) {
       if (this.#closedBy !== null) throw error;
       this.#startAgain({ end: failedStart(error), startError: error, isUsed: false });
@@ -236,8 +236,8 @@ export class Supervisor<P extends SupervisedProcess> {
     this.#watch(process);
     // `close` waits for this start and closes the process.
     if (this.#closedBy !== null) return process;
-    this.#startMs = performance.now() - began;
-    this.#rules.onStarted?.(process);
+    this.startMs = performance.now() - began;
+    this.rules.onStarted?.(process);
     this.#become('ready');
     return process;
   }
@@ -250,7 +250,7 @@ export class Supervisor<P extends SupervisedProcess> {
   #become(state: EngineState): void {
     if (state === this.state) return;
     this.state = state;
-    this.#rules.onState?.();
+    this.rules.onState?.();
   }
 
   #unavailable(): ChasquiError {
@@ -260,8 +260,8 @@ export class Supervisor<P extends SupervisedProcess> {
   }
 
   #restarting(why: string): ChasquiError {
-    const error = new ChasquiError('engine_restarting', `${this.#rules.name} ended: ${why}. Try again in a moment.`);
-    error.retryAfterSeconds = Math.max(1, Math.ceil(this.#startMs / 1000));
+    const error = new ChasquiError('engine_restarting', `${this.rules.name} ended: ${why}. Try again in a moment.`);
+    error.retryAfterSeconds = Math.max(1, Math.ceil(this.startMs / 1000));
     return error;
   }
 }

@@ -19,8 +19,6 @@ interface KnownEnds {
 }
 
 export class Suspects<P = unknown> {
-  readonly #what: string;
-  readonly #now: () => number;
   /** Crashes at which a request was running, by its digest. The latest last. */
   readonly #ends = new Map<string, KnownEnds>();
   /** Requests that the process has been given. */
@@ -28,10 +26,10 @@ export class Suspects<P = unknown> {
   #gate: Promise<void> = Promise.resolve();
 
   /** `what` begins messages; `now` is a monotonic clock in milliseconds. */
-  constructor(what: string, now: () => number = () => performance.now()) {
-    this.#what = what;
-    this.#now = now;
-  }
+  constructor(
+    private readonly what: string,
+    private readonly now: () => number = () => performance.now(),
+  ) {}
 
   /** Throws `prompt_refused` for a request that was running at two crashes. */
   refuse(suspect: Attempt<P>): void {
@@ -39,14 +37,14 @@ export class Suspects<P = unknown> {
     if (known === undefined || known.count < MAX_ENDS) return;
     throw new ChasquiError(
       'prompt_refused',
-      `${this.#what} ended ${known.count} times while it ran this request, the last time: ${known.how}. ` +
+      `${this.what} ended ${known.count} times while it ran this request, the last time: ${known.how}. ` +
         'The request is refused for an hour. Change it, and report it.',
     );
   }
 
   /** The process crashed: counts once for each distinct request that it has been given. */
   ended(how: string): void {
-    const at = this.#now();
+    const at = this.now();
     for (const digest of new Set(Array.from(this.running, (suspect) => suspect.digest))) {
       const count = (this.#endsOf(digest)?.count ?? 0) + 1;
       this.#ends.delete(digest);
@@ -75,7 +73,7 @@ export class Suspects<P = unknown> {
 
   #endsOf(digest: string): KnownEnds | undefined {
     const known = this.#ends.get(digest);
-    return known && this.#now() - known.at < REMEMBERED_MS ? known : undefined;
+    return known && this.now() - known.at < REMEMBERED_MS ? known : undefined;
   }
 }
 
@@ -85,10 +83,6 @@ export class Attempt<P> {
   harmless: Promise<void> = Promise.resolve();
   /** The request has ended, or has not started. */
   isOver = true;
-  readonly #request: unknown;
-  readonly #suspects: Suspects<P>;
-  readonly #enter: (attempt: Attempt<P>, isRetry: boolean) => Promise<P>;
-  readonly #refusesAtOnce: boolean;
   #digest: string | undefined;
   #starts = 0;
   #signsOfLife = 0;
@@ -96,20 +90,15 @@ export class Attempt<P> {
 
   /** `enter` waits for a process. */
   constructor(
-    request: unknown,
-    suspects: Suspects<P>,
-    enter: (attempt: Attempt<P>, isRetry: boolean) => Promise<P>,
-    refusesAtOnce: boolean,
-  ) {
-    this.#request = request;
-    this.#suspects = suspects;
-    this.#enter = enter;
-    this.#refusesAtOnce = refusesAtOnce;
-  }
+    private readonly request: unknown,
+    private readonly suspects: Suspects<P>,
+    private readonly enter: (attempt: Attempt<P>, isRetry: boolean) => Promise<P>,
+    private readonly refusesAtOnce: boolean,
+  ) {}
 
   /** Equal requests have the same. Computed only after a crash. */
   get digest(): string {
-    this.#digest ??= digestOf(this.#request);
+    this.#digest ??= digestOf(this.request);
     return this.#digest;
   }
 
@@ -121,17 +110,17 @@ export class Attempt<P> {
     if (this.#starts > 0) this.end(false);
     if (failure !== undefined && !isRestart(failure)) throw failure;
     if (this.#starts === MAX_STARTS) {
-      if (this.#refusesAtOnce) this.#suspects.refuse(this);
+      if (this.refusesAtOnce) this.suspects.refuse(this);
       throw failure;
     }
-    this.#suspects.refuse(this);
+    this.suspects.refuse(this);
     this.#starts += 1;
     this.#signsOfLife = 0;
     this.isOver = false;
     this.harmless = new Promise((resolve) => {
       this.#setHarmless = resolve;
     });
-    return this.#enter(this, this.#starts > 1);
+    return this.enter(this, this.#starts > 1);
   }
 
   /** It has come so far that it would have ended the process by now. */
@@ -148,9 +137,9 @@ export class Attempt<P> {
   /** `complete`: the process did all of it. */
   end(complete: boolean): void {
     this.isOver = true;
-    this.#suspects.running.delete(this);
+    this.suspects.running.delete(this);
     this.#setHarmless();
-    if (complete) this.#suspects.acquit(this);
+    if (complete) this.suspects.acquit(this);
   }
 }
 

@@ -10,7 +10,6 @@ const FIRST_STEPS_LIMIT_MS = 10 * 60_000;
 const MAX_PER_CHECK_MS = 2000;
 
 export class Watchdog {
-  readonly #stepTimeoutMs: number;
   #longestStepMs = 0;
   #decodeSteps = 0;
   /** Age of the running step by the last heartbeat, and the part of it that counts. */
@@ -19,18 +18,16 @@ export class Watchdog {
   #silentMs = 0;
 
   /** `stepTimeoutMs`: maximal duration of a step, and of silence; 0: no limit. */
-  constructor(stepTimeoutMs: number) {
-    this.#stepTimeoutMs = stepTimeoutMs;
-  }
+  constructor(private readonly stepTimeoutMs: number) {}
 
   /**
    * Returns how the engine hangs, or `null`. Call it about once a second. `stats` are those of the latest heartbeat; `isNew`:
    * it came after the last check, which was `passedMs` ago.
    */
   check(stats: NativeStats | null, isNew: boolean, passedMs: number): string | null {
-    if (this.#stepTimeoutMs === 0) return null;
+    if (this.stepTimeoutMs === 0) return null;
     this.#silentMs = isNew ? 0 : this.#silentMs + Math.min(passedMs, MAX_PER_CHECK_MS);
-    if (this.#silentMs > this.#stepTimeoutMs) return `it gave no sign of life for ${seconds(this.#silentMs)} s`;
+    if (this.#silentMs > this.stepTimeoutMs) return `it gave no sign of life for ${seconds(this.#silentMs)} s`;
     if (stats === null) return null;
     if (isNew) this.#observe(stats);
     if (this.#ageMs > this.#limitMs()) return `a step has taken ${seconds(this.#ageMs)} s`;
@@ -48,7 +45,7 @@ export class Watchdog {
   }
 
   #limitMs(): number {
-    const usual = Math.max(this.#stepTimeoutMs, SLOWEST * this.#longestStepMs);
+    const usual = Math.max(this.stepTimeoutMs, SLOWEST * this.#longestStepMs);
     return this.#decodeSteps < FIRST_STEPS ? Math.max(usual, FIRST_STEPS_LIMIT_MS) : usual;
   }
 }

@@ -20,8 +20,6 @@ export interface WorkerMessages {
 }
 
 export class WorkerTarget implements CallTarget {
-  readonly #core: Pick<LocalCore, 'run' | 'cancelOwner' | 'submit' | 'pause' | 'cancel'>;
-  readonly #fail: (jobId: number, thrown: unknown) => void;
   readonly #media: MediaTable;
   readonly #constraints = new Map<number, NativeConstraint>();
   #lastConstraint = 0;
@@ -30,11 +28,9 @@ export class WorkerTarget implements CallTarget {
 
   /** `fail` reports an error in a job, and ends it. */
   constructor(
-    core: Pick<LocalCore, 'run' | 'cancelOwner' | 'submit' | 'pause' | 'cancel'>,
-    fail: (jobId: number, thrown: unknown) => void,
+    private readonly core: Pick<LocalCore, 'run' | 'cancelOwner' | 'submit' | 'pause' | 'cancel'>,
+    private readonly fail: (jobId: number, thrown: unknown) => void,
   ) {
-    this.#core = core;
-    this.#fail = fail;
     this.#media = new MediaTable((...args) => core.run('tokenizePrompt', ...args));
   }
 
@@ -44,26 +40,26 @@ export class WorkerTarget implements CallTarget {
   }
 
   cancelOwner(owner: number): void {
-    this.#core.cancelOwner(owner);
+    this.core.cancelOwner(owner);
   }
 
   async submit(job: WireJob, constraintId: number | null): Promise<void> {
     try {
       const constraint = constraintId === null ? null : this.#takeConstraint(constraintId);
       // Without images nothing is awaited, so that later calls about the job stay behind it.
-      if (job.media === null) this.#core.submit({ ...job, media: null }, constraint);
+      if (job.media === null) this.core.submit({ ...job, media: null }, constraint);
       else await this.#submitWithImages(job, job.media, constraint);
     } catch (thrown) {
-      this.#fail(job.id, thrown);
+      this.fail(job.id, thrown);
     }
   }
 
   pause(jobId: number, paused: boolean): void {
-    this.#core.pause(jobId, paused);
+    this.core.pause(jobId, paused);
   }
 
   cancel(jobId: number): void {
-    if (!this.#waiting.delete(jobId)) this.#core.cancel(jobId);
+    if (!this.#waiting.delete(jobId)) this.core.cancel(jobId);
   }
 
   release(kind: 'media' | 'constraints', id: number): void {
@@ -74,7 +70,7 @@ export class WorkerTarget implements CallTarget {
   async #run(method: CallName, args: CallArgs<CallName>, owner: number): Promise<unknown> {
     const { handles } = CALLS[method];
     if (handles === 'media') return this.#media.tokenize(args as CallArgs<'tokenizePrompt'>, owner);
-    const result = await this.#core.run(method, args, owner);
+    const result = await this.core.run(method, args, owner);
     return handles === 'constraints'
       ? (result as NativeConstraint[]).map((each) => this.#keepConstraint(each))
       : result;
@@ -84,7 +80,7 @@ export class WorkerTarget implements CallTarget {
     this.#waiting.add(job.id);
     try {
       const media = await this.#media.get(mediaId);
-      if (this.#waiting.has(job.id)) this.#core.submit({ ...job, media }, constraint);
+      if (this.#waiting.has(job.id)) this.core.submit({ ...job, media }, constraint);
     } finally {
       this.#waiting.delete(job.id);
     }

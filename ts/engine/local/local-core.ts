@@ -11,16 +11,14 @@ interface Embedding {
 }
 
 export class LocalCore implements EngineCore, CallTarget {
-  readonly #native: NativeEngine;
-  readonly #parsers: ReplyParsers;
   /** By the id that native code knows them by. */
   readonly #embeddings = new Map<number, Embedding>();
   #lastEmbedding = 0;
 
-  constructor(native: NativeEngine, parsers: ReplyParsers) {
-    this.#native = native;
-    this.#parsers = parsers;
-  }
+  constructor(
+    private readonly native: NativeEngine,
+    private readonly parsers: ReplyParsers,
+  ) {}
 
   call<M extends CallName>(method: M, args: CallArgs<M>, on?: AbortOptions): Promise<CallResult<M>> {
     return callTarget(this, method, args, on);
@@ -31,44 +29,44 @@ export class LocalCore implements EngineCore, CallTarget {
   }
 
   cancelOwner(owner: number): void {
-    this.#native.preparer.cancelPreparation(owner);
+    this.native.preparer.cancelPreparation(owner);
     for (const [id, embedding] of this.#embeddings) {
       if (embedding.owner !== owner) continue;
-      this.#native.cancelEmbed(id);
+      this.native.cancelEmbed(id);
       embedding.reject(new Error('The embedding was cancelled.'));
     }
   }
 
   submit({ format, ...job }: CoreJob, constraint: NativeConstraint | null): void {
-    if (format !== null) this.#parsers.add(job.id, format);
+    if (format !== null) this.parsers.add(job.id, format);
     try {
-      this.#native.submit(job, constraint);
+      this.native.submit(job, constraint);
     } catch (error) {
-      this.#parsers.remove(job.id);
+      this.parsers.remove(job.id);
       throw error;
     }
   }
 
   cancel(jobId: number): void {
-    this.#parsers.remove(jobId);
-    this.#native.cancel(jobId);
+    this.parsers.remove(jobId);
+    this.native.cancel(jobId);
   }
 
   pause(jobId: number, paused: boolean): void {
-    this.#native.pause(jobId, paused);
+    this.native.pause(jobId, paused);
   }
 
   close(): Promise<void> {
-    return this.#native.close();
+    return this.native.close();
   }
 
   #run(method: CallName, args: readonly unknown[], owner: number): unknown {
-    if (method === 'stats') return this.#native.stats();
+    if (method === 'stats') return this.native.stats();
     if (method === 'embed') return this.#embed(owner, ...(args as CallArgs<'embed'>));
     if (method === 'tokenizePrompt') {
-      return this.#native.tokenizePrompt(...(args as CallArgs<'tokenizePrompt'>), owner);
+      return this.native.tokenizePrompt(...(args as CallArgs<'tokenizePrompt'>), owner);
     }
-    const preparer = this.#native.preparer as unknown as Record<string, (...args: unknown[]) => unknown>;
+    const preparer = this.native.preparer as unknown as Record<string, (...args: unknown[]) => unknown>;
     return preparer[method]?.(...args, owner);
   }
 
@@ -78,7 +76,7 @@ export class LocalCore implements EngineCore, CallTarget {
     const id = this.#lastEmbedding;
     return new Promise<Float32Array>((resolve, reject) => {
       this.#embeddings.set(id, { owner, reject });
-      this.#native.embed(id, tokens, lengths).then(resolve, reject);
+      this.native.embed(id, tokens, lengths).then(resolve, reject);
     }).finally(() => this.#embeddings.delete(id));
   }
 }

@@ -5,18 +5,15 @@ import { GROWTH_FLAGS, type ParsedText } from '../core.js';
 type OpenParser = (format: NativeReplyFormat) => NativeReplyParser;
 
 export class ReplyParsers {
-  readonly #open: OpenParser;
   readonly #replies = new Map<number, ParsedReply>();
   /** Replies with tokens in the current wake. Reused, because a new list or map would grow in every wake. */
   readonly #touched: ParsedReply[] = [];
   readonly #parsed = new Map<number, ParsedText>();
 
-  constructor(open: OpenParser) {
-    this.#open = open;
-  }
+  constructor(private readonly open: OpenParser) {}
 
   add(jobId: number, format: NativeReplyFormat): void {
-    this.#replies.set(jobId, new ParsedReply(this.#open(format)));
+    this.#replies.set(jobId, new ParsedReply(this.open(format)));
   }
 
   remove(jobId: number): void {
@@ -72,7 +69,6 @@ function growthFlag({ deltas, reasoningTokens }: ParsedText, text: string): numb
 }
 
 class ParsedReply {
-  readonly #parser: NativeReplyParser;
   /** End of each token's text in the whole text. */
   readonly #ends: number[] = [];
   #length = 0;
@@ -82,9 +78,7 @@ class ParsedReply {
   /** Index of its last record in the current wake; `null`: none, or a failure. */
   record: number | null = null;
 
-  constructor(parser: NativeReplyParser) {
-    this.#parser = parser;
-  }
+  constructor(private readonly parser: NativeReplyParser) {}
 
   add(text: string, isLast: boolean): void {
     this.#length += text.length;
@@ -95,9 +89,9 @@ class ParsedReply {
   }
 
   parse(): ParsedText {
-    const deltas = this.#parser.push(this.#unread, this.#isLast);
+    const deltas = this.parser.push(this.#unread, this.#isLast);
     this.#unread = '';
-    return this.#isLast ? { deltas, reasoningTokens: this.#countUpTo(this.#parser.reasoningLength()) } : { deltas };
+    return this.#isLast ? { deltas, reasoningTokens: this.#countUpTo(this.parser.reasoningLength()) } : { deltas };
   }
 
   /** Counts the tokens that begin before `length`. */

@@ -203,17 +203,17 @@ export interface HeldBody {
 }
 
 export class BodyBudget {
-  readonly #total: number;
-  readonly #free: number;
   readonly #forImages: number;
   readonly #arriving = new Set<HeldBody>();
   #held = 0;
   #heldWithImages = 0;
 
   /** `forTexts`: the part of `total` that is reserved for bodies of text size. */
-  constructor(total: number, free: number, forTexts: number) {
-    this.#total = total;
-    this.#free = free;
+  constructor(
+    private readonly total: number,
+    private readonly free: number,
+    forTexts: number,
+  ) {
     this.#forImages = total - forTexts;
   }
 
@@ -236,12 +236,12 @@ export class BodyBudget {
   /** `bytes` more have arrived. Returns false if they exceed the budget and nothing can be evicted. */
   grow(body: HeldBody, bytes: number): boolean {
     const grown = body.bytes + bytes;
-    const counted = Math.max(0, grown - this.#free);
+    const counted = Math.max(0, grown - this.free);
     const countedWithImages = grown > MAX_TEXT_BYTES ? counted : 0;
     const more = counted - body.counted;
     const moreWithImages = countedWithImages - body.countedWithImages;
     while (
-      (more > 0 && this.#held + more > this.#total) ||
+      (more > 0 && this.#held + more > this.total) ||
       (moreWithImages > 0 && this.#heldWithImages + moreWithImages > this.#forImages)
     ) {
       const largest = this.#largest();

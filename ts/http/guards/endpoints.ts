@@ -7,15 +7,16 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 /** The endpoints of an application, as their routes are registered. */
 export class Endpoints {
-  readonly #basePath: string;
   readonly #patterns: RegExp[] = [];
   /** The methods of each path. */
   readonly #methods = new Map<string, Set<string>>();
   #refusesOthers = false;
 
   /** Create it before the first route. */
-  constructor(app: FastifyInstance, basePath: string) {
-    this.#basePath = basePath;
+  constructor(
+    app: FastifyInstance,
+    private readonly basePath: string,
+  ) {
     app.addHook('onRoute', ({ method, url }) => {
       if (!this.#refusesOthers) for (const each of [method].flat()) this.#add(each, url);
     });
@@ -58,7 +59,7 @@ export class Endpoints {
     const near = meant ?? this.#nearest(path);
     const advice = near
       ? `Did you mean \`${near}\`?${meant ? this.#adviceFor(path, meant) : ''}`
-      : `\`GET ${this.#basePath}/openapi.json\` lists the endpoints.`;
+      : `\`GET ${this.basePath}/openapi.json\` lists the endpoints.`;
     return new ChasquiError('unknown_url', `There is no \`${request.method} ${shown}\` here. ${advice}`);
   }
 
@@ -78,7 +79,7 @@ export class Endpoints {
     if (segments.length > MAX_SEGMENTS) return null;
     for (let start = 0; start < segments.length; start++) {
       const end = segments.slice(start).join('/');
-      for (const candidate of [`${this.#basePath}/v1/${end}`, `${this.#basePath}/${end}`, `/${end}`]) {
+      for (const candidate of [`${this.basePath}/v1/${end}`, `${this.basePath}/${end}`, `/${end}`]) {
         if (candidate !== path && this.#patterns.some((pattern) => pattern.test(candidate))) return candidate;
       }
     }
@@ -87,7 +88,7 @@ export class Endpoints {
 
   #adviceFor(path: string, meant: string): string {
     if (/\/v1\/+v1(\/|$)/.test(path)) return ' The base URL of your client already ends in `/v1`.';
-    const base = `${this.#basePath}/v1`;
+    const base = `${this.basePath}/v1`;
     const [asked, wanted] = [`${path}/`, `${base}/`];
     if (!meant.startsWith(wanted) || asked.replace(/\/{2,}/g, '/').startsWith(wanted)) return '';
     return ` The base URL of a client must end in \`${base}\`.`;

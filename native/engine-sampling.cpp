@@ -4,7 +4,6 @@
 #include "core/largest-logit.h"
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
 namespace chasqui {

@@ -4,7 +4,6 @@
 #include "core/snapshot-points.h"
 #include "llama/chat/reasoning.h"
 
-#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <utility>

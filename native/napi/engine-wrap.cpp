@@ -10,7 +10,6 @@
 #include "offload-values.h"
 #include "preparer-wrap.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace chasqui {

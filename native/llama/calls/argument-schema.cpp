@@ -2,7 +2,6 @@
 
 #include "../../core/error-code.h"
 
-#include <algorithm>
 #include <cstdlib>
 
 namespace chasqui {

@@ -6,9 +6,6 @@
 #include "../images/image-batch.h"
 #include "../system/log.h"
 
-#include <common.h>
-#include <ggml-backend.h>
-#include <ggml-cpu.h>
 #include <llama.h>
 
 #include <algorithm>

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
-#include <system_error>
 
 #ifndef _WIN32
 #include <sys/stat.h>

@@ -11,7 +11,6 @@
 #include <llama.h>
 #include <mtmd.h>
 
-#include <algorithm>
 #include <deque>
 #include <random>
 #include <utility>

@@ -7,7 +7,6 @@
 #include <gguf.h>
 #include <llama.h>
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 #include <utility>

@@ -1,7 +1,6 @@
 // The keywords about values of one type.
 #include "schemas.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace chasqui::schema {

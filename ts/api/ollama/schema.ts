@@ -39,8 +39,6 @@ const optionFields = {
 /** The options that are obeyed; others, such as `num_ctx`, are for the server to decide. */
 export const OLLAMA_OPTIONS: readonly string[] = Object.keys(optionFields);
 
-export type OllamaOptions = Static<typeof options>;
-
 const model = field('The name of a model that is served, with `:latest` or without; see `GET /api/tags`.', string, {
   minLength: 1,
 });
@@ -311,6 +309,5 @@ export type OllamaDetails = Static<typeof details>;
 export type OllamaTags = Static<typeof ollamaTagsSchema>;
 export type OllamaRunning = Static<typeof ollamaRunningSchema>;
 export type OllamaModel = Static<typeof ollamaModelSchema>;
-export type OllamaEmbedReply = Static<typeof ollamaEmbedReplySchema>;
 export type OllamaPullReply = Static<typeof ollamaPullReplySchema>;
 export type OllamaVersion = Static<typeof ollamaVersionSchema>;

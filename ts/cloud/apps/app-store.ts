@@ -255,10 +255,6 @@ export class AppStore {
     });
   }
 
-  setStrategy(app: string, number: number, strategy: Strategy): void {
-    this.database.run('UPDATE revisions SET strategy = ? WHERE app = ? AND number = ?', [strategy, app, number]);
-  }
-
   /** Makes the revision active and clears the app's failure. */
   activate(app: AppRow, number: number, reason: string): void {
     this.database.transaction(() => {

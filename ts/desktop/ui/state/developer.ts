@@ -1,6 +1,6 @@
 /** State of the server panel: model, load settings and memory estimate. */
 import { batch, computed, signal } from '@preact/signals';
-import type { ExactFit, ListedModel, LoadConfig } from '../../api-types.js';
+import type { ExactFit, LoadConfig } from '../../api-types.js';
 import { ApiError, get, post, query } from './api.js';
 import { chatModels, library, loadModel, saveSettings, server, settings } from './app.js';
 import { attempt, type Mend, notify } from './notices.js';
@@ -19,10 +19,6 @@ export const selectedModel = computed(() => {
   const known = (key: string | null) => (library.value?.some((model) => model.key === key) ? key : null);
   return running ?? known(picked.value) ?? chatModels.value[0]?.key ?? '';
 });
-
-export const selectedEntry = computed<ListedModel | undefined>(() =>
-  library.value?.find(({ key }) => key === selectedModel.value),
-);
 
 export const chosenPort = computed(() => port.value ?? server.value.port);
 

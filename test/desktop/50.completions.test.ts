@@ -119,6 +119,17 @@ completions('a second completion of the same chat and unknown messages are refus
   assert.is((await app.api('GET', pathOf(id))).status, 204);
 });
 
+completions('the message before a running completion cannot be removed', async () => {
+  const { chat, followed } = await begun('Kept');
+  await until(() => followed.text !== '', 'text');
+  const removed = await app.api('PUT', `/api/v1/chats/${chat}`, { messages: [], current: null });
+  assert.equal([removed.status, removed.body.error.code], [409, 'chat_busy']);
+  await app.done('DELETE', pathOf(chat));
+  await followed.ended;
+  assert.is(answerOf(await read(chat))?.content, followed.text);
+  await app.done('PUT', `/api/v1/chats/${chat}`, { messages: [], current: null });
+});
+
 completions('a chat whose settings ask for several choices gets one', async () => {
   const chat = await longChat(app, 'Choices');
   const { settings } = await read(chat);

@@ -1,6 +1,6 @@
 /** Completions of the app's chats. They continue without a page, and are stored while they grow. */
 import { ChasquiError } from '../errors.js';
-import type { Chat, ChatMessage, CompletionBody, CompletionError } from './api-types.js';
+import type { Chat, ChatChange, ChatMessage, CompletionBody, CompletionError } from './api-types.js';
 import { branchTo } from './chat-branch.js';
 import { ChatCompletion, type Follower, type RequestCompletion } from './chat-completion.js';
 import type { EventBus } from './event-bus.js';
@@ -37,14 +37,19 @@ export class ChatCompletions {
    */
   start(chat: string, body: CompletionBody): void {
     const read = this.#parts.chats.read(chat);
-    if (this.runningIn(chat) !== null) {
-      throw new ChasquiError('chat_busy', 'A completion of this chat is running. Wait for it, or stop it first.');
-    }
+    if (this.runningIn(chat) !== null) throw chatBusy();
     const message = { ...messageOf(read, body), model: modelOf(read) };
     const completion = new ChatCompletion(message);
     this.#ofChats.set(chat, completion);
     completion.done = this.#run(read, completion);
     this.publish(chat);
+  }
+
+  /** @throws {ChasquiError} `chat_busy` if the change removes the message before the running completion */
+  checkChange(chat: string, { messages }: ChatChange): void {
+    const found = this.#ofChats.get(chat);
+    const parent = found?.running ? found.message.parent : null;
+    if (parent !== null && messages?.some(({ id }) => id === parent) === false) throw chatBusy();
   }
 
   /** Whether one is running, or the last one failed. */
@@ -72,8 +77,16 @@ export class ChatCompletions {
 
   /** Tells pages that a chat changed. */
   publish(id: string): void {
-    const updatedAt = this.#parts.chats.updatedAt(id);
-    this.#parts.events.publish('chat', { id, updatedAt, running: this.runningIn(id) });
+    this.#parts.events.publish('chat', { id, updatedAt: this.#versionOf(id), running: this.runningIn(id) });
+  }
+
+  /** 0 if the store cannot be read: pages then know no newer version. */
+  #versionOf(id: string): number | null {
+    try {
+      return this.#parts.chats.updatedAt(id);
+    } catch {
+      return 0;
+    }
   }
 
   /** Stops all completions and stores their text. */
@@ -83,16 +96,15 @@ export class ChatCompletions {
 
   async #run(chat: Chat, completion: ChatCompletion): Promise<void> {
     const writer = new MessageWriter(this.#parts.chats, chat.id, completion);
-    const error = await this.#complete(chat, completion, writer.changed);
+    const error = await this.#complete(chat, completion, writer.changed).catch(toCompletionError);
     const notWritten = writer.close();
     const failed = error ?? notWritten;
     if (failed === null) this.#ofChats.delete(chat.id);
-    const { chats } = this.#parts;
     const hasMessage = completion.hasResult || completion.message.content !== '';
     completion.end({
       message: hasMessage ? completion.message : null,
       error: failed,
-      updatedAt: chats.updatedAt(chat.id),
+      updatedAt: this.#versionOf(chat.id),
     });
     this.publish(chat.id);
   }
@@ -174,12 +186,21 @@ class MessageWriter {
       this.#writes += 1;
       this.#error = null;
     } catch (error) {
-      const { message: why, code } = error as ChasquiError;
+      const { message: why, code } = toCompletionError(error);
       this.#error = { message: `Could not save the completion: ${why}`, code };
       // The chat was deleted.
       if (code === 'not_found') this.completion.stop();
     }
   }
+}
+
+function chatBusy(): ChasquiError {
+  return new ChasquiError('chat_busy', 'A completion of this chat is running. Wait for it, or stop it first.');
+}
+
+function toCompletionError(error: unknown): CompletionError {
+  const { message, code = null } = error as Error & { code?: string };
+  return { message, code };
 }
 
 /** @throws {ChasquiError} `invalid_value` */

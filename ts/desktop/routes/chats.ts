@@ -42,6 +42,7 @@ export function chatsRoutes(app: FastifyInstance, { chats, completions }: Deskto
     '/api/v1/chats/:id',
     { schema: change, ...BODIES },
     async ({ params: { id }, body }) => {
+      completions.checkChange(id, body);
       const changed = chats.change(id, body);
       completions.publish(id);
       return shown(changed);

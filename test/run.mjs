@@ -30,6 +30,8 @@ const POLL_MS = 500;
 /** A tier that runs longer than this many times its duration, and some minutes, hangs. */
 const LIMIT_FACTOR = 5;
 const LIMIT_MARGIN_MS = 4 * minute;
+/** `cores` is an average: tiers that need as many as the machine has leave each idle for a fifth of the time. */
+const OVERLAP = 1.5;
 /** How long a tier that hangs may take to print what it has open. */
 const LAST_WORDS_MS = 1000;
 const recordTimes = pathToFileURL(path.join(here, 'support', 'record-times.mjs')).href;
@@ -41,8 +43,8 @@ const everything = process.env.CHASQUI_TEST_EVERYTHING === '1';
 
 /**
  * `seconds`: the duration on an idle machine. `cores`: CPU time divided by it, so that tiers that mostly wait run beside busy
- * ones. The longest tier starts first. The sum of `cores` of the tiers that run at the same time does not exceed the
- * machine's. `pending` delays a tier.
+ * ones. The longest tier starts first. The sum of `cores` of the tiers that run at the same time does not exceed OVERLAP times
+ * the machine's. `pending` delays a tier.
  * `extra`: time for what only the first run does, such as a build. `when` returns why this machine cannot run the tier; a
  * single test that skips itself fails the run. A tier `onRequest` runs only if it is named.
  */
@@ -53,16 +55,16 @@ const tiers = [
   { name: 'http', seconds: 70, cores: 0.9 },
   { name: 'native', seconds: 30, cores: 1.3, extra: 10 * minute },
   { name: 'llama', seconds: 130, cores: 1.5, extra: 15 * minute },
-  { name: 'cli', seconds: 120, cores: 1 },
+  { name: 'cli', seconds: 120, cores: 0.9 },
   { name: 'model', seconds: 200, cores: 0.8 },
   { name: 'model-cli', seconds: 120, cores: 0.9 },
-  { name: 'desktop', seconds: 90, cores: 0.7 },
-  { name: 'browser', seconds: 90, cores: 0.6, when: noBrowser },
+  { name: 'desktop', seconds: 90, cores: 0.8 },
+  { name: 'browser', seconds: 130, cores: 0.7, when: noBrowser },
   { name: 'packages', seconds: 60, cores: 1, extra: 10 * minute, when: noPackages, pending: isBuilding('VULKAN') },
   {
     name: 'vulkan',
     seconds: 80,
-    cores: 1.2,
+    cores: 0.9,
     extra: 15 * minute,
     when: noVulkan,
     env: vulkanEnvironment,
@@ -72,19 +74,19 @@ const tiers = [
   { name: 'cluster', seconds: 120, cores: 0.7, when: noCluster },
   {
     name: 'containers',
-    seconds: 300,
-    cores: 0.2,
+    seconds: 150,
+    cores: 0.3,
     when: noContainers,
     pending: isBuilding('IMAGE'),
   },
   { name: 'spec', seconds: 30, cores: 0.7 },
   { name: 'clients', seconds: 70, cores: 0.7 },
   { name: 'agents', seconds: 27, cores: 0.4, extra: 15 * minute, when: noAgents, onRequest: true, only: agents },
-  { name: 'cloud', seconds: 380, cores: 0.8, when: noBrowser },
+  { name: 'cloud', seconds: 400, cores: 0.9, when: noBrowser },
   { name: 'real', seconds: 180, cores: 1, extra: 15 * minute, when: noReal },
   { name: 'property', seconds: 15, cores: 0.9 },
   { name: 'hostile', seconds: 130, cores: 0.7 },
-  { name: 'faults', seconds: 350, cores: 0.3, when: noProcesses },
+  { name: 'faults', seconds: 350, cores: 0.5, when: noProcesses },
   // Last: it reads the replies of all other tiers.
   { name: 'conformance', seconds: 15, cores: Infinity, last: true },
 ];
@@ -194,7 +196,7 @@ async function runTiers(chosen, jobs) {
   const canStart = ({ cores, last, pending }) => {
     if (pending?.() || (last && waiting.length > 1)) return false;
     const used = [...started.keys()].reduce((sum, tier) => sum + tier.cores, 0);
-    return started.size === 0 || (atOnce && used + cores <= jobs);
+    return started.size === 0 || (atOnce && used + cores <= OVERLAP * jobs);
   };
   while (waiting.length + started.size > 0) {
     const next = waiting.findIndex(canStart);

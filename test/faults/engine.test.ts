@@ -272,7 +272,8 @@ test('an engine that was stopped together with its server, as by Ctrl-Z, goes on
     const asked = Array.from({ length: 8 }, (_, at) => ask(context.url, question(at)));
     await new Promise((resolve) => setTimeout(resolve, 500));
     for (const pid of [pidOf(context), engine]) process.kill(pid, 'SIGSTOP');
-    await new Promise((resolve) => setTimeout(resolve, 6000));
+    // Longer than the limit of a step.
+    await new Promise((resolve) => setTimeout(resolve, 3000));
     for (const pid of [pidOf(context), engine]) process.kill(pid, 'SIGCONT');
     for (const { code } of await Promise.all(asked)) assert.is(code, null);
     assert.ok(isAlive(engine), context.server.output.stderr);

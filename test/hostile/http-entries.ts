@@ -39,15 +39,16 @@ const question = (model: string, more: object = {}) =>
 /** Clients that each send most of a large body and then nothing. */
 async function unfinishedBodies({ port, model }: Sender): Promise<Exchange> {
   const connections: RawConnection[] = [];
+  const written: Promise<void>[] = [];
   const part = Buffer.alloc(16 * MIB, 'a');
   const head = `POST ${CHAT} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: ${64 * MIB}\r\n\r\n`;
   try {
     for (let i = 0; i < 30; i++) {
       const connection = await RawConnection.open(port);
       connections.push(connection);
-      void connection.write(head).then(() => connection.write(part));
+      written.push(connection.write(head), connection.write(part));
     }
-    await new Promise((resolve) => setTimeout(resolve, 3000));
+    await Promise.race([Promise.all(written), new Promise((resolve) => setTimeout(resolve, 3000))]);
     return await send(port, CHAT, question(model), LIMIT_MS);
   } finally {
     for (const connection of connections) connection.close();

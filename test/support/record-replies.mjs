@@ -4,6 +4,10 @@ import { openSync, writeSync } from 'node:fs';
 import { ServerResponse } from 'node:http';
 import path from 'node:path';
 import process from 'node:process';
+import { setFlagsFromString } from 'node:v8';
+
+// Most processes of a run end soon after their start: optimising functions eight times later saves a quarter of a server's start.
+setFlagsFromString('--interrupt-budget=1000000');
 
 const folder = process.env.CHASQUI_RECORD_REPLIES;
 /** Tests with a gateway that forwards replies outside the API unset the variable. */

@@ -106,6 +106,7 @@ test('what becomes of models is told once, and to those who watch', async () => 
     'b loading 0',
     'b failed',
   ]);
+  await pool.close();
 });
 
 test('who waits for changes is told of each, also of those that nobody else sees', async () => {

@@ -31,8 +31,11 @@ export async function bundleScript(file: string): Promise<string> {
 
 /** Starts a TypeScript file, such as `ts/cli.ts`, or a bundled script. `variables` are added to the environment of this process. */
 export function startChild(file: string, args: readonly string[] = [], variables: NodeJS.ProcessEnv = {}): Child {
-  const env = { ...process.env, ...variables };
-  return watch(spawn(process.execPath, [...nodeArguments(file), ...args], { cwd: root, env }));
+  return startCommand(process.execPath, [...nodeArguments(file), ...args], variables);
+}
+
+export function startCommand(command: string, args: readonly string[], variables: NodeJS.ProcessEnv): Child {
+  return watch(spawn(command, args, { cwd: root, env: { ...process.env, ...variables } }));
 }
 
 /** Starts the command line in a shell: `script` must `exec "$@"`. */

@@ -10,6 +10,7 @@ const STEPS: readonly Step[] = [
   { command: 'serve --model <file>', does: 'serve a GGUF file of yours' },
   { command: 'search <words>', does: 'find models of the Hugging Face hub' },
   { command: 'serve -hf <user/repo>', does: 'download one of them, and serve it' },
+  { command: 'run <user/repo>', does: 'chat with it in the terminal' },
   { command: 'desktop', does: 'find models and chat with them in an app' },
   { command: 'bench', does: 'measure how fast models are on this machine' },
   { command: 'doctor', does: 'see what it computes with here, and why' },

@@ -3,6 +3,7 @@ import { LOAD_OPTIONS } from '../options/load-option-table.js';
 import { VERSION } from '../version.js';
 import { benchCommand } from './bench.js';
 import { buildCommand } from './build.js';
+import { chatCommand } from './chat.js';
 import { cloudCommands } from './cloud/commands.js';
 import { desktopStatusCommands } from './desktop/status-commands.js';
 import { desktopCommand } from './desktop.js';
@@ -32,6 +33,7 @@ export function allCommands(): Command {
     .version(VERSION, '-v, --version', 'Print the version')
     .helpOption('-h, --help', 'Show help')
     .addCommand(serveCommand())
+    .addCommand(chatCommand())
     .addCommand(desktopCommand());
   const ofModels = [searchCommand(), getCommand(), ...modelCommands(), rmCommand(), importCommand()];
   const ofApps = [...desktopStatusCommands(), launchCommand(), ...cloudCommands()];

@@ -1,7 +1,7 @@
 /** `chasqui serve`: serves models with an OpenAI-compatible API. */
-import { existsSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
 import { LOAD_OPTIONS } from '../options/load-option-table.js';
+import { isHubName } from './hub/find-model.js';
 import { HOSTING_OPTIONS } from './options/hosting-option-table.js';
 import { addTableOptions, expandAliases } from './options/table-options.js';
 
@@ -48,6 +48,7 @@ function withModel(name: string | undefined, parsed: Parsed, command: Command): 
   if (parsed.hf !== undefined || parsed.modelUrl !== undefined) {
     command.error(`error: '${name}' and ${parsed.hf === undefined ? '--model-url' : '-hf'} name different models`);
   }
-  const isOfHub = /^[\w.-]+\/[\w.:-]+$/.test(name) && !/\.gguf$/i.test(name) && !existsSync(name);
-  return isOfHub ? { hf: name, ...parsed } : { ...parsed, model: [name, ...((parsed.model ?? []) as string[])] };
+  return isHubName(name)
+    ? { hf: name, ...parsed }
+    : { ...parsed, model: [name, ...((parsed.model ?? []) as string[])] };
 }

@@ -1,14 +1,11 @@
 /** Runs `chasqui bench`: measures a model and prints the results. */
 import { setMaxListeners } from 'node:events';
-import fs from 'node:fs';
 import type { ModelInfo } from '../../engine/engine.js';
-import { ChasquiError } from '../../errors.js';
 import { exitCodeOf } from '../errors/exit-codes.js';
 import { explainStart } from '../errors/explain-start.js';
-import { hubContext } from '../hub/hub-context.js';
+import { findLocalModel } from '../hub/find-model.js';
 import { givenOptions, toList } from '../options/table-options.js';
 import { showStatus } from '../output/progress.js';
-import { DEMO_MODEL } from '../paths.js';
 import { measureModel, type Plan } from './measure-model.js';
 import type { Row } from './measure-row.js';
 import { BENCH_OPTIONS, type BenchOptions, COMPUTING_OPTIONS } from './option-table.js';
@@ -31,7 +28,7 @@ export async function runBench(parsed: Readonly<Record<string, unknown>>): Promi
   try {
     const options = givenOptions(BENCH_OPTIONS, parsed);
     const load = givenOptions(COMPUTING_OPTIONS, parsed);
-    path = await findModel(options.model);
+    [path = ''] = (await findLocalModel(options.model ?? 'demo')).paths;
     await measure({ ...planOf(options), path, load }, options.json ?? false, status, stop.signal);
   } catch (error) {
     status.clear();
@@ -53,20 +50,6 @@ function planOf(options: BenchOptions): Omit<Plan, 'path' | 'load'> {
     lengths: { promptTokens, newTokens },
     patience: { repetitions, maxTimeMs },
   };
-}
-
-async function findModel(name: string | undefined): Promise<string> {
-  if (name === undefined) return DEMO_MODEL;
-  if (fs.existsSync(name) || /\.gguf$/i.test(name)) return name;
-  const hub = hubContext(undefined);
-  try {
-    const found = await hub.library.find(name);
-    if (found !== undefined) return found.path;
-  } finally {
-    await hub.client.close();
-  }
-  const advice = 'chasqui ls lists those that are, chasqui get downloads others.';
-  throw new ChasquiError('local_model_not_found', `${name} is no file, and no model on this computer; ${advice}`);
 }
 
 /** Prints rows as they complete; JSON after the last one, also if the run stops early. */

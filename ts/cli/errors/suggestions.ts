@@ -7,7 +7,6 @@ import { nearestNames } from './nearest-names.js';
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   app: 'desktop',
   benchmark: 'bench',
-  chat: 'desktop',
   delete: 'rm',
   download: 'get',
   find: 'search',

@@ -1,5 +1,4 @@
 /** Runs `chasqui serve` until a signal stops it. */
-import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { servedModels } from '../../cloud/runners/served-models.js';
 import type { LoadOptions } from '../../engine/load-options.js';
@@ -13,6 +12,7 @@ import { type StartSettings, start } from '../../server/start.js';
 import { stopOnSignals } from '../../server/stop-on-signals.js';
 import { exitCodeOf } from '../errors/exit-codes.js';
 import type { Tried } from '../errors/explain-start.js';
+import { type FoundModels, findHubModel, findNamed } from '../hub/find-model.js';
 import { HOSTING_OPTIONS, type HostingOptions } from '../options/hosting-option-table.js';
 import { OPTION_NAMES } from '../options/option-names.js';
 import { givenOptions } from '../options/table-options.js';
@@ -72,13 +72,6 @@ async function chooseModels(
   return { files: { paths, presets, ...(library && { library }) }, model };
 }
 
-/** Model files, and the options that follow from their source. */
-interface FoundModels extends Pick<LoadOptions, 'alias' | 'mmproj'> {
-  paths: readonly string[];
-  /** The local library; absent without `modelsHub`. */
-  library?: readonly LocalModel[];
-}
-
 async function findModels(options: HostingOptions): Promise<FoundModels> {
   const { model, modelUrl, hf, modelsDir, modelsPreset, modelsHub, dataDir: given } = options;
   const hasOthers = modelsDir !== undefined || modelsPreset !== undefined || modelsHub === true;
@@ -96,21 +89,6 @@ async function findModels(options: HostingOptions): Promise<FoundModels> {
   return { paths: found.flatMap(({ paths }) => paths), ...(await others()) };
 }
 
-/** A path, or a name that `chasqui ls` lists. A name that is neither is treated as a path, so that the error names it. */
-async function findNamed(name: string, given: string | undefined): Promise<FoundModels> {
-  if (existsSync(name) || /\.gguf$/i.test(name)) return { paths: [name] };
-  const { hubContext } = await import('../hub/hub-context.js');
-  const { library, client } = hubContext(given);
-  await client.close();
-  const local = await library.find(name);
-  return local === undefined ? { paths: [name] } : modelOf(local);
-}
-
-/** Explicit, because the folder can contain the projectors of other models. */
-function modelOf({ id, path: file, projector }: LocalModel): FoundModels {
-  return { paths: [file], alias: [id], mmproj: projector };
-}
-
 /** Omits the models of other programs, which can disappear while they are served. */
 async function findInLibrary(given: string | undefined): Promise<LocalModel[]> {
   const { hubContext } = await import('../hub/hub-context.js');
@@ -122,25 +100,6 @@ async function findInLibrary(given: string | undefined): Promise<LocalModel[]> {
     'invalid_options',
     '`modelsHub` serves the models on this computer, but there are none. Download one with chasqui get.',
   );
-}
-
-/** Returns the local model if there is one, without a request to the hub; `chasqui get` updates it. */
-async function findHubModel(name: string, given: string | undefined): Promise<FoundModels> {
-  const { hubContext } = await import('../hub/hub-context.js');
-  const { fetchHubModel, findLocally } = await import('../hub/fetch-hub-model.js');
-  const hub = hubContext(given);
-  try {
-    let local = (await hub.library.find(name)) ?? (await findLocally(hub, name));
-    if (local === undefined) {
-      const { path: file } = await fetchHubModel(hub, name, process.stderr);
-      local = await hub.library.find(file ?? '');
-    }
-    if (local === undefined)
-      throw new ChasquiError('model_file_invalid', `${name} was downloaded, but cannot be read.`);
-    return modelOf(local);
-  } finally {
-    await hub.client.close();
-  }
 }
 
 async function fetchFromUrl(modelUrl: string, given: string | undefined): Promise<string> {

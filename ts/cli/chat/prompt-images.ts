@@ -1,0 +1,31 @@
+/** Finds the images that a message names by their paths. */
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import type { GeneratePart } from '../../engine/load-chat-images.js';
+
+/** A path in quotation marks, or without unescaped spaces. */
+const PATHS = /"([^"\n]+\.(?:png|jpe?g|webp|bmp|gif))"|'([^'\n]+\.(?:png|jpe?g|webp|bmp|gif))'|((?:\\.|\S)+)/gi;
+const IMAGE = /\.(png|jpe?g|webp|bmp|gif)$/i;
+const MAX_BYTES = 64 * 2 ** 20;
+
+/** The text without the paths, and the images. Returns a text without paths unchanged. */
+export function withImages(text: string): string | readonly GeneratePart[] {
+  const images: GeneratePart[] = [];
+  const rest = text.replace(PATHS, (match, double, single, bare: string | undefined) => {
+    const file = withHome(double ?? single ?? bare?.replaceAll(/\\(.)/g, '$1') ?? '');
+    if (!isImage(file)) return match;
+    images.push({ type: 'image', image: fs.readFileSync(file) });
+    return '';
+  });
+  return images.length === 0 ? text : [...images, { type: 'text', text: rest.trim() }];
+}
+
+function isImage(file: string): boolean {
+  const stat = IMAGE.test(file) ? fs.statSync(file, { throwIfNoEntry: false }) : undefined;
+  return stat?.isFile() === true && stat.size <= MAX_BYTES;
+}
+
+function withHome(file: string): string {
+  return file.startsWith('~/') ? path.join(os.homedir(), file.slice(2)) : file;
+}

@@ -1,0 +1,70 @@
+/** Finds the model that a command names: a file, a model of `chasqui ls`, or one of the hub. Loads the hub lazily. */
+import { existsSync } from 'node:fs';
+import type { LoadOptions } from '../../engine/load-options.js';
+import { ChasquiError } from '../../errors.js';
+import type { LocalModel } from '../../hub/library.js';
+import { DEMO_MODEL } from '../paths.js';
+
+/** Model files, and the options that follow from their source. */
+export interface FoundModels extends Pick<LoadOptions, 'alias' | 'mmproj'> {
+  paths: readonly string[];
+  /** The local library, if all of it is served. */
+  library?: readonly LocalModel[];
+}
+
+/** The name of the built-in model in commands. */
+const DEMO = /^(chasqui-)?demo$/;
+
+/** Whether a name is `user/repo[:tag]` or the address of its page, and no file. */
+export function isHubName(name: string): boolean {
+  const isName = /^((https?:\/\/)?(www\.)?(hf\.co|huggingface\.co)\/)?[\w.-]+\/[\w.:-]+$/.test(name);
+  return isName && !/^\.|\.gguf$/i.test(name) && !existsSync(name);
+}
+
+/** Downloads a model of the hub that is not on this computer. Throws as `findLocalModel`. */
+export async function findModel(name: string, dataDir: string | undefined): Promise<FoundModels> {
+  return isHubName(name) ? findHubModel(name, dataDir) : findLocalModel(name, dataDir);
+}
+
+/** @throws {ChasquiError} `local_model_not_found` */
+export async function findLocalModel(name: string, dataDir?: string): Promise<FoundModels> {
+  const found = await findNamed(name, dataDir);
+  if (existsSync(found.paths[0] as string) || /\.gguf$/i.test(name)) return found;
+  if (DEMO.test(name)) return { paths: [DEMO_MODEL] };
+  const advice = 'chasqui ls lists those that are, chasqui search finds others.';
+  throw new ChasquiError('local_model_not_found', `${name} is no file, and no model on this computer; ${advice}`);
+}
+
+/** A path, or a name that `chasqui ls` lists. A name that is neither is treated as a path, so that the error names it. */
+export async function findNamed(name: string, dataDir: string | undefined): Promise<FoundModels> {
+  if (existsSync(name) || /\.gguf$/i.test(name)) return { paths: [name] };
+  const { hubContext } = await import('./hub-context.js');
+  const { library, client } = hubContext(dataDir);
+  await client.close();
+  const local = await library.find(name);
+  return local === undefined ? { paths: [name] } : modelOf(local);
+}
+
+/** Returns the local model if there is one, without a request to the hub; `chasqui get` updates it. */
+export async function findHubModel(name: string, dataDir: string | undefined): Promise<FoundModels> {
+  const { hubContext } = await import('./hub-context.js');
+  const { fetchHubModel, findLocally } = await import('./fetch-hub-model.js');
+  const hub = hubContext(dataDir);
+  try {
+    let local = (await hub.library.find(name)) ?? (await findLocally(hub, name));
+    if (local === undefined) {
+      const { path: file } = await fetchHubModel(hub, name, process.stderr);
+      local = await hub.library.find(file ?? '');
+    }
+    if (local === undefined)
+      throw new ChasquiError('model_file_invalid', `${name} was downloaded, but cannot be read.`);
+    return modelOf(local);
+  } finally {
+    await hub.client.close();
+  }
+}
+
+/** Explicit, because the folder can contain the projectors of other models. */
+function modelOf({ id, path: file, projector }: LocalModel): FoundModels {
+  return { paths: [file], alias: [id], mmproj: projector };
+}

@@ -138,6 +138,7 @@ Engine::Engine(const std::string& path, const EngineOptions& options, const Mode
                   options.target_step_ms,
                   {decoder_.n_slots(), decoder_.bytes_per_token(), options.cache_ram_bytes,
                    decoder_.bytes_per_snapshot(), decoder_.truncation(), max_cells_},
+                  decoder_.n_outputs_max(),
                   options.deterministic}),
       samplers_(static_cast<size_t>(decoder_.threads()) - 1),
       slow_samples_([] { lower_thread_priority(kSlowSamplerNiceness); },

@@ -46,10 +46,11 @@ void Engine::sample(const Plan& plan) {
 // Samples the row's next token, and further ones while they equal the draft: the logits after a drafted token are those
 // that the next step would have computed. Touches only its own sequence.
 void Engine::sample_row(const PlanRow& row, size_t plan_row, RowOutcome& outcome) {
-    Sequence& sequence = *row.sequence;
-    if (decoder_.logits(plan_row) == nullptr) return;
+    Sequence&    sequence = *row.sequence;
+    const size_t n_scored = score_prompt(row, plan_row, outcome);
+    if (sequence.n_pending() > 0) return;
     size_t n_accepted = 0;
-    while (sample_token(sequence, decoder_.logits(plan_row, n_accepted), outcome)) {
+    while (sample_token(sequence, decoder_.logits(plan_row, n_scored + n_accepted), outcome)) {
         const TokenId sampled = outcome.sampled_tokens.back().token;
         const bool    accepts = n_accepted < row.draft.size() && row.draft[n_accepted] == sampled;
         if (!accepts || is_over(sequence.status)) break;
@@ -60,11 +61,32 @@ void Engine::sample_row(const PlanRow& row, size_t plan_row, RowOutcome& outcome
     if (row.draft_length != nullptr) row.draft_length->observe(row.draft.size(), n_accepted);
 }
 
+// Reports the log-probabilities of the prompt tokens after those of the row. Returns how many rows of logits it used. A
+// preempted sequence computes tokens again that it has reported.
+size_t Engine::score_prompt(const PlanRow& row, size_t plan_row, RowOutcome& outcome) {
+    Sequence& sequence = *row.sequence;
+    if (!sequence.scores_prompt()) return 0;
+    const size_t  begin   = sequence.n_computed - row.n_tokens;
+    const size_t  n_used  = std::min(sequence.n_computed, sequence.n_prompt() - 1) - begin;
+    const int32_t n_vocab = tokenizer_.vocabulary_size();
+    for (size_t i = sequence.n_scored - std::min(sequence.n_scored, begin); i < n_used; ++i) {
+        const float* logits = decoder_.logits(plan_row, i);
+        check_logits(logits);
+        const TokenId token = sequence.tokens[begin + i + 1];
+        outcome.prompt_tokens.push_back(logprobs_of(logits, n_vocab, token, sequence.job().prompt_logprobs));
+        ++sequence.n_scored;
+    }
+    return n_used;
+}
+
+void Engine::check_logits(const float* logits) const {
+    if (are_valid(logits, tokenizer_.vocabulary_size())) return;
+    throw Error(ErrorCode::invalid_logits, "The model computed values that are not numbers for this text.");
+}
+
 // False if the constraint exceeds its share of the step; then `outcome` has the job for the slow sampler.
 bool Engine::sample_token(Sequence& sequence, float* logits, RowOutcome& outcome) {
-    if (!are_valid(logits, tokenizer_.vocabulary_size())) {
-        throw Error(ErrorCode::invalid_logits, "The model computed values that are not numbers for this text.");
-    }
+    check_logits(logits);
     if (!sequence.sampling_pace.is_slow() && sample_within_share(sequence, logits, outcome)) return true;
     outcome.slow_sample         = std::make_unique<SlowSample>();
     outcome.slow_sample->job_id = sequence.id();
@@ -105,6 +127,10 @@ Engine::SampledToken Engine::accept(Sequence& sequence, TokenId token, std::opti
 
 void Engine::take_outcome(const PlanRow& row, RowOutcome& outcome) {
     Sequence& sequence = *row.sequence;
+    for (Logprobs& logprobs : outcome.prompt_tokens) {
+        add_pieces(logprobs);
+        outbox_.add_prompt_token(sequence.id(), std::move(logprobs));
+    }
     for (size_t i = 0; i < outcome.sampled_tokens.size(); ++i) {
         emit(sequence, std::move(outcome.sampled_tokens[i]), i + 1 == outcome.sampled_tokens.size());
     }
@@ -121,11 +147,13 @@ void Engine::take_outcome(const PlanRow& row, RowOutcome& outcome) {
     if (is_over(sequence.status)) end(&sequence);
 }
 
+void Engine::add_pieces(Logprobs& logprobs) const {
+    logprobs.chosen.bytes = tokenizer_.piece(logprobs.chosen.id);
+    for (TokenLogprob& each : logprobs.top) each.bytes = tokenizer_.piece(each.id);
+}
+
 void Engine::emit(const Sequence& sequence, SampledToken sampled, bool is_last) {
-    if (sampled.logprobs) {
-        sampled.logprobs->chosen.bytes = tokenizer_.piece(sampled.token);
-        for (TokenLogprob& each : sampled.logprobs->top) each.bytes = tokenizer_.piece(each.id);
-    }
+    if (sampled.logprobs) add_pieces(*sampled.logprobs);
     std::optional<Finish> finish;
     if (is_last && is_over(sequence.status)) {
         finish = sequence.finish();

@@ -83,6 +83,9 @@ void Engine::submit(Job job) {
     for (const AdapterUse& use : job.adapters) {
         if (use.adapter >= adapters_.size()) throw Error(ErrorCode::invalid_job, "The model has no such adapter.");
     }
+    if (job.media && job.prompt_logprobs >= 0) {
+        throw Error(ErrorCode::invalid_job, "The log-probabilities of a prompt with images are not available.");
+    }
     for (const LogitBias& each : job.sampling.logit_bias) check_token(each.token, "logit_bias");
     SamplingSettings& sampling = job.sampling;
     if (Repetitions::is_on(sampling)) sampling.dry_breakers = breakers_.find(sampling.dry_breaker_texts);

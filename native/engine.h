@@ -166,6 +166,7 @@ private:
     // The result of sampling one row of a plan.
     struct RowOutcome {
         std::vector<SampledToken>   sampled_tokens;
+        std::vector<Logprobs>       prompt_tokens;
         std::unique_ptr<SlowSample> slow_sample;  // the next token is left to the slow sampler
         std::optional<Failure>      failure;
     };
@@ -196,6 +197,8 @@ private:
     void         set_sampling_share(double milliseconds);
     void         sample(const Plan& plan);
     void         sample_row(const PlanRow& row, size_t plan_row, RowOutcome& outcome);
+    size_t       score_prompt(const PlanRow& row, size_t plan_row, RowOutcome& outcome);
+    void         check_logits(const float* logits) const;
     bool         sample_token(Sequence& sequence, float* logits, RowOutcome& outcome);
     bool         sample_within_share(Sequence& sequence, float* logits, RowOutcome& outcome) const;
     SampledToken accept(Sequence& sequence, TokenId token, std::optional<Logprobs> logprobs) const;
@@ -212,6 +215,7 @@ private:
     void handle(const EncodeResult& result);
     void handle(std::unique_ptr<SlowSample> sample);
     void handle(FetchedState fetched);
+    void add_pieces(Logprobs& logprobs) const;
     void emit(const Sequence& sequence, SampledToken sampled, bool is_last);
     void end(Sequence* sequence, bool cells_invalid = false);
     void fail(Sequence* sequence, Failure failure, bool cells_invalid = true);

@@ -49,8 +49,8 @@ struct Failure {
 //   text      │ "abc"                       │ "de"                        │ ...     (UTF-8, concatenated)
 //   finishes  │                             │ {...}                       │ ...     (one per record with the flag)
 struct EventBatch {
-    // `is_progress`: `token` is the number of computed prompt tokens.
-    enum Flag : uint32_t { has_finish = 1, has_logprobs = 2, has_failure = 4, is_progress = 8 };
+    // `is_progress`: `token` is the number of computed prompt tokens. `is_prompt`: the token is one of the prompt.
+    enum Flag : uint32_t { has_finish = 1, has_logprobs = 2, has_failure = 4, is_progress = 8, is_prompt = 128 };
 
     struct Record {
         uint32_t job_id;

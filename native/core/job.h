@@ -75,6 +75,7 @@ struct Job {
     int32_t                      max_tokens   = -1;     // -1: until the end of text or of the context
     int32_t                      priority     = 0;      // higher ones first
     int32_t                      top_logprobs = -1;     // -1: no log-probabilities
+    int32_t                      prompt_logprobs = -1;  // the same for the tokens of the prompt
     bool                         cache_prompt = true;   // may start from a cached prefix
     bool                         ignore_eos   = false;  // bans end-of-generation tokens, once submitted
     std::vector<std::string>     stop;                  // without empty ones; not within reasoning and tool calls

@@ -26,6 +26,11 @@ void Outbox::add_token(uint32_t job_id, TokenId token, const std::string& text, 
     step_.text += text;
 }
 
+void Outbox::add_prompt_token(uint32_t job_id, Logprobs logprobs) {
+    step_.records.push_back({job_id, logprobs.chosen.id, 0, EventBatch::has_logprobs | EventBatch::is_prompt});
+    step_.logprobs.push_back(std::move(logprobs));
+}
+
 void Outbox::add_failure(uint32_t job_id, Failure failure) {
     step_.records.push_back({job_id, 0, 0, EventBatch::has_failure});
     step_.failures.push_back(std::move(failure));

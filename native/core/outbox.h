@@ -24,6 +24,7 @@ public:
     // `finish` is set if the job ended with this token.
     void add_token(uint32_t job_id, TokenId token, const std::string& text, std::optional<Logprobs> logprobs,
                    std::optional<Finish> finish);
+    void add_prompt_token(uint32_t job_id, Logprobs logprobs);
     void add_failure(uint32_t job_id, Failure failure);
     // `n_computed` tokens of the job's prompt are computed, but not all.
     void add_progress(uint32_t job_id, size_t n_computed);

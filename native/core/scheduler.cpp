@@ -130,7 +130,7 @@ void Scheduler::admit(Clock::time_point now, Plan& plan) {
 }
 
 bool Scheduler::may_reuse(const Sequence& sequence) const {
-    return sequence.job().cache_prompt && sequence.may_reuse && !options_.deterministic;
+    return sequence.job().cache_prompt && sequence.may_reuse && !sequence.scores_prompt() && !options_.deterministic;
 }
 
 size_t Scheduler::n_cached_tokens(const Sequence& sequence) const {
@@ -202,7 +202,7 @@ void Scheduler::plan_deterministic_row(Plan& plan) {
     if (next == running_.end()) return;
     const bool   is_image = (*next)->next_chunk() != nullptr;
     const size_t n_max    = is_image ? options_.n_batch : std::min(options_.n_batch, kDeterministicSlice);
-    plan.rows.push_back({next->get(), std::min(n_max, (*next)->run_length())});
+    plan.rows.push_back({next->get(), std::min(n_max, max_slice(**next, options_.n_outputs))});
     running_.splice(running_.end(), running_, next);
 }
 
@@ -250,6 +250,11 @@ const AdapterSet* Scheduler::adapters_in_turn(Clock::time_point now) {
     return chosen;
 }
 
+// The next tokens of one kind; with only as many as have rows of logits if each needs one.
+size_t Scheduler::max_slice(const Sequence& sequence, size_t n_outputs) const {
+    return sequence.scores_prompt() ? std::min(sequence.run_length(), n_outputs) : sequence.run_length();
+}
+
 void Scheduler::plan_rows(Plan& plan, Clock::time_point now) {
     const AdapterSet* adapters = adapters_in_turn(now);
     if (adapters == nullptr) return;
@@ -267,14 +272,16 @@ void Scheduler::plan_rows(Plan& plan, Clock::time_point now) {
     const size_t n_reserved = n_each * prompts.size();
     size_t       n_left = options_.n_batch - std::min(options_.n_batch, plan.rows.size() + n_reserved);  // in the batch
     size_t       budget = std::min(n_left, prompt_budget(n_decoding, n_reserved));
+    size_t       n_outputs = options_.n_outputs - plan.rows.size() - prompts.size();  // beside one of each row
     for (Sequence* sequence : prompts) {
-        const size_t until  = std::min(sequence->run_length(), cache_.n_until_snapshot(sequence->slot));
+        const size_t until  = std::min(max_slice(*sequence, 1 + n_outputs), cache_.n_until_snapshot(sequence->slot));
         const size_t wanted = until - n_each;
         size_t       slice  = std::min(budget, wanted);
         if (slice < wanted && slice > kRowsAtOnce) slice -= slice % kRowsAtOnce;
         if (slice >= kShortRemainder && wanted - slice <= kShortRemainder && wanted <= n_left) slice = wanted;
         if (n_each + slice == 0) break;
         plan.rows.push_back({sequence, n_each + slice});
+        if (sequence->scores_prompt()) n_outputs -= n_each + slice - 1;
         budget -= std::min(budget, slice);
         n_left -= slice;
     }

@@ -17,6 +17,7 @@ struct SchedulerOptions {
     size_t             n_batch        = 2048;   // maximum of tokens in one step
     double             target_step_ms = 100.0;  // of a step while any sequence decodes
     PrefixCacheOptions cache;                   // `n_slots` sequences run concurrently
+    size_t             n_outputs = std::numeric_limits<size_t>::max();  // maximum of rows of logits in one step
     // Computes every sequence alone and in slices of fixed length, from its first token. Kernels round differently for
     // other batch shapes, so only this makes a completion independent of concurrent requests.
     bool deterministic = false;
@@ -28,6 +29,13 @@ struct PlanRow {
     size_t               n_tokens;
     std::vector<TokenId> draft        = {};
     DraftLength*         draft_length = nullptr;  // set for a draft model's draft: records how many tokens are accepted
+
+    bool reaches_end() const { return n_tokens == sequence->n_pending(); }
+    // Rows of logits, before the step is computed: the last ones of the row, draft included.
+    size_t n_outputs() const {
+        const size_t of_tokens = sequence->scores_prompt() ? n_tokens : reaches_end() ? 1 : 0;
+        return of_tokens + draft.size();
+    }
 };
 
 // One step: the placements, in order, then all rows in one batch. The rows share one set of adapters. They are all
@@ -134,6 +142,7 @@ private:
     void                   evict_idle_slots(Plan& plan);
     size_t    n_claimed_cells() const;
     void      preempt(Sequence& victim);
+    size_t    max_slice(const Sequence& sequence, size_t n_outputs) const;
     void      plan_rows(Plan& plan, Clock::time_point now);
     const AdapterSet* adapters_in_turn(Clock::time_point now);
     void      plan_deterministic_row(Plan& plan);

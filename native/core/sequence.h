@@ -65,10 +65,14 @@ public:
     // Whether the image has to be encoded to compute the tokens after the first `n_cached`.
     bool              needs_encoding(size_t image, size_t n_cached) const;
 
+    // Whether log-probabilities of prompt tokens are still to be reported.
+    bool              scores_prompt() const { return job_.prompt_logprobs >= 0 && n_scored + 1 < n_prompt(); }
+
     Finish finish() const;
 
     std::vector<TokenId> tokens;                // the prompt, then the sampled ones
     size_t               n_computed = 0;        // tokens[0, n_computed) have KV cells
+    size_t               n_scored   = 0;        // the prompt tokens after the first whose log-probabilities are reported
     int32_t              slot       = kNoSlot;  // KV sequence while running
     SequenceStatus       status     = SequenceStatus::queued;
     // Weak pointers to it expire with the sequence.

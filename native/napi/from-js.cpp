@@ -193,6 +193,7 @@ Job job_from_js(const Napi::Value& value) {
     job.media        = media_from_js(from.Get("media"));
     job.max_tokens   = integer_field<int32_t>(from, "maxTokens");
     job.top_logprobs = integer_field<int32_t>(from, "topLogprobs");
+    job.prompt_logprobs = integer_field<int32_t>(from, "promptLogprobs");
     job.cache_prompt = from.Get("cachePrompt").ToBoolean();
     job.ignore_eos   = from.Get("ignoreEos").ToBoolean();
     job.drafts_from_text = from.Get("draftsFromText").ToBoolean();

@@ -226,7 +226,6 @@ const REFUSED: [name: string, fields: object, expected: ExpectedError][] = [
   ['too many choices', { prompt: ['a', 'b'], n: 100 }, { status: 400, code: 'invalid_value', param: 'n' }],
   ['best_of', { best_of: 2 }, { status: 400, code: 'unsupported_parameter', param: 'best_of' }],
   ['best_of below n', { best_of: 1, n: 2 }, { status: 400, code: 'invalid_value', param: 'best_of' }],
-  ['echo with logprobs', { echo: true, logprobs: 1 }, { status: 400, code: 'unsupported_parameter', param: 'echo' }],
   ['logprobs of chats', { logprobs: true }, { status: 400, code: 'invalid_type', param: 'logprobs' }],
   [
     'another model',

@@ -18,10 +18,24 @@ test('a text’s tokens, and with what they spell', async () => {
   });
 });
 
+test('the names that vLLM has for the fields', async () => {
+  const { send, engine } = testApp();
+  const added: unknown[] = [];
+  engine.tokenize = async (text, options: object = {}) => {
+    added.push('addSpecial' in options && options.addSpecial);
+    return Int32Array.from(Buffer.from(text));
+  };
+  const expected = { tokens: [104], count: 1, max_model_len: engine.model.contextLength };
+  assert.equal((await send('/tokenize', { prompt: 'h' })).json(), expected);
+  assert.equal((await send('/tokenize', { prompt: 'h', add_special_tokens: false })).json(), expected);
+  assert.equal(added, [true, false]);
+  expectError(await send('/tokenize', {}), { status: 400, code: 'missing_required_parameter', param: 'content' });
+});
+
 test('tokens’ text', async () => {
   const { send } = testApp();
-  assert.equal((await send('/detokenize', { tokens: [104, 195, 169] })).json(), { content: 'hé' });
-  assert.equal((await send('/detokenize', { tokens: [] })).json(), { content: '' });
+  assert.equal((await send('/detokenize', { tokens: [104, 195, 169] })).json(), { content: 'hé', prompt: 'hé' });
+  assert.equal((await send('/detokenize', { tokens: [] })).json(), { content: '', prompt: '' });
   expectError(await send('/detokenize', { tokens: [104, 256] }), {
     status: 400,
     code: 'invalid_value',

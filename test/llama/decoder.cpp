@@ -110,7 +110,7 @@ std::vector<float> logits_behind(const Loaded& loaded, Decoder& decoder, int32_t
     Sequence sequence(std::move(job));
     sequence.admit(slot, n_kept, Clock::now());
     decoder.decode({{&sequence, 1}});
-    const float* logits = decoder.logits(0);
+    const float* logits = decoder.logits(0, 0);
     return {logits, logits + loaded.model.vocabulary_size()};
 }
 

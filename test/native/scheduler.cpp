@@ -1,5 +1,6 @@
 #include "scheduling.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <random>
@@ -37,6 +38,29 @@ const Test alone_large("scheduler: on a large model prompts alone go by few toke
     scheduler.submit(sequence(1, 10000));
     compute(scheduler, scheduler.plan(Clock::now()), 512 * 1000);  // a second a token
     expect_equal(tokens_of(scheduler.plan(Clock::now()), 1), size_t{16});
+});
+
+const Test scored_slices("scheduler: a scored prompt takes as many tokens as there are rows of logits", [] {
+    SchedulerOptions few = options(3, 512);
+    few.n_outputs        = 8;
+    Scheduler scheduler(few);
+    Job       job = sequence(1, 30)->job();
+    job.prompt_logprobs = 0;
+    scheduler.submit(std::make_unique<Sequence>(std::move(job)));
+    scheduler.submit(sequence(2, 1));
+    std::vector<size_t> slices;
+    while (scheduler.find(1)->n_pending() > 0) {
+        const Plan plan = scheduler.plan(Clock::now());
+        size_t     n_outputs = 0;
+        for (const PlanRow& row : plan.rows) n_outputs += row.n_outputs();
+        expect(n_outputs <= few.n_outputs, "no more rows of logits than there are");
+        slices.push_back(tokens_of(plan, 1));
+        compute(scheduler, plan);
+        scheduler.find(1)->n_scored = std::min<size_t>(scheduler.find(1)->n_computed, 29);
+    }
+    expect_equal(slices.size(), size_t{5});
+    expect_equal(slices[0], size_t{7});
+    expect(!scheduler.find(1)->scores_prompt(), "all are reported");
 });
 
 const Test slices_end("scheduler: slices of a prompt end where a snapshot is to be taken", [] {

@@ -17,6 +17,7 @@ import {
   type ReplyFormat,
   type TextInput,
   type Token,
+  type TokenLogprobs,
 } from '../../ts/engine/engine.js';
 import type { ImageInput, Job } from '../../ts/engine/job.js';
 import { joinParts } from '../../ts/engine/render-request.js';
@@ -33,6 +34,8 @@ export interface FakeScript {
   /** Thrown instead of the batch with this number. */
   failAt?: number;
   failWith?: unknown;
+  /** Those of the prompt tokens after the first. */
+  promptLogprobs?: (job: Job) => TokenLogprobs[];
   renderWith?: (messages: readonly ChatMessage[], options: RenderOptions) => Partial<RenderedPrompt>;
   /** Answers have a format even without tools: their reasoning stands in `<think>` tags. */
   reasons?: boolean;
@@ -160,6 +163,7 @@ export class FakeEngine extends Engine {
         else this.finished += 1;
       },
     });
+    stream.promptLogprobs = script.promptLogprobs?.(job) ?? [];
     this.running.add(stream);
     return stream;
   }

@@ -1,5 +1,5 @@
 /** A scripted token stream with the engine's manners: iterated once, freed by return, by the signal and by the end. */
-import type { Prefill, Token, TokenStream } from '../../ts/engine/engine.js';
+import type { Prefill, Token, TokenLogprobs, TokenStream } from '../../ts/engine/engine.js';
 
 export interface StreamScript {
   batches: Token[][];
@@ -14,6 +14,7 @@ export interface StreamScript {
 export class FakeStream implements TokenStream {
   /** For tests to set. */
   prefill: Prefill | null = null;
+  promptLogprobs: readonly TokenLogprobs[] = [];
   readonly #script: StreamScript;
   #next = 0;
   #permits = 0;

@@ -81,6 +81,7 @@ const COMMON: Readonly<Record<string, Check>> = {
   cachePrompt: boolean,
   ignoreEos: boolean,
   topLogprobs: orNull(integer(0)),
+  promptLogprobs: orNull(integer(0)),
   logprobsAfter: boolean,
   reasoningBudget: orNull(integer(0)),
   reasoningMessage: orNull(text),

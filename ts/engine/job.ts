@@ -37,6 +37,8 @@ export interface Job {
   ignoreEos: boolean;
   /** Alternatives to report with each token's log-probability; `null`: report no log-probabilities. */
   topLogprobs: number | null;
+  /** Alternatives to report with the log-probability of each prompt token after the first (`TokenStream.promptLogprobs`). */
+  promptLogprobs: number | null;
   /** Report the probabilities after all samplers instead of those of the model; some may be missing. */
   logprobsAfter: boolean;
   /** `null`: the text is free. */
@@ -77,6 +79,7 @@ export function completeJob(options: GenerateOptions, defaults: Readonly<Samplin
     cachePrompt: options.cachePrompt ?? true,
     ignoreEos: options.ignoreEos ?? false,
     topLogprobs: options.topLogprobs ?? null,
+    promptLogprobs: options.promptLogprobs ?? null,
     logprobsAfter: options.logprobsAfter ?? false,
     grammar: options.grammar ?? null,
     preservedTokens: options.preservedTokens ?? [],

@@ -262,6 +262,7 @@ function toCoreJob(
     media,
     maxTokens: job.maxTokens ?? -1,
     topLogprobs: job.topLogprobs ?? -1,
+    promptLogprobs: job.promptLogprobs ?? -1,
     priority: job.priority,
     cachePrompt: job.cachePrompt,
     ignoreEos: job.ignoreEos,

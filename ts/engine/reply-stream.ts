@@ -1,6 +1,15 @@
 /** The completion of a library user's request: tokens with their parsed growth, or the whole. */
 import { AsyncResource } from 'node:async_hooks';
-import type { ChatToolCall, Finish, FinishReason, Prefill, ReplyDelta, Token, TokenStream } from './engine-types.js';
+import type {
+  ChatToolCall,
+  Finish,
+  FinishReason,
+  Prefill,
+  ReplyDelta,
+  Token,
+  TokenLogprobs,
+  TokenStream,
+} from './engine-types.js';
 import type { Job } from './job.js';
 
 export interface ToolCallDelta {
@@ -66,6 +75,11 @@ export class ReplyStream implements AsyncIterableIterator<ReplyToken> {
   /** `null` before the length of the prompt is known. */
   get prefill(): Prefill | null {
     return this.#tokens.prefill ?? null;
+  }
+
+  /** Log-probabilities of the computed prompt tokens except the first; empty without the option `promptLogprobs`. */
+  get promptLogprobs(): readonly TokenLogprobs[] {
+    return this.#tokens.promptLogprobs ?? [];
   }
 
   async next(): Promise<IteratorResult<ReplyToken>> {

@@ -48,6 +48,7 @@ export class JobStream implements TokenStream {
   #begun = false;
   #delivered = false;
   #paused = false;
+  promptLogprobs: NativeLogprobs[] = [];
   #promptTokens = 0;
   #computedTokens = 0;
   #cachedTokens: number | null = null;
@@ -75,6 +76,7 @@ export class JobStream implements TokenStream {
   /** From now on `source` computes the job, from its beginning. */
   attach(source: JobSource): void {
     this.#source = source;
+    this.promptLogprobs = [];
     this.#promptTokens = 0;
     this.#computedTokens = 0;
     this.#cachedTokens = null;
@@ -260,6 +262,11 @@ export function deliver(
     const flags = records[at + 3] as number;
     if (flags & RECORD_FLAGS.progress) {
       streams.get(records[at] as number)?.progress(records[at + 1] as number);
+      continue;
+    }
+    if (flags & RECORD_FLAGS.prompt) {
+      const logprobs = extras[extraAt++] as NativeLogprobs;
+      streams.get(records[at] as number)?.promptLogprobs.push(logprobs);
       continue;
     }
     const token: Token = { id: records[at + 1] as number, text: text.slice(textAt, textEnd) };

@@ -23,13 +23,14 @@ export interface NativePrompt {
   media: NativeMedia | null;
 }
 
-/** A complete job. -1 means "no limit" in `maxTokens` and "none" in `topLogprobs`. */
+/** A complete job. -1 means "no limit" in `maxTokens` and "none" in `topLogprobs` and `promptLogprobs`. */
 export interface NativeJob {
   id: number;
   prompt: Int32Array;
   media: NativeMedia | null;
   maxTokens: number;
   topLogprobs: number;
+  promptLogprobs: number;
   priority: number;
   cachePrompt: boolean;
   ignoreEos: boolean;
@@ -231,7 +232,7 @@ export type NativeConstraint = { readonly __constraint: unique symbol };
  * Extras of a record, in this order in `extras`. A record with `progress` has no extras and is no token: in the field of the
  * token id it has the number of computed prompt tokens.
  */
-export const RECORD_FLAGS = { logprobs: 2, finish: 1, failure: 4, progress: 8 } as const;
+export const RECORD_FLAGS = { logprobs: 2, finish: 1, failure: 4, progress: 8, prompt: 128 } as const;
 /** job id, token id, length of the token's text in UTF-16 units, flags. */
 export const FIELDS_PER_RECORD = 4;
 

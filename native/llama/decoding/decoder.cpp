@@ -131,13 +131,12 @@ void Decoder::add_token(TokenId token, int32_t position, int32_t slot, bool outp
 
 void Decoder::add_row(const PlanRow& row) {
     const Sequence& sequence    = *row.sequence;
-    const bool      reaches_end = row.n_tokens == sequence.n_pending();
-    int32_t         position    = sequence.position(sequence.n_computed);
+    const size_t    first_output = row.n_tokens + row.draft.size() - row.n_outputs();
+    int32_t         position     = sequence.position(sequence.n_computed);
+    output_rows_.push_back(batch_->n_tokens + static_cast<int32_t>(first_output));
     for (size_t i = 0; i < row.n_tokens; ++i, ++position) {
-        const bool is_last = i + 1 == row.n_tokens;
-        add_token(sequence.tokens[sequence.n_computed + i], position, sequence.slot, reaches_end && is_last);
+        add_token(sequence.tokens[sequence.n_computed + i], position, sequence.slot, i >= first_output);
     }
-    output_rows_.push_back(reaches_end ? batch_->n_tokens - 1 : -1);
     for (const TokenId token : row.draft) add_token(token, position++, sequence.slot, true);
 }
 
@@ -177,7 +176,7 @@ void Decoder::compute(const std::vector<PlanRow>& rows) {
     size_t n_tokens = 0, n_outputs = 0;
     for (const PlanRow& row : rows) {
         n_tokens += row.n_tokens + row.draft.size();
-        n_outputs += 1 + row.draft.size();
+        n_outputs += row.n_outputs();
         const size_t end = row.sequence->n_computed + row.n_tokens + row.draft.size();
         if (n_tokens > n_batch() || n_outputs > n_outputs_max_ || end > context_length()) {
             throw Error(ErrorCode::decode_failed, "The step's plan is larger than the batch or the context.");
@@ -204,9 +203,8 @@ void Decoder::compute_image(const PlanRow& row, const ImageChunk& chunk) {
         (whole && (n_tokens != chunk.n_tokens || n_tokens > n_ubatch()))) {
         throw Error(ErrorCode::decode_failed, "The step's plan cuts an image where it cannot be cut.");
     }
-    const bool reaches_end = n_tokens == sequence.n_pending();
-    output_rows_.push_back(reaches_end ? static_cast<int32_t>(n_tokens) - 1 : -1);
-    ImageBatch      batch(chunk, (*embeddings)[chunk.part], from, n_tokens, sequence.slot, reaches_end);
+    output_rows_.push_back(static_cast<int32_t>(n_tokens) - 1);
+    ImageBatch      batch(chunk, (*embeddings)[chunk.part], from, n_tokens, sequence.slot, row.reaches_end());
     const NonCausal guard(context_.get(), whole);
     run(batch.view());
 }
@@ -224,7 +222,7 @@ void Decoder::run(const llama_batch& batch) {
 void Decoder::look_up_logits(const std::vector<PlanRow>& rows) {
     for (size_t i = 0; i < rows.size(); ++i) {
         std::vector<float*>& found     = logits_.emplace_back();
-        const size_t         n_outputs = output_rows_[i] < 0 ? 0 : 1 + rows[i].draft.size();
+        const size_t         n_outputs = rows[i].n_outputs();
         for (size_t output = 0; output < n_outputs; ++output) {
             const int32_t row = output_rows_[i] + static_cast<int32_t>(output);
             found.push_back(llama_get_logits_ith(context_.get(), row));
@@ -233,9 +231,9 @@ void Decoder::look_up_logits(const std::vector<PlanRow>& rows) {
     }
 }
 
-float* Decoder::logits(size_t plan_row, size_t n_drafted) const {
+float* Decoder::logits(size_t plan_row, size_t output) const {
     const std::vector<float*>& of_row = logits_[plan_row];
-    return n_drafted < of_row.size() ? of_row[n_drafted] : nullptr;
+    return output < of_row.size() ? of_row[output] : nullptr;
 }
 
 bool Decoder::place(const Placement& placement) {

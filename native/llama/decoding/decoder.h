@@ -67,10 +67,9 @@ public:
     void submit(const std::vector<PlanRow>& rows);
     void finish(const std::vector<PlanRow>& rows);
     bool is_asynchronous() const { return asynchronous_; }
-    // The logits after the last token of the plan's row, or after the first `n_drafted` tokens of its draft; nullptr if
-    // its sequence has more tokens to compute. Valid until the next decode(). Any thread, between two calls of
-    // decode().
-    float* logits(size_t plan_row, size_t n_drafted = 0) const;
+    // Rows of logits of a plan's row, see PlanRow::n_outputs(); nullptr if there are not that many. Valid until the next
+    // decode(). Any thread, between two calls of decode().
+    float* logits(size_t plan_row, size_t output) const;
     // The hidden rows of the last step, for MTP heads; nullptr unless enabled by the options.
     const HiddenRows* hidden_rows() const { return hidden_rows_.get(); }
     // Removes the cells of a slot from `position` on. False if a part of a state cannot be removed.
@@ -151,8 +150,8 @@ private:
     bool                                             generates_          = false;
     bool                                             batch_invariant_    = false;
     bool                                             asynchronous_       = false;
-    std::vector<int32_t>                             output_rows_;  // by plan row: first index in the batch, or -1
-    std::vector<std::vector<float*>>                 logits_;       // by plan row: of its last token, then of its draft
+    std::vector<int32_t>                             output_rows_;  // by plan row: first index in the batch
+    std::vector<std::vector<float*>>                 logits_;       // by plan row
 };
 
 }  // namespace chasqui

@@ -58,6 +58,21 @@ test('a prompt is as far as the engine has told, first of all of what was cached
   assert.equal(stream.prefill, { computed: 100, total: 100, cached: 16 });
 });
 
+test('log-probabilities of the prompt are no tokens, and begin again with another attempt', () => {
+  const { stream } = streamAndLog();
+  const streams = new Map([[7, stream]]);
+  const logprobs = [{ id: 5 }, { id: 6 }];
+  const scored = RECORD_FLAGS.prompt | RECORD_FLAGS.logprobs;
+  deliver(streams, Int32Array.of(7, 5, 0, scored, 9, 5, 0, scored, 7, 6, 0, scored), 3, '', [
+    logprobs[0],
+    {},
+    logprobs[1],
+  ]);
+  assert.equal(stream.promptLogprobs, logprobs);
+  stream.attach({ onEnd: () => {}, onBacklog: () => {} });
+  assert.equal(stream.promptLogprobs, []);
+});
+
 test('batches are taken in the wake, as they were flushed', async () => {
   const { stream } = streamAndLog();
   const taken: string[] = [];

@@ -34,7 +34,7 @@ export class ReplyParsers {
       const textEnd = textAt + (records[at + 2] as number);
       const reply = this.#replies.get(records[at] as number);
       const flags = records[at + 3] as number;
-      if (reply && !(flags & RECORD_FLAGS.progress)) {
+      if (reply && !(flags & (RECORD_FLAGS.progress | RECORD_FLAGS.prompt))) {
         if (reply.record === null) this.#touched.push(reply);
         reply.add(text.slice(textAt, textEnd), (flags & RECORD_FLAGS.finish) !== 0);
         reply.record = flags & RECORD_FLAGS.failure ? null : index;

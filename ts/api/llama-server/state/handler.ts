@@ -1,13 +1,11 @@
 /** What llama-server tells of itself: its settings, its slots, its adapters. */
 import type { FastifyInstance } from 'fastify';
-import type { Engine } from '../../../engine/engine.js';
-import { ChasquiError } from '../../../errors.js';
 import type { Operation } from '../../../http/openapi/operation.js';
-import { findEntry, type ModelPool, modelLoading, modelNotFound } from '../../../models/pool.js';
 import type { AppContext } from '../../context.js';
 import { type RequestedAdapter, requestedAdapters } from '../../shared/chat/chat-schema.js';
 import { toAdapterUses } from '../../shared/chat/to-adapters.js';
 import { samplingDefaults } from '../../shared/chat/to-job.js';
+import { type ByModel, engineOf } from '../../shared/loaded-engine.js';
 import {
   type AdapterList,
   type AdaptersSet,
@@ -19,10 +17,6 @@ import {
   slotsSchema,
 } from '../schema.js';
 import { toAdapterList, toProps, toSlots } from './reply.js';
-
-interface ByModel {
-  Querystring: { model?: string | string[] };
-}
 
 export function nativeStateRoutes(app: FastifyInstance, { pool, profile }: AppContext): void {
   const route = (operation: Operation) => ({ config: { operation } });
@@ -43,24 +37,6 @@ export function nativeStateRoutes(app: FastifyInstance, { pool, profile }: AppCo
     engine.useAdapters(toAdapterUses(body, engine.model, null));
     return { success: true } satisfies AdaptersSet;
   });
-}
-
-/** The engine of the model in the query, or of the first loaded model. Does not load a model. */
-function engineOf(pool: ModelPool, { model }: ByModel['Querystring']): Engine {
-  const name = [model ?? []].flat()[0];
-  const entries = pool.list();
-  const own = name === undefined ? undefined : findEntry(entries, name);
-  if (name !== undefined && own === undefined) throw modelNotFound(name, entries, 'model');
-  const named = own === undefined ? entries : [own];
-  const loaded = named.find(({ engine }) => engine !== null);
-  if (loaded?.engine) return loaded.engine;
-  const loading = named.find(({ status }) => status === 'loading');
-  if (loading) throw modelLoading(loading);
-  throw new ChasquiError(
-    'model_not_loaded',
-    `${name === undefined ? 'No model is loaded' : `The model \`${name}\` is not loaded`}: use it, or have it loaded.`,
-    'model',
-  );
 }
 
 const BY_MODEL = 'Of the model that `?model=` names, or of the first that is loaded.';

@@ -82,7 +82,7 @@ const detokenizeOperation: Operation = {
   errors: MODEL_ERRORS,
   reply: { json: { name: 'DetokenizedText', schema: detokenizeReplySchema } },
   examples: () => ({
-    greeting: { summary: 'A greeting', request: { tokens: [312, 5] }, reply: { content: 'Hello!' } },
+    greeting: { summary: 'A greeting', request: { tokens: [312, 5] }, reply: { content: 'Hello!', prompt: 'Hello!' } },
   }),
 };
 

@@ -7,9 +7,15 @@ import type { DetokenizeReply, DetokenizeRequest, TokenizeReply, TokenizeRequest
 const MAX_PIECES = 250_000;
 
 export async function toTokens(engine: Engine, body: TokenizeRequest, signal: AbortSignal): Promise<TokenizeReply> {
-  const options = { addSpecial: body.add_special ?? false, parseSpecial: body.parse_special ?? true, signal };
-  const tokens = Array.from(await engine.tokenize(body.content, options));
-  if (!body.with_pieces) return { tokens };
+  const { content, prompt } = body;
+  const text = content ?? prompt;
+  if (text === undefined)
+    throw new ChasquiError('missing_required_parameter', 'Missing required parameter: `content`.', 'content');
+  const addSpecial = body.add_special ?? body.add_special_tokens ?? content === undefined;
+  const options = { addSpecial, parseSpecial: body.parse_special ?? true, signal };
+  const tokens = Array.from(await engine.tokenize(text, options));
+  const ofPrompt = { count: tokens.length, max_model_len: engine.model.contextLength };
+  if (!body.with_pieces) return content === undefined ? { tokens, ...ofPrompt } : { tokens };
   if (tokens.length > MAX_PIECES) {
     const message = `\`content\` has ${tokens.length} tokens, but \`with_pieces\` is limited to ${MAX_PIECES}: send it in parts.`;
     throw new ChasquiError('invalid_value', message, 'content');
@@ -19,7 +25,8 @@ export async function toTokens(engine: Engine, body: TokenizeRequest, signal: Ab
 }
 
 export async function toText(engine: Engine, body: DetokenizeRequest, signal: AbortSignal): Promise<DetokenizeReply> {
-  return { content: await spell(engine, body.tokens, 'tokens', { signal }) };
+  const text = await spell(engine, body.tokens, 'tokens', { signal });
+  return { content: text, prompt: text };
 }
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

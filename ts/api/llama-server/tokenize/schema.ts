@@ -14,9 +14,12 @@ import {
 import { model } from '../../shared/chat/chat-schema.js';
 
 export const tokenizeSchema = objectOf(
-  { content: field('The text.', string) },
+  {},
   {
     model,
+    content: field('The text; required unless `prompt` has it.', string),
+    prompt: field("vLLM's name of `content`; then `add_special` is true by default.", string),
+    add_special_tokens: field("vLLM's name of `add_special`.", boolean),
     add_special: field('Adds the tokens that begin (or end) every text of the model.', boolean),
     parse_special: field('Reads the names of special tokens as those tokens; the default is true.', boolean),
     with_pieces: field('Says with each token what it spells.', boolean),
@@ -34,8 +37,13 @@ const piece = objectOf({
   piece: anyOf(string, arrayOf(integer)),
 });
 
-export const tokenizeReplySchema = objectOf({ tokens: anyOf(arrayOf(integer), arrayOf(piece)) });
-export const detokenizeReplySchema = objectOf({ content: string });
+/** With `count` and `max_model_len` in the reply to `prompt`. */
+export const tokenizeReplySchema = objectOf(
+  { tokens: anyOf(arrayOf(integer), arrayOf(piece)) },
+  { count: integer, max_model_len: integer },
+);
+/** `prompt` is vLLM's name of `content`. */
+export const detokenizeReplySchema = objectOf({ content: string, prompt: string });
 export const applyTemplateReplySchema = objectOf({ prompt: string });
 
 export type TokenizeRequest = Static<typeof tokenizeSchema>;

@@ -55,6 +55,9 @@ export function completionsRoute(app: FastifyInstance, context: AppContext, exte
         const encoder = new CompletionEncoder(newCompletionHead(engine.model.id, 'cmpl'), started, {
           includeUsage: body.stream_options?.include_usage ?? false,
           withTopLogprobs: (body.logprobs ?? 0) > 0,
+          echoesLogprobs: body.logprobs !== undefined && body.echo === true,
+          withPromptLogprobs: typeof body.prompt_logprobs === 'number',
+          onlyReads: body.max_tokens === 0,
           timings: body.timings ?? false,
           timingsPerToken: body.timings_per_token ?? false,
           usage: runningUsage(body.stream_options, firsts),

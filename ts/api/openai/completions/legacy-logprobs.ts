@@ -1,8 +1,10 @@
-/** Log-probabilities as columns, the form that completions had before chats. */
+/** Log-probabilities as columns, the form that completions had before chats, and those of prompts in the form of vLLM. */
 import { StringDecoder } from 'node:string_decoder';
-import type { Token } from '../../../engine/engine.js';
-import { ReturnedTokens, toLogprobEntry } from '../../shared/completion/logprobs.js';
-import type { LegacyLogprobs } from './schema.js';
+import type { Token, TokenLogprob, TokenLogprobs } from '../../../engine/engine.js';
+import type { LogprobEntry } from '../../shared/completion/chat-reply-schema.js';
+import { ReturnedTokens, toAlternative, toEntry, toLogprobEntry } from '../../shared/completion/logprobs.js';
+import type { PromptTokens } from '../../shared/text/prompt-tokens.js';
+import type { LegacyLogprobs, PromptLogprobs } from './schema.js';
 
 /** Gathers the tokens of one choice, in order. */
 export class LogprobColumns {
@@ -12,6 +14,7 @@ export class LogprobColumns {
   readonly #decoder = new StringDecoder('utf8');
   #offset: number;
   #columns: LegacyLogprobs | null = null;
+  #hasPrompt = false;
 
   /** `offset`: the characters before the first token. */
   constructor(options: { withTop: boolean; offset: number }) {
@@ -23,15 +26,36 @@ export class LogprobColumns {
     if (token.logprobs) for (const returned of this.#returned.add(token)) this.#addReturned(returned);
   }
 
+  /** Adds the echoed prompt. `logprobs`: of the tokens after the first. */
+  addPrompt({ pieces }: PromptTokens, logprobs: readonly TokenLogprobs[]): void {
+    this.#hasPrompt = true;
+    // Tokens that the text does not contain, such as the one that begins every prompt, are at offset 0.
+    const excess = characterCount(Buffer.concat(pieces).toString('utf8')) - this.#offset;
+    this.#offset = 0;
+    pieces.forEach((piece, index) => {
+      const entry = logprobs[index - 1];
+      this.#addEntry(piece, entry === undefined ? null : toEntry(entry));
+    });
+    const columns = this.#columns;
+    if (columns) columns.text_offset = columns.text_offset.map((offset) => Math.max(0, offset - excess));
+    this.#offset -= excess;
+  }
+
   #addReturned(token: Token): void {
-    const entry = toLogprobEntry(token);
-    if (!entry) return;
+    // The last token counts after an echoed prompt, because clients cut it off.
+    const entry = this.#hasPrompt && token.logprobs ? toEntry(token.logprobs) : toLogprobEntry(token);
+    if (entry) this.#addEntry(Uint8Array.from(entry.bytes), entry);
+  }
+
+  #addEntry(piece: Uint8Array, entry: LogprobEntry | null): void {
     this.#columns ??= { tokens: [], token_logprobs: [], top_logprobs: this.#withTop ? [] : null, text_offset: [] };
-    this.#columns.tokens.push(entry.token);
-    this.#columns.token_logprobs.push(entry.logprob);
-    this.#columns.top_logprobs?.push(Object.fromEntries(entry.top_logprobs.map((top) => [top.token, top.logprob])));
+    this.#columns.tokens.push(Buffer.from(piece).toString('utf8'));
+    this.#columns.token_logprobs.push(entry?.logprob ?? null);
+    this.#columns.top_logprobs?.push(
+      entry && Object.fromEntries(entry.top_logprobs.map((top) => [top.token, top.logprob])),
+    );
     this.#columns.text_offset.push(this.#offset);
-    this.#offset += characterCount(this.#decoder.write(Buffer.from(entry.bytes)));
+    this.#offset += characterCount(this.#decoder.write(Buffer.from(piece)));
   }
 
   /** Returns the columns since the last call; null when there was no token. */
@@ -40,6 +64,23 @@ export class LogprobColumns {
     this.#columns = null;
     return columns;
   }
+}
+
+/** `logprobs`: of the tokens after the first. */
+export function toPromptLogprobs({ ids }: PromptTokens, logprobs: readonly TokenLogprobs[]): PromptLogprobs {
+  return ids.map((_, index) => {
+    const token = logprobs[index - 1];
+    if (token === undefined) return null;
+    const { top } = token;
+    const ranked = top.map((each, at) => [each.id, toRanked(each, at + 1)] as const);
+    const own = top.some(({ id }) => id === token.id) ? [] : [[token.id, toRanked(token, null)] as const];
+    return Object.fromEntries([...own, ...ranked]);
+  });
+}
+
+function toRanked(token: TokenLogprob, rank: number | null) {
+  const { token: text, logprob } = toAlternative(token);
+  return { logprob, rank, decoded_token: text };
 }
 
 /** Counts characters as Python does, because clients cut the text with these numbers. */

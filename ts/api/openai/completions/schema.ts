@@ -18,20 +18,35 @@ import { promptProgress, timings, timingsSoFar, usage } from '../../shared/compl
 /** Columns: one element for each token of the choice. */
 const logprobs = objectOf({
   tokens: arrayOf(string),
-  token_logprobs: arrayOf(number),
+  /** Null of the first token of an echoed prompt. */
+  token_logprobs: arrayOf(orNull(number)),
   /** Token → log-probability, of the most probable ones; null when none were asked for. */
-  top_logprobs: orNull(arrayOf(recordOf(number))),
+  top_logprobs: orNull(arrayOf(orNull(recordOf(number)))),
   /** Offset of the token in the text, in characters. */
   text_offset: arrayOf(integer),
 });
 
-const choice = objectOf({
-  index: integer,
-  text: string,
-  logprobs: orNull(logprobs),
-  /** Null in all chunks of a choice but its last. */
-  finish_reason: orNull(oneOf('stop', 'length')),
-});
+/** The token and its most probable alternatives, by id. */
+const alternatives = recordOf(
+  objectOf({
+    logprob: number,
+    /** From 1 for the most probable token; null if it is not among the alternatives. */
+    rank: orNull(integer),
+    decoded_token: string,
+  }),
+);
+
+const choice = objectOf(
+  {
+    index: integer,
+    text: string,
+    logprobs: orNull(logprobs),
+    /** Null in all chunks of a choice but its last. */
+    finish_reason: orNull(oneOf('stop', 'length')),
+  },
+  /** In the first chunk of a choice, if the request has this field; null for the first token. */
+  { prompt_logprobs: arrayOf(orNull(alternatives)) },
+);
 
 const head = {
   id: string,
@@ -57,5 +72,6 @@ export const completionChunkSchema = objectOf(head, {
   prompt_progress: promptProgress,
 });
 
+export type PromptLogprobs = Static<typeof choice>['prompt_logprobs'];
 export type LegacyLogprobs = Static<typeof logprobs>;
 export type Completion = Static<typeof completionChunkSchema>;

@@ -1,6 +1,6 @@
 /** Running completions → their reply, whole or in chunks. */
 
-import type { Finish } from '../../../engine/engine.js';
+import type { Finish, TokenStream } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
 import type { ErrorBody } from '../../../http/error-body.js';
 import type { SseEvent } from '../../../http/sse.js';
@@ -19,9 +19,10 @@ import {
   type EventEncoder,
   forEachChoice,
 } from '../../shared/completion/stream-reply.js';
+import type { PromptTokens } from '../../shared/text/prompt-tokens.js';
 import type { RunningCompletions } from '../../shared/text/submit-completions.js';
-import { characterCount, LogprobColumns } from './legacy-logprobs.js';
-import type { Completion } from './schema.js';
+import { characterCount, LogprobColumns, toPromptLogprobs } from './legacy-logprobs.js';
+import type { Completion, PromptLogprobs } from './schema.js';
 
 interface ChoiceState {
   /** Text that has not gone out yet. */
@@ -29,11 +30,20 @@ interface ChoiceState {
   logprobs: LogprobColumns;
   running: RunningTimings;
   finish: Finish | null;
+  /** Until they are added. */
+  prompt: PromptTokens | null;
+  promptLogprobs?: PromptLogprobs;
 }
 
 interface EncoderOptions {
   includeUsage: boolean;
   withTopLogprobs: boolean;
+  /** Reports those of an echoed prompt with the others. */
+  echoesLogprobs?: boolean;
+  /** Reports those of the prompt in a field of their own. */
+  withPromptLogprobs?: boolean;
+  /** Shows no token of the completion. */
+  onlyReads?: boolean;
   /** Reports the times of a completion with its end; default false. */
   timings?: boolean;
   /** Also reports the timings known so far with each chunk; default false. */
@@ -49,6 +59,7 @@ export class CompletionEncoder implements EventEncoder {
   readonly #head: CompletionHead;
   readonly #options: EncoderOptions;
   readonly #choicesPerPrompt: number;
+  readonly #streams: readonly TokenStream[];
   readonly #choices: ChoiceState[];
   /** JSON of a chunk up to the value of `choices`, precomputed because a chunk is made for every token. */
   readonly #chunkHead: string;
@@ -59,11 +70,13 @@ export class CompletionEncoder implements EventEncoder {
     this.#options = options;
     if (options.progress?.length) this.progress = () => this.#newProgress();
     this.#choicesPerPrompt = running.choicesPerPrompt;
+    this.#streams = running.streams;
     this.#choices = running.beginnings.map((text, index) => ({
       text,
       logprobs: new LogprobColumns({ withTop: options.withTopLogprobs, offset: characterCount(text) }),
       running: new RunningTimings(running.streams[index]),
       finish: null,
+      prompt: running.promptTokens[index] ?? null,
     }));
   }
 
@@ -103,11 +116,26 @@ export class CompletionEncoder implements EventEncoder {
     const state = this.#choices[index] as ChoiceState;
     state.running.add(tokens.length);
     this.#options.usage?.add(tokens.length);
+    this.#addPrompt(index);
     for (const token of tokens) {
+      if (this.#options.onlyReads) {
+        if (token.finish) state.finish = { ...token.finish, reason: 'length', completionTokens: 0 };
+        continue;
+      }
       state.text += token.text;
       state.logprobs.add(token);
       state.finish ??= token.finish ?? null;
     }
+  }
+
+  #addPrompt(index: number): void {
+    const state = this.#choices[index] as ChoiceState;
+    if (!state.prompt) return;
+    const { echoesLogprobs, withPromptLogprobs } = this.#options;
+    const logprobs = this.#streams[index]?.promptLogprobs ?? [];
+    if (echoesLogprobs) state.logprobs.addPrompt(state.prompt, logprobs);
+    if (withPromptLogprobs) state.promptLogprobs = toPromptLogprobs(state.prompt, logprobs);
+    state.prompt = null;
   }
 
   end(): readonly SseEvent[] {
@@ -136,9 +164,11 @@ export class CompletionEncoder implements EventEncoder {
 
   #take(index: number, finish: Finish | null): Completion['choices'][number] {
     const state = this.#choices[index] as ChoiceState;
-    const { text } = state;
+    const { text, promptLogprobs } = state;
     state.text = '';
-    return { index, text, logprobs: state.logprobs.take(), finish_reason: finish?.reason ?? null };
+    delete state.promptLogprobs;
+    const choice = { index, text, logprobs: state.logprobs.take(), finish_reason: finish?.reason ?? null };
+    return promptLogprobs ? { ...choice, prompt_logprobs: promptLogprobs } : choice;
   }
 
   #chunk(

@@ -1,5 +1,5 @@
 /** The engine's log-probabilities → OpenAI's. */
-import type { Token, TokenLogprob } from '../../../engine/engine.js';
+import type { Token, TokenLogprob, TokenLogprobs } from '../../../engine/engine.js';
 import type { LogprobEntry } from './chat-reply-schema.js';
 
 /** JSON has neither infinity nor NaN; OpenAI writes the logarithm of zero like this. */
@@ -12,7 +12,11 @@ const IMPOSSIBLE = -9999;
 export function toLogprobEntry(token: Token): LogprobEntry | null {
   if (!token.logprobs) return null;
   if (token.finish?.reason === 'stop' && token.finish.stopString === null) return null;
-  return { ...toAlternative(token.logprobs), top_logprobs: token.logprobs.top.map(toAlternative) };
+  return toEntry(token.logprobs);
+}
+
+export function toEntry(logprobs: TokenLogprobs): LogprobEntry {
+  return { ...toAlternative(logprobs), top_logprobs: logprobs.top.map(toAlternative) };
 }
 
 /**
@@ -71,7 +75,7 @@ export class LogprobQueue {
   }
 }
 
-function toAlternative(token: TokenLogprob): Omit<LogprobEntry, 'top_logprobs'> {
+export function toAlternative(token: TokenLogprob): Omit<LogprobEntry, 'top_logprobs'> {
   return {
     token: Buffer.from(token.bytes).toString('utf8'),
     logprob: token.logprob >= IMPOSSIBLE ? Math.min(token.logprob, 0) : IMPOSSIBLE,

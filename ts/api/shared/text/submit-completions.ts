@@ -12,6 +12,7 @@ import { toJob } from '../chat/to-job.js';
 import { submitChoices } from '../completion/stream-reply.js';
 import { SchemaCheck } from '../json-schema/schema-check.js';
 import { lengthOfAll, limitRepeats } from './limit-repeats.js';
+import { type PromptTokens, promptLogprobsOf, readPromptTokens } from './prompt-tokens.js';
 import type { CompletionRequest } from './text-schema.js';
 import { toInputs } from './to-inputs.js';
 import { spell } from './to-tokens.js';
@@ -23,6 +24,8 @@ export interface RunningCompletions {
   choicesPerPrompt: number;
   /** The echoed prompt of each stream; empty without `echo`. */
   beginnings: string[];
+  /** The prompt of each stream, if its log-probabilities are reported. */
+  promptTokens: (PromptTokens | null)[];
   /** The job of all streams, except for prompt and seed. */
   job: Job;
 }
@@ -61,12 +64,18 @@ export async function submitCompletions(
     param: n > 1 ? 'n' : 'prompt',
   });
   const adapters = body.lora === undefined ? null : toAdapterUses(body.lora, engine.model, 'lora');
-  const job = { ...toCommonJob(body, profile, engine.model), adapters, logprobsAfter };
+  const promptLogprobs = promptLogprobsOf(body);
+  const counts = { alternatives: promptLogprobs ?? 0, n };
+  const tokens = promptLogprobs === null ? null : await readPromptTokens(engine, prompts, counts, { signal });
+  const job = { ...toCommonJob(body, profile, engine.model), adapters, logprobsAfter, promptLogprobs };
   beforeSubmit?.(job);
   return {
-    streams: prompts.flatMap((prompt) => submitChoices(engine, { ...job, prompt }, n, { signal, whole: !body.stream })),
+    streams: (tokens?.map(({ ids }) => ids) ?? prompts).flatMap((prompt) =>
+      submitChoices(engine, { ...job, prompt }, n, { signal, whole: !body.stream }),
+    ),
     choicesPerPrompt: n,
     beginnings,
+    promptTokens: beginnings.map((_, index) => tokens?.[Math.floor(index / n)] ?? null),
     job,
   };
 }
@@ -102,13 +111,6 @@ function refuseUnsupported(body: CompletionRequest): void {
       'best_of',
     );
   }
-  if (body.echo && body.logprobs !== undefined) {
-    throw new ChasquiError(
-      'unsupported_parameter',
-      '`echo` with `logprobs` is not supported by this server: the prompt is read without log-probabilities.',
-      'echo',
-    );
-  }
 }
 
 async function toPrompt(
@@ -142,11 +144,20 @@ function toCommonJob(body: CompletionRequest, profile: Profile, model: ModelInfo
     suffix: _suffix,
     echo: _echo,
     best_of: _bestOf,
+    prompt_logprobs: _promptLogprobs,
+    max_tokens: maxTokens = -1,
     logprobs,
     json_schema: schema,
     ...shared
   } = body;
-  const chat = { ...shared, messages: [], ...(logprobs !== undefined && { logprobs: true, top_logprobs: logprobs }) };
+  // One token is computed to read the prompt, and not shown.
+  const limit = maxTokens === 0 ? 1 : maxTokens;
+  const chat = {
+    ...shared,
+    max_tokens: limit,
+    messages: [],
+    ...(logprobs !== undefined && { logprobs: true, top_logprobs: logprobs }),
+  };
   return toJob(
     chat,
     {

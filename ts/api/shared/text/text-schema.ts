@@ -4,7 +4,9 @@ import {
   boolean,
   field,
   integer,
+  limited,
   objectOf,
+  orNull,
   orString,
   pickFields,
   type StaticFields,
@@ -44,7 +46,10 @@ const shared = {
 
 const own = {
   suffix: field('The text after the gap, for models that support infill.', string),
-  echo: field('Begins each choice with its prompt.', boolean),
+  echo: field('Begins each choice with its prompt; with `logprobs`, also reports those of its tokens.', boolean),
+  max_tokens: field('The most tokens of a completion; 0 only reads the prompt, -1 is no limit.', integer, {
+    minimum: -1,
+  }),
   best_of: field(
     'Refused above `n`, because the server does not compute choices that it would then discard.',
     integer,
@@ -54,6 +59,10 @@ const own = {
     minimum: 0,
     maximum: MAX_COMPLETION_LOGPROBS,
   }),
+  prompt_logprobs: field(
+    'How many alternatives to report with each token of the prompt, in the form of vLLM.',
+    orNull(limited(integer, { minimum: 0, maximum: MAX_COMPLETION_LOGPROBS })),
+  ),
 };
 
 export type SentCompletion = StaticFields<typeof required, typeof shared & typeof own>;

@@ -1,0 +1,41 @@
+/** The tokens of prompts whose log-probabilities are reported. */
+import type { AbortOptions, Engine, TextInput } from '../../../engine/engine.js';
+import { ChasquiError } from '../../../errors.js';
+import type { CompletionRequest } from './text-schema.js';
+
+export interface PromptTokens {
+  ids: readonly number[];
+  /** The bytes of each token; control tokens are spelled by their names. */
+  pieces: readonly Uint8Array[];
+}
+
+/** Each takes about 250 bytes of memory. */
+const MAX_LOGPROBS = 2 ** 18;
+
+/** How many alternatives to report with each prompt token; `null`: the request does not ask for them. */
+export function promptLogprobsOf(body: CompletionRequest): number | null {
+  const counts = [body.prompt_logprobs ?? undefined, body.echo ? body.logprobs : undefined];
+  const asked = counts.filter((count) => count !== undefined);
+  return asked.length > 0 ? Math.max(...asked) : null;
+}
+
+/** @throws {ChasquiError} `invalid_value` if `n` choices of all prompts would have too many log-probabilities */
+export async function readPromptTokens(
+  engine: Engine,
+  prompts: readonly TextInput[],
+  { alternatives, n }: { alternatives: number; n: number },
+  on: AbortOptions,
+): Promise<PromptTokens[]> {
+  const tokenize = (text: string) => engine.tokenize(text, { addSpecial: true, parseSpecial: true, ...on });
+  const tokens = await Promise.all(
+    prompts.map(async (prompt) => (typeof prompt === 'string' ? Array.from(await tokenize(prompt)) : prompt)),
+  );
+  // The engine refuses longer prompts.
+  const computed = tokens.reduce((sum, { length }) => sum + Math.min(length, engine.model.contextLength), 0);
+  const count = computed * n * (1 + alternatives);
+  if (count > MAX_LOGPROBS) {
+    const message = `The prompts would have ${count} log-probabilities, but at most ${MAX_LOGPROBS} are sent: send fewer prompts at a time, or ask for fewer alternatives.`;
+    throw new ChasquiError('invalid_value', message, 'prompt');
+  }
+  return Promise.all(tokens.map(async (ids) => ({ ids, pieces: await engine.pieces(ids, on) })));
+}

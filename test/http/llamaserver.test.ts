@@ -1,6 +1,7 @@
 // llama-server's endpoints with a scripted engine: jobs that reach it, and replies.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { EmbeddingsReply } from '../../ts/api/shared/text/embeddings-schema.js';
 import type { Token } from '../../ts/engine/engine.js';
 import { closeApps, type TestApp, testApp } from '../support/build-app.js';
 import { finishOf } from '../support/fake-engine.js';
@@ -331,6 +332,21 @@ test('a chat’s prompt is counted', async () => {
   const reply = await send('/v1/chat/completions/input_tokens', { model: 'fake', messages });
   assert.equal(reply.json(), { object: 'response.input_tokens', input_tokens: '<user>Hi'.length });
   assert.is((await send('/v1/chat/completions/input_tokens', { model: 'fake' })).json().error.param, 'messages');
+});
+
+test('embeddings of `input` or `content` are lists of vectors', async () => {
+  const { send } = testApp();
+  const { data } = (await send('/v1/embeddings', { model: 'fake', input: ['a', 'bc'] })).json();
+  const listed = data.map(({ index, embedding }: EmbeddingsReply['data'][number]) => ({
+    index,
+    embedding: [embedding],
+  }));
+  assert.equal((await send('/embedding', { input: ['a', 'bc'] })).json(), listed);
+  assert.equal((await send('/embedding', { content: 'a' })).json(), listed.slice(0, 1));
+  const [coded] = (await send('/embedding', { content: 'a', encoding_format: 'base64' })).json();
+  assert.type(coded.embedding[0], 'string');
+  assert.is((await send('/embedding', {})).json().error.param, 'input');
+  assert.is((await send('/embedding', { content: ['a', 5] })).json().error.param, 'content[1]');
 });
 
 test('texts are ranked in the form of Text Embeddings Inference, documents in llama-server’s', async () => {

@@ -20,6 +20,14 @@ for (const profile of [runtime, desktop]) {
     assert.is((await post('/chat/completions', { messages })).object, 'chat.completion');
     assert.is((await post('/responses', { input: 'Hi' })).object, 'response');
     assert.is((await post('/completions', { prompt: 'Hi' })).content, 'Hello!');
+    for (const [url, payload] of [
+      ['/chat/completions/input_tokens', { messages }],
+      ['/responses/input_tokens', { input: 'Hi' }],
+      ['/embeddings', { input: 'Hi' }],
+    ] as const) {
+      const prefixed = url === '/embeddings' ? '/embedding' : `/v1${url}`;
+      assert.equal(await post(url, payload), await post(prefixed, payload), url);
+    }
     const models = await app.inject('/models');
     assert.equal(models.json(), (await app.inject('/v1/models')).json());
     const wrong = await app.inject({ method: 'PUT', url: '/models' });

@@ -7,6 +7,7 @@ import { messagesRoutes } from './anthropic/messages/handler.js';
 import { type AppContext, type AppOptions, createContext } from './context.js';
 import { errorsByPath } from './errors-by-path.js';
 import { nativeCompletionRoutes } from './llama-server/completion/handler.js';
+import { nativeEmbeddingRoute } from './llama-server/embedding/handler.js';
 import { nativeStateRoutes } from './llama-server/state/handler.js';
 import { nativeTextRoutes } from './llama-server/texts/handler.js';
 import { tokenizeRoutes } from './llama-server/tokenize/handler.js';
@@ -58,6 +59,7 @@ const LOCAL_ROUTES: typeof ROUTES = [
   ollamaModelRoutes,
   lmStudioRoutes,
   nativeCompletionRoutes,
+  nativeEmbeddingRoute,
   nativeStateRoutes,
   nativeTextRoutes,
 ];

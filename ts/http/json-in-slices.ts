@@ -7,8 +7,12 @@ const SLICE = 2 ** 19;
 /** Returns the JSON of `reply` with `items` as its field `name`. */
 export async function jsonInSlices(reply: object, name: string, items: Iterable<unknown>): Promise<string> {
   const fields = JSON.stringify(reply).slice(0, -1);
+  return `${fields}${fields === '{' ? '' : ','}${JSON.stringify(name)}:${await arrayInSlices(items)}}`;
+}
+
+export async function arrayInSlices(items: Iterable<unknown>): Promise<string> {
   const slices: string[] = [];
-  let slice = `${fields}${fields === '{' ? '' : ','}${JSON.stringify(name)}:[`;
+  let slice = '[';
   let separator = '';
   for (const item of items) {
     slice += separator + JSON.stringify(item);
@@ -18,5 +22,5 @@ export async function jsonInSlices(reply: object, name: string, items: Iterable<
     slice = '';
     await setImmediate();
   }
-  return `${slices.join('')}${slice}]}`;
+  return `${slices.join('')}${slice}]`;
 }

@@ -27,7 +27,10 @@ import {
   topP,
 } from '../shared/chat/chat-schema.js';
 import { promptProgress, timings, timingsSoFar } from '../shared/completion/chat-reply-schema.js';
+import { modelUseFields } from '../shared/model-use-schema.js';
+import { embeddingData, embeddingsSchema } from '../shared/text/embeddings-schema.js';
 import { MAX_DOCUMENTS } from '../shared/text/ranking-schema.js';
+import { textInputs } from '../shared/text/text-schema.js';
 
 /** Bounds the size of a reply: each takes some 60 bytes per token. */
 const MAX_N_PROBS = 256;
@@ -164,10 +167,22 @@ export const textRankSchema = objectOf(
   },
 );
 
+export const nativeEmbeddingSchema = objectOf(
+  {},
+  {
+    model,
+    input: field('One text or several, as characters or as tokens.', textInputs),
+    content: field('The same, if there is no `input`.', textInputs),
+    encoding_format: embeddingsSchema.properties.encoding_format,
+    ...modelUseFields,
+  },
+);
+
 export type NativeSettings = StaticFields<Record<never, never>, typeof completing>;
 export type NativeCompletionRequest = Static<typeof nativeCompletionSchema>;
 export type InfillRequest = Static<typeof infillSchema>;
 export type ExtraText = Static<typeof extraText>;
+export type NativeEmbeddingRequest = Static<typeof nativeEmbeddingSchema>;
 export type TextRankRequest = Static<typeof textRankSchema>;
 
 const tokenFields = { id: integer, token: string, bytes: arrayOf(integer) };
@@ -279,6 +294,12 @@ export const adapterListSchema = arrayOf(objectOf({ id: integer, name: string, s
 /** In their order, the most relevant first. */
 export const textRankReplySchema = arrayOf(objectOf({ index: integer, score: number }, { text: string }));
 
+/** Llama-server has one vector per token without pooling, so each input has a list of vectors. */
+export const nativeEmbeddingReplySchema = arrayOf(
+  objectOf({ index: integer, embedding: arrayOf(embeddingData.properties.embedding) }),
+);
+
+export type NativeEmbeddingReply = Static<typeof nativeEmbeddingReplySchema>;
 export type NativePiece = Static<typeof nativePieceSchema>;
 export type NativeEnding = { [Name in keyof typeof ending]: Static<(typeof ending)[Name]> };
 export type TokenProbability = Static<typeof probabilities>[number];

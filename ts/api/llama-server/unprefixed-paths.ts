@@ -4,8 +4,11 @@ import { requestNameOf } from '../../http/openapi/operation.js';
 
 const PATHS: Readonly<Record<string, string>> = {
   '/v1/chat/completions': '/chat/completions',
+  '/v1/chat/completions/input_tokens': '/chat/completions/input_tokens',
   '/v1/models': '/models',
   '/v1/responses': '/responses',
+  '/v1/responses/input_tokens': '/responses/input_tokens',
+  '/embedding': '/embeddings',
   '/completion': '/completions',
 };
 

@@ -35,7 +35,7 @@ export const embeddingsSchema = objectOf(
 
 export type EmbeddingsRequest = Static<typeof embeddingsSchema>;
 
-const embedding = objectOf({
+export const embeddingData = objectOf({
   object: exactly('embedding'),
   index: integer,
   /** Numbers, or in base64 the bytes of 32-bit floats, little-endian. */
@@ -45,7 +45,7 @@ const embedding = objectOf({
 export const embeddingsReplySchema = objectOf({
   object: exactly('list'),
   model: string,
-  data: arrayOf(embedding),
+  data: arrayOf(embeddingData),
   usage: objectOf({ prompt_tokens: integer, total_tokens: integer }),
 });
 

@@ -1,5 +1,5 @@
 // Loading, unloading and cancelling, each with options, as the app's pages and commands do it.
-import { copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -217,6 +217,19 @@ models('a file is taken in, found in a folder, loaded, and deleted though it is 
   assert.ok(list.some(({ key }: { key: string }) => key === 'tiny'));
   const builtin = await app.api('DELETE', '/api/v1/models', { model: MODEL });
   assert.is(builtin.body.error.code, 'not_deletable');
+});
+
+models('a model whose file was deleted by another program cannot be loaded', async () => {
+  const file = path.join(folder, 'gone', 'gone.gguf');
+  mkdirSync(path.dirname(file));
+  copyFileSync(DEMO, file);
+  await app.done('PUT', '/api/v1/settings', { modelFolders: [path.dirname(file)] });
+  const keys = async () => (await app.done('GET', '/api/v1/models')).models.map(({ key }: { key: string }) => key);
+  await until(async () => (await keys()).includes('gone'), 'the model in the list');
+  rmSync(file);
+  const reply = await app.api('POST', '/api/v1/models/load', { model: 'gone' });
+  assert.equal([reply.status, reply.body.error.code], [404, 'model_not_found']);
+  assert.not.ok((await keys()).includes('gone'));
 });
 
 models('a model that was named by its file is not deleted, nor is another of its name that it hides', async () => {

@@ -10,6 +10,7 @@ import { runCli, startChild, untilWritten } from '../support/child.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { type FakeHub, fakeHub } from '../support/fake-hub.js';
 import { writeHollowDecoder } from '../support/random-model.js';
+import { wideModel } from '../support/wide-model.js';
 
 interface Context {
   folder: string;
@@ -170,6 +171,14 @@ test('whether it fits, before it is downloaded: as llama.cpp works it out of the
   if (temporary === undefined) delete process.env.TMPDIR;
   else process.env.TMPDIR = temporary;
   await client.close();
+});
+
+test('the exact memory includes weights that llama.cpp repacks', async () => {
+  for (const weights of ['F16', 'Q2_K', 'Q4_K'] as const) {
+    const file = wideModel({ weights });
+    const fit = await exactFit({ path: file }, 512, { load: { repack: true } });
+    assert.ok(fit.weights > 0.9 * fs.statSync(file).size, `${weights}: ${fit.weights} of ${fs.statSync(file).size}`);
+  }
 });
 
 test.run();

@@ -19,9 +19,14 @@ export interface Entry {
   bytes: Buffer;
 }
 
-export type ElementType = 'F32' | 'F16' | 'Q4_K';
-/** Q4_K: in blocks of 256 elements. */
-const elementTypes = { F32: { code: 0, bytes: 4 }, F16: { code: 1, bytes: 2 }, Q4_K: { code: 12, bytes: 144 / 256 } };
+/** K-quants: in blocks of 256 elements. */
+const elementTypes = {
+  F32: { code: 0, bytes: 4 },
+  F16: { code: 1, bytes: 2 },
+  Q2_K: { code: 10, bytes: 84 / 256 },
+  Q4_K: { code: 12, bytes: 144 / 256 },
+};
+export type ElementType = keyof typeof elementTypes;
 
 export interface Tensor {
   name: string;

@@ -26,7 +26,7 @@ const layers = 2;
 const experts = 4;
 
 interface WideModel {
-  weights: Extract<ElementType, 'F16' | 'Q4_K'>;
+  weights: Exclude<ElementType, 'F32'>;
   /** Mixture of experts, with two active experts per token. */
   experts?: boolean;
 }
@@ -57,8 +57,12 @@ function metadata({ experts: hasExperts }: WideModel): Entry[] {
 function tensors({ weights: type, experts: hasExperts }: WideModel, vocabularySize: number): Tensor[] {
   const matrix = (part: string, ...shape: [number, number, number?]): Tensor => {
     const { name, fill } = weights(part, shape[0], shape[1]);
-    const drawn = type === 'F16' ? fill : quantised(seedOf(part), 1 / Math.sqrt(shape[0]));
-    return { name, shape: shape.filter((length) => length !== undefined), type, fill: drawn };
+    const fills = {
+      F16: fill,
+      Q2_K: (elements: number) => Buffer.alloc((elements / 256) * 84),
+      Q4_K: quantised(seedOf(part), 1 / Math.sqrt(shape[0])),
+    };
+    return { name, shape: shape.filter((length) => length !== undefined), type, fill: fills[type] };
   };
   const all = [matrix('token_embd', width, vocabularySize), matrix('output', width, vocabularySize)];
   for (let layer = 0; layer < layers; layer++) {

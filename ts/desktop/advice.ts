@@ -1,4 +1,5 @@
 /** Estimates whether a model of the hub fits on this computer, and how fast it will be. */
+import { isKnownArchitecture } from '../hub/architectures.js';
 import { type Fit, type Machine, quickFit } from '../hub/fit.js';
 import type { HubListedModel, HubModel, Quantisation } from '../hub/hub-types.js';
 import { chooseQuantisation } from '../hub/model-name.js';
@@ -12,8 +13,9 @@ export function fitOf(
   return quickFit({ sizeBytes, parameters, contextLength }, machine);
 }
 
-/** For the default quantisation, from its typical size; `null` if the number of parameters is unknown. */
+/** For the default quantisation, from its typical size; `null` if it is unknown or the model cannot be loaded. */
 export function fitOfListed(model: HubListedModel, machine: Machine): Fit | null {
+  if (model.architecture !== null && !isKnownArchitecture(model.architecture)) return null;
   const label = usualLabel(model.quantisations);
   const bits = label === null ? null : usualBits(label);
   if (bits === null || model.parameters === null) return null;

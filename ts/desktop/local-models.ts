@@ -1,4 +1,5 @@
 /** The list of models on this computer. */
+import { existsSync } from 'node:fs';
 import { ChasquiError } from '../errors.js';
 import { type ImportKind, Library, type LibraryOptions } from '../hub/library.js';
 import type { EventBus } from './event-bus.js';
@@ -61,6 +62,12 @@ export class LocalModels {
         return this.refresh();
       });
     return this.#next;
+  }
+
+  /** Scans again if the file of this model is gone. */
+  async check(name: string): Promise<void> {
+    const found = this.#settings.instances.models.find(({ id, path }) => id === name || path === name);
+    if (found !== undefined && !existsSync(found.path)) await this.refresh();
   }
 
   /**

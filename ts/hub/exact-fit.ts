@@ -66,7 +66,9 @@ async function fitFile(
   const architecture = metadata.get('general.architecture');
   const number = (key: string) => metadata.get(`${architecture}.${key}`);
   const trained = toWhole(number('context_length')) ?? DEFAULT_TRAINED;
-  const asked = toOpenRequest(path, { parallel: 1, ...(projector !== undefined && { mmproj: projector }), ...load });
+  const images = projector === undefined ? {} : { mmproj: projector };
+  // llama.cpp does not count repacked weights, which take the same memory.
+  const asked = toOpenRequest(path, { parallel: 1, ...images, ...load, repack: false });
   const other = trained > context * 2 ? trained : Math.max(MIN_CONTEXT, Math.floor(context / 2));
   const task = {
     request: { ...asked, modules: await decideModules(load.backend), verbose: false },

@@ -38,9 +38,8 @@ const SORTS: Readonly<Record<HubSort, string>> = {
   created: 'createdAt',
 };
 
-/** Pipeline tags of the hub by capability. Tool support is visible in the chat template only. */
+/** Pipeline tags of the hub by capability. Others are derived from each model: chat models have several pipeline tags. */
 const KINDS: Readonly<Partial<Record<Capability, string>>> = {
-  chat: 'text-generation',
   vision: 'image-text-to-text',
   embeddings: 'feature-extraction',
 };
@@ -73,8 +72,9 @@ export class HubClient {
     const models = toArray(value, MAX_LIMIT)
       .map(toListedModel)
       .filter((model) => model !== null);
-    const wanted =
-      query.capability === 'tools' ? models.filter((model) => model.capabilities.includes('tools')) : models;
+    const { capability } = query;
+    const isDerived = capability !== undefined && KINDS[capability] === undefined;
+    const wanted = isDerived ? models.filter(({ capabilities }) => capabilities.includes(capability)) : models;
     return { models: wanted, next: nextCursor(reply) };
   }
 

@@ -1,4 +1,5 @@
 /** Compares quantisations and recommends one. */
+import { isKnownArchitecture } from './architectures.js';
 import { type Machine, quickFit } from './fit.js';
 import type { HubModel, Quantisation } from './hub-types.js';
 
@@ -58,11 +59,14 @@ const BETTER_CONTEXT = 16_384;
 
 /**
  * Advice for each quantisation: one is recommended if any fits, and one larger is `better` if there is enough memory.
+ * None if the architecture is unsupported.
  */
 export function recommend(
-  { quantisations, parameters, contextLength }: Pick<HubModel, 'quantisations' | 'parameters' | 'contextLength'>,
+  model: Pick<HubModel, 'quantisations' | 'parameters' | 'contextLength' | 'architecture'>,
   machine: Machine,
 ): Advice[] {
+  const { quantisations, parameters, contextLength, architecture } = model;
+  if (architecture !== null && !isKnownArchitecture(architecture)) return quantisations.map(() => null);
   const fits = ({ sizeBytes }: Quantisation, context?: number) =>
     quickFit({ sizeBytes, parameters, contextLength, context }, machine).badge !== 'too-large';
   const fitting = quantisations.filter((each) => fits(each));

@@ -2,12 +2,13 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Machine, quickFit } from '../../../ts/hub/fit.js';
 import { readGgufFile, readGgufHeader } from '../../../ts/hub/gguf-header.js';
+import type { Quantisation } from '../../../ts/hub/hub-types.js';
 import { recommend } from '../../../ts/hub/quantisation-advice.js';
 import { groupQuantisations } from '../../../ts/hub/quantisations.js';
 import { demoModelPath } from '../../support/demo-model.js';
 
 const GB = 1e9;
-const eight = { sizeBytes: 4.9 * GB, parameters: 8e9, contextLength: 131_072 };
+const eight = { sizeBytes: 4.9 * GB, parameters: 8e9, contextLength: 131_072, architecture: 'llama' };
 const machine = (freeBytes: number, gpuBytes = 0): Machine => ({
   freeBytes,
   totalBytes: 32 * GB,
@@ -56,6 +57,9 @@ test('one is recommended and one is better, of those that fit', () => {
   assert.equal(advice(16 * GB, dynamic), [null, 'recommended', 'better']);
   assert.equal(advice(16 * GB, { Q4_0: 4.7, Q4_1: 4.9, Q8_0: 8.5 }), ['recommended', null, 'better']);
   assert.equal(advice(24 * GB, { Q8_0: 8.5, F16: 16 }), ['recommended', null]);
+  const [quantisation] = groupQuantisations([{ path: 'm-Q4_K_M.gguf', sizeBytes: GB, sha256: null }], 1e9);
+  const odd = { ...eight, architecture: 'quite-unknown', quantisations: [quantisation as Quantisation] };
+  assert.equal(recommend(odd, machine(24 * GB)), [null]);
 });
 
 test('a header says what the model is', async () => {

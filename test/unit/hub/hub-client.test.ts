@@ -30,7 +30,7 @@ test.before.each(async (context) => {
       gguf,
       licence: 'mit',
       downloads: 5,
-      pipelineTag: 'text-generation',
+      pipelineTag: 'image-text-to-text',
     },
     'bob/embed': { files: { 'e-F16.gguf': MODEL }, pipelineTag: 'feature-extraction', downloads: 9, gated: 'auto' },
   });
@@ -83,6 +83,7 @@ test('search: what is asked for, what comes, and page after page', async ({ clie
   assert.equal(chat?.capabilities, ['chat', 'tools', 'vision']);
   assert.equal(chat?.quantisations, ['Q4_K_M', 'Q8_0']);
   assert.equal((await client.search({ capability: 'tools' })).models.length, 1);
+  assert.equal((await client.search({ capability: 'chat' })).models.length, 1);
   assert.equal((await client.search({ author: 'bob' })).models.length, 1);
 });
 

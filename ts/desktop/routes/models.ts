@@ -33,6 +33,7 @@ export function modelsRoutes(app: FastifyInstance, { instances, models }: Deskto
   app.post<{ Body: LoadBody }>('/api/v1/models/load', load, async ({ body }): Promise<LoadReply> => {
     const { model, config, context_length: contextSize, identifier, ttl } = body;
     const began = performance.now();
+    await models.check(model);
     const entry = await instances.load(model, contextSize === undefined ? config : { ...config, contextSize }, {
       ...(identifier !== undefined && { id: identifier }),
       ...(ttl !== undefined && { ttlMs: ttl * 1000 }),

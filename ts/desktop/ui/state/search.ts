@@ -123,7 +123,7 @@ export function needsToken(code: string | null | undefined): boolean {
 export async function findFirstModel(signal: AbortSignal): Promise<HubListedModel | undefined> {
   const path = `/hub/search${query({ sort: 'downloads', capability: 'chat' })}`;
   const { models } = await get<HubSearchPage>(path, signal);
-  const fitting = models.filter(({ gated, fit }) => gated === false && fit?.badge !== 'too-large');
+  const fitting = models.filter(({ gated, fit }) => gated === false && fit !== null && fit.badge !== 'too-large');
   const small = fitting.filter(({ parameters }) => parameters !== null && parameters <= 4.5e9);
   return small[0] ?? fitting[0];
 }

@@ -12,8 +12,10 @@ const test = suite('kubernetes: apps');
 const NAME = 'acme-chat';
 let cluster: FakeCluster;
 let folder = '';
+/** The objects of an app that was deployed once. */
+let deployed: [string, Stored][] = [];
 
-test.before.each(async () => {
+test.before(async () => {
   cluster = await FakeCluster.start();
   folder = mkdtempSync(path.join(tmpdir(), 'chasqui-apps-'));
   const script = path.join(folder, 'app.mjs');
@@ -22,8 +24,12 @@ test.before.each(async () => {
   const target = ['--to', 'kubernetes', '--org', 'acme', '--image', 'chasqui:1', '--detach'];
   const { code, stderr } = await runCli(['deploy', `${script}::chat`, ...target], variables());
   assert.is(code, 0, stderr);
+  deployed = structuredClone([...cluster.objects]);
 });
-test.after.each(async () => {
+test.before.each(() => {
+  cluster.reset(structuredClone(deployed));
+});
+test.after(async () => {
   await cluster.close();
   rmSync(folder, { recursive: true });
 });

@@ -87,6 +87,15 @@ export class FakeCluster {
     return { KUBECONFIG: this.kubeconfig, KUBECACHEDIR: path.join(this.folder, 'cache') };
   }
 
+  /** Has nothing but the given objects, and forgets what happened. */
+  reset(objects: readonly [string, Stored][]): void {
+    for (const kept of [this.objects, this.logs, this.owned]) kept.clear();
+    for (const [key, object] of objects) this.objects.set(key, object);
+    this.requests.length = 0;
+    this.failures = [];
+    this.onChange = null;
+  }
+
   async close(): Promise<void> {
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));

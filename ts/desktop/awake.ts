@@ -13,7 +13,6 @@ const HOLDERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
 };
 
 export class Awake {
-  readonly #isBusy: () => boolean;
   readonly #command: readonly string[] | undefined;
   readonly #timer: NodeJS.Timeout;
   #holder: ChildProcess | null = null;
@@ -21,8 +20,11 @@ export class Awake {
   /** True after the first failure: the system has no such program. */
   #isImpossible: boolean;
 
-  constructor(isBusy: () => boolean, command = HOLDERS[process.platform], checkEveryMs = CHECK_EVERY_MS) {
-    this.#isBusy = isBusy;
+  constructor(
+    private readonly isBusy: () => boolean,
+    command = HOLDERS[process.platform],
+    checkEveryMs = CHECK_EVERY_MS,
+  ) {
     this.#command = command;
     this.#isImpossible = command === undefined;
     this.#timer = setInterval(() => this.check(), checkEveryMs);
@@ -35,7 +37,7 @@ export class Awake {
 
   check(lingerMs = LINGER_MS): void {
     const now = Date.now();
-    if (this.#isBusy()) {
+    if (this.isBusy()) {
       this.#busyAt = now;
       this.#hold();
     } else if (now - this.#busyAt >= lingerMs) {

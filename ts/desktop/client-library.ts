@@ -19,20 +19,17 @@ interface Parts {
 }
 
 export class ClientLibrary implements ModelLibrary {
-  readonly #parts: Parts;
   /** Number of waiting clients per download, for downloads begun by a client. */
   readonly #waiting = new Map<string, number>();
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
-  }
+  constructor(private readonly parts: Parts) {}
 
   async pull(name: string, watch: PullWatch): Promise<void> {
-    const { hub, models } = this.#parts;
+    const { hub, models } = this.parts;
     const others = new Set(
       hub.downloads
         .list()
-        .filter(isUnderWay)
+        .filter(({ state }) => state === 'queued' || state === 'downloading' || state === 'verifying')
         .map(({ id }) => id),
     );
     const { id } = await hub.downloads.start(name, { signal: watch.signal });
@@ -46,13 +43,13 @@ export class ClientLibrary implements ModelLibrary {
   }
 
   async remove(name: string): Promise<void> {
-    const { models } = this.#parts;
+    const { models } = this.parts;
     await models.remove(meantBy(name, await models.list()));
   }
 
   /** Resolves when the download is complete. Rejects if it ends otherwise, or when the last client leaves. */
   #ended(id: string, { signal, onProgress }: PullWatch): Promise<void> {
-    const { hub, events } = this.#parts;
+    const { hub, events } = this.parts;
     return new Promise((resolve, reject) => {
       const look = (job: DownloadJob): void => {
         onProgress?.({ files: this.#filesOf(id), isVerifying: job.state === 'verifying' });
@@ -76,7 +73,7 @@ export class ClientLibrary implements ModelLibrary {
   }
 
   #filesOf(id: string) {
-    return this.#parts.hub.downloads
+    return this.parts.hub.downloads
       .filesOf(id)
       .map(({ digest, totalBytes, downloadedBytes }) => ({ digest, totalBytes, completedBytes: downloadedBytes }));
   }
@@ -87,12 +84,8 @@ export class ClientLibrary implements ModelLibrary {
     if (left > 0) this.#waiting.set(id, left);
     else this.#waiting.delete(id);
     const isGone = signal.aborted && (signal.reason as ChasquiError).code === 'client_closed_request';
-    if (isGone && left <= 0) this.#parts.hub.downloads.pause(id).catch(() => undefined);
+    if (isGone && left <= 0) this.parts.hub.downloads.pause(id).catch(() => undefined);
   }
-}
-
-function isUnderWay({ state }: DownloadJob): boolean {
-  return state === 'queued' || state === 'downloading' || state === 'verifying';
 }
 
 function whyNot({ state, model, error }: DownloadJob): ChasquiError {

@@ -13,15 +13,16 @@ const OLD_FILES = 3;
 export class DesktopLog {
   readonly folder: string;
   readonly #file: string;
-  readonly #events: EventBus;
   readonly #lines: LogLine[] = [];
   #bytes: number;
 
-  constructor(folder: string, events: EventBus) {
+  constructor(
+    folder: string,
+    private readonly events: EventBus,
+  ) {
     this.folder = path.join(folder, 'logs');
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
     this.#file = path.join(this.folder, 'desktop.log');
-    this.#events = events;
     this.#bytes = statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
     this.#lines.push(...lastLines(this.#file));
   }
@@ -52,7 +53,7 @@ export class DesktopLog {
   #add(line: LogLine): void {
     this.#lines.push(line);
     if (this.#lines.length > MAX_LINES) this.#lines.shift();
-    this.#events.publish('log', line);
+    this.events.publish('log', line);
     this.#write(`${JSON.stringify(line)}\n`);
   }
 

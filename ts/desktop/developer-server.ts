@@ -17,7 +17,6 @@ export interface DeveloperServerSettings {
 }
 
 export class DeveloperServer {
-  readonly #settings: DeveloperServerSettings;
   #app: FastifyInstance | null = null;
   #state: ServerState;
   /** Model of a start in progress. */
@@ -25,8 +24,10 @@ export class DeveloperServer {
   /** Serialises starts and stops. */
   #work: Promise<unknown> = Promise.resolve();
 
-  constructor(settings: DeveloperServerSettings, port: number) {
-    this.#settings = settings;
+  constructor(
+    private readonly settings: DeveloperServerSettings,
+    port: number,
+  ) {
     this.#state = { state: 'stopped', port, address: null, model: null, error: null };
   }
 
@@ -54,7 +55,7 @@ export class DeveloperServer {
 
   /** Drains running replies and cancels a load in progress. */
   stop(): Promise<ServerState> {
-    if (this.#starting !== null) this.#settings.cancelLoad(this.#starting);
+    if (this.#starting !== null) this.settings.cancelLoad(this.#starting);
     return this.#next(() => this.#stop());
   }
 
@@ -65,10 +66,10 @@ export class DeveloperServer {
     this.#starting = model;
     try {
       if (!isOpen) await this.#open(port);
-      const { id } = await this.#settings.load(model, config);
+      const { id } = await this.settings.load(model, config);
       this.#tell({ state: 'running', model: id });
       // Port 0 means any free port; do not remember it.
-      this.#settings.onStarted(port === 0 ? null : port, id);
+      this.settings.onStarted(port === 0 ? null : port, id);
       return this.#state;
     } catch (error) {
       if (!isOpen) await this.#stop();
@@ -80,7 +81,7 @@ export class DeveloperServer {
   }
 
   async #open(port: number): Promise<void> {
-    const { host, build } = this.#settings;
+    const { host, build } = this.settings;
     const app = build();
     try {
       const taken = await listenAt(app, host, port);
@@ -103,7 +104,7 @@ export class DeveloperServer {
 
   #tell(change: Partial<ServerState>): void {
     this.#state = { ...this.#state, ...change };
-    this.#settings.onChange(this.#state);
+    this.settings.onChange(this.#state);
   }
 
   #next(work: () => Promise<ServerState>): Promise<ServerState> {

@@ -15,21 +15,19 @@ const KEPT_MS = 30_000;
 const USUAL_CONTEXT = 4096;
 
 export class ExactFits {
-  readonly #instances: Instances;
-  readonly #hub: Hub;
   readonly #kept = new Map<string, { at: number; fit: ExactFit }>();
   #waiting = 0;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(instances: Instances, hub: Hub) {
-    this.#instances = instances;
-    this.#hub = hub;
-  }
+  constructor(
+    private readonly instances: Instances,
+    private readonly hub: Hub,
+  ) {}
 
   /** `name`: a local or hub model. Rejects as `exactFit` does, or with `queue_full`. */
   async of(name: string, context: number | undefined, signal: AbortSignal): Promise<ExactFit> {
-    const local = this.#instances.models.find(({ id }) => id === name);
-    const load: LoadOptions = local === undefined ? {} : this.#instances.defaultsOf(local.id);
+    const local = this.instances.models.find(({ id }) => id === name);
+    const load: LoadOptions = local === undefined ? {} : this.instances.defaultsOf(local.id);
     const wanted = context ?? load.contextSize ?? Math.min(USUAL_CONTEXT, local?.contextLength ?? USUAL_CONTEXT);
     const key = JSON.stringify([name, wanted, load]);
     const kept = this.#kept.get(key);
@@ -47,7 +45,7 @@ export class ExactFits {
 
   async #atHub(name: string, signal: AbortSignal): Promise<ExactSource> {
     const { repo, tag } = parseModelName(name);
-    const { client } = this.#hub;
+    const { client } = this.hub;
     const { commit, quantisations } = await client.model(repo, signal);
     return { client, repo, commit, quantisation: chooseQuantisation(quantisations, tag) };
   }

@@ -4,15 +4,15 @@ import { HubClient } from '../hub/hub-client.js';
 import type { HubSettings } from '../hub/hub-settings.js';
 
 export class Hub {
-  readonly downloads: Downloads;
-  readonly #settings: () => HubSettings;
   #client: HubClient;
   /** Serialises changes of the settings. */
   #work: Promise<unknown> = Promise.resolve();
 
-  private constructor(settings: () => HubSettings, client: HubClient, downloads: Downloads) {
-    this.downloads = downloads;
-    this.#settings = settings;
+  private constructor(
+    private readonly settings: () => HubSettings,
+    client: HubClient,
+    readonly downloads: Downloads,
+  ) {
     this.#client = client;
   }
 
@@ -35,7 +35,7 @@ export class Hub {
 
   /** Restarts running downloads with the current hub and token. */
   reopen(): Promise<void> {
-    const { endpoint, token } = this.#settings();
+    const { endpoint, token } = this.settings();
     const client = new HubClient({ endpoint, token });
     const reopening = this.#work.then(async () => {
       const before = this.#client;

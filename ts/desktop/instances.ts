@@ -49,14 +49,12 @@ const LOAD_TIMEOUT_MS = 3_600_000;
 
 export class Instances {
   readonly pool: ManagedPool;
-  readonly #settings: InstancesSettings;
   readonly #instances = new Map<string, Instance>();
   /** The latest requested load per name. */
   readonly #loads = new Map<string, Load>();
   #models: readonly LocalModel[] = [];
 
-  constructor(settings: InstancesSettings) {
-    this.#settings = settings;
+  constructor(private readonly settings: InstancesSettings) {
     this.pool = new ManagedPool([], {
       budget: MemoryBudget.ofFree(availableMemory()),
       anyName: true,
@@ -213,10 +211,10 @@ export class Instances {
   #place(id: string, model: LocalModel, options: LoadOptions, given?: number): void {
     const instance: Instance = { model, options, cancel: new AbortController(), failure: null };
     this.#instances.set(id, instance);
-    const { engine, metrics, cacheFolder } = this.#settings;
+    const { engine, metrics, cacheFolder } = this.settings;
     const loaded = { cacheFolder, ...options, alias: [id] };
     const source = toSource({ id, file: model.path, model: loaded, engine }, metrics);
-    const keep = this.#settings.keepOf(model.id);
+    const keep = this.settings.keepOf(model.id);
     const own = given === undefined ? keep : { ttlMs: given, pin: false };
     this.pool.add({ ...source, ...own, open: (hooks) => openInstance(source, instance, hooks) });
   }
@@ -229,7 +227,7 @@ export class Instances {
 
   #optionsFor({ id, projector }: LocalModel, config: LoadConfig = {}): LoadOptions {
     const own = projector === null ? {} : { mmproj: projector };
-    const options = { ...own, ...this.#settings.defaultsOf(id), ...config };
+    const options = { ...own, ...this.settings.defaultsOf(id), ...config };
     completeLoadOptions(options);
     return options;
   }

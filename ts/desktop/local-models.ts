@@ -19,7 +19,6 @@ export interface LocalModelsSettings {
 const FRESH_MS = 3000;
 
 export class LocalModels {
-  readonly #settings: LocalModelsSettings;
   #library: Library;
   #named: readonly LocalModel[];
   #places = '';
@@ -28,22 +27,21 @@ export class LocalModels {
   #reading: Promise<void> | null = null;
   #next: Promise<void> | null = null;
 
-  constructor(settings: LocalModelsSettings) {
-    this.#settings = settings;
+  constructor(private readonly settings: LocalModelsSettings) {
     this.#library = new Library(settings.places());
     this.#named = settings.named;
   }
 
   /** Adds a file to the list. Rejects with `model_file_missing` or `model_file_invalid`. */
   async name(file: string): Promise<void> {
-    if (this.#settings.instances.models.some(({ path }) => path === file)) return;
+    if (this.settings.instances.models.some(({ path }) => path === file)) return;
     this.#named = [await describeFile(file), ...this.#named];
     await this.refresh();
   }
 
   async list(): Promise<readonly LocalModel[]> {
     if (performance.now() - this.#readAt > FRESH_MS) await this.refresh();
-    return this.#settings.instances.models;
+    return this.settings.instances.models;
   }
 
   /** Scans again, and notifies watchers of changes. */
@@ -66,7 +64,7 @@ export class LocalModels {
 
   /** Scans again if the file of this model is gone. */
   async check(name: string): Promise<void> {
-    const found = this.#settings.instances.models.find(({ id, path }) => id === name || path === name);
+    const found = this.settings.instances.models.find(({ id, path }) => id === name || path === name);
     if (found !== undefined && !existsSync(found.path)) await this.refresh();
   }
 
@@ -75,7 +73,7 @@ export class LocalModels {
    * deletes by id, and that id may be another file.
    */
   async remove(name: string): Promise<{ freedBytes: number }> {
-    const { instances } = this.#settings;
+    const { instances } = this.settings;
     const model = instances.find(name);
     if (model.source === 'builtin') {
       throw new ChasquiError('not_deletable', `${model.id} is part of chasqui and cannot be deleted.`, 'model');
@@ -97,7 +95,7 @@ export class LocalModels {
   }
 
   async #read(): Promise<void> {
-    const { places, instances, events } = this.#settings;
+    const { places, instances, events } = this.settings;
     const named = this.#named;
     const present = places();
     if (JSON.stringify(present) !== this.#places) {

@@ -10,21 +10,18 @@ import type { MetricsHistory } from './store/metrics-history.js';
 const EVERY_MS = 1000;
 
 export class MetricsClock {
-  readonly #pool: ModelPool;
-  readonly #requests: RequestTable;
-  readonly #history: MetricsHistory;
-  readonly #events: EventBus;
   readonly #snapshots = new WeakMap<object, EngineSnapshot>();
   readonly #timer: NodeJS.Timeout;
   #tokens = 0;
   #at = performance.now();
   #wasIdle = false;
 
-  constructor(pool: ModelPool, requests: RequestTable, history: MetricsHistory, events: EventBus) {
-    this.#pool = pool;
-    this.#requests = requests;
-    this.#history = history;
-    this.#events = events;
+  constructor(
+    private readonly pool: ModelPool,
+    private readonly requests: RequestTable,
+    private readonly history: MetricsHistory,
+    private readonly events: EventBus,
+  ) {
     this.#timer = setInterval(() => void this.#tick(), EVERY_MS);
     this.#timer.unref();
   }
@@ -35,20 +32,20 @@ export class MetricsClock {
 
   async #tick(): Promise<void> {
     const point = await this.#measure();
-    this.#events.publish('metrics', point);
+    this.events.publish('metrics', point);
     // Skip idle points, except the first and last.
     const isIdle = point.tokensPerSecond === 0 && point.running === 0 && point.queued === 0 && point.ttftP50 === null;
-    if (!isIdle || !this.#wasIdle) this.#history.add(point);
+    if (!isIdle || !this.#wasIdle) this.history.add(point);
     this.#wasIdle = isIdle;
   }
 
   async #measure(): Promise<MetricsPoint> {
-    const entries = this.#pool.list();
+    const entries = this.pool.list();
     const stats = await Promise.all(entries.map((entry) => this.#statsOf(entry)));
     const sum = (count: (each: NonNullable<(typeof stats)[number]>) => number) =>
       stats.reduce((all, each) => all + (each === null ? 0 : count(each)), 0);
     const waiting = entries.reduce((all, entry) => all + entry.waiting, 0);
-    const times = this.#requests.recentFirstTokens();
+    const times = this.requests.recentFirstTokens();
     const cells = sum(({ kvCellsTotal }) => kvCellsTotal);
     return {
       at: Date.now(),
@@ -70,7 +67,7 @@ export class MetricsClock {
   }
 
   #speed(): number {
-    const [tokens, now] = [this.#requests.generatedTokens, performance.now()];
+    const [tokens, now] = [this.requests.generatedTokens, performance.now()];
     const speed = ((tokens - this.#tokens) * 1000) / (now - this.#at);
     [this.#tokens, this.#at] = [tokens, now];
     return Math.round(speed * 10) / 10;

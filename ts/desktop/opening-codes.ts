@@ -9,21 +9,19 @@ import path from 'node:path';
 const VALID_MS = 60_000;
 
 export class OpeningCodes {
-  readonly #onSpent: (code: string) => void;
-  readonly #now: () => number;
   /** Expiry times. */
   readonly #validUntil = new Map<string, number>();
 
   /** `onSpent` is called for each used or expired code. */
-  constructor(onSpent: (code: string) => void, now: () => number = () => performance.now()) {
-    this.#onSpent = onSpent;
-    this.#now = now;
-  }
+  constructor(
+    private readonly onSpent: (code: string) => void,
+    private readonly now: () => number = () => performance.now(),
+  ) {}
 
   make(): string {
     this.#forgetOld();
     const code = randomBytes(24).toString('base64url');
-    this.#validUntil.set(code, this.#now() + VALID_MS);
+    this.#validUntil.set(code, this.now() + VALID_MS);
     setTimeout(() => this.#forget(code), VALID_MS).unref();
     return code;
   }
@@ -36,12 +34,12 @@ export class OpeningCodes {
 
   #forget(code: string): boolean {
     const isKnown = this.#validUntil.delete(code);
-    if (isKnown) this.#onSpent(code);
+    if (isKnown) this.onSpent(code);
     return isKnown;
   }
 
   #forgetOld(): void {
-    const now = this.#now();
+    const now = this.now();
     for (const [code, until] of this.#validUntil) if (until <= now) this.#forget(code);
   }
 }

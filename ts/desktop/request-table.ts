@@ -33,19 +33,16 @@ const NOT_ASKING = /^\/(api|models)\//;
 
 export class RequestTable {
   readonly #live = new Map<string, Live>();
-  readonly #history: RequestHistory;
-  readonly #events: EventBus;
-  readonly #onAlone: (row: RequestRow) => void;
   readonly #firstTokens: { at: number; ms: number }[] = [];
   #endedTokens = 0;
   #timer: NodeJS.Timeout | undefined;
 
   /** `onAlone` is called for completed requests that ran alone. */
-  constructor(history: RequestHistory, events: EventBus, onAlone: (row: RequestRow) => void = () => {}) {
-    this.#history = history;
-    this.#events = events;
-    this.#onAlone = onAlone;
-  }
+  constructor(
+    private readonly history: RequestHistory,
+    private readonly events: EventBus,
+    private readonly onAlone: (row: RequestRow) => void = () => {},
+  ) {}
 
   /** `app`: requests of the app's own chat. */
   observer({ app }: { app: boolean }): RequestObserver {
@@ -53,7 +50,8 @@ export class RequestTable {
       began: (record, request, cancel) => {
         const { method, endpoint, id } = record.arrival;
         if (method !== 'POST' || endpoint === null || NOT_ASKING.test(endpoint)) return;
-        const client = app && fromPage(request) ? 'app' : nameOf(request);
+        // Pages have the cookie, commands a token.
+        const client = app && request.headers.authorization === undefined ? 'app' : nameOf(request);
         const isAlone = this.#live.size === 0;
         const live: Live = { record, request, client, cancel, firstTokenAt: null, told: '', isAlone };
         for (const other of this.#live.values()) other.isAlone = false;
@@ -87,7 +85,7 @@ export class RequestTable {
   /** Running requests first, then newest first. */
   list(limit: number): RequestRow[] {
     const live = [...this.#live.values()].reverse().map(toRow);
-    return [...live, ...this.#history.list(limit)].slice(0, limit);
+    return [...live, ...this.history.list(limit)].slice(0, limit);
   }
 
   /** Aborts a request with an error. @throws {ChasquiError} `not_found` if it is not running. */
@@ -111,8 +109,8 @@ export class RequestTable {
       if (this.#firstTokens.length > MAX_RECENT) this.#firstTokens.shift();
     }
     const row = this.#tell(live);
-    this.#history.add(row);
-    if (row.state === 'done' && live.isAlone) this.#onAlone(row);
+    this.history.add(row);
+    if (row.state === 'done' && live.isAlone) this.onAlone(row);
   }
 
   /** Updates rows while requests run. */
@@ -120,7 +118,7 @@ export class RequestTable {
     this.#timer ??= setInterval(() => {
       for (const live of this.#live.values()) {
         if (live.record.firstTokenMs !== null) live.firstTokenAt ??= performance.now();
-        if (this.#events.isWatched) this.#tell(live);
+        if (this.events.isWatched) this.#tell(live);
       }
       if (this.#live.size > 0) return;
       clearInterval(this.#timer);
@@ -132,7 +130,7 @@ export class RequestTable {
     const row = toRow(live);
     const { durationMs: _duration, ...changing } = row;
     const text = JSON.stringify(changing);
-    if (text !== live.told) this.#events.publish('request', row);
+    if (text !== live.told) this.events.publish('request', row);
     live.told = text;
     return row;
   }
@@ -185,11 +183,6 @@ function speedOf({ timings, generatedTokens }: RequestRecord, firstTokenAt: numb
 
 function rounded(ms: number | null): number | null {
   return ms === null ? null : Math.round(ms);
-}
-
-/** Pages have the cookie, commands a token. */
-function fromPage({ headers }: FastifyRequest): boolean {
-  return headers.authorization === undefined;
 }
 
 function namedIn({ body }: FastifyRequest): string | null {

@@ -7,13 +7,10 @@ import path from 'node:path';
 import { ProcessLock } from '../hub/process-lock.js';
 
 export class InstanceLock {
-  readonly #lock: ProcessLock;
-  readonly #folder: string;
-
-  private constructor(lock: ProcessLock, folder: string) {
-    this.#lock = lock;
-    this.#folder = folder;
-  }
+  private constructor(
+    private readonly lock: ProcessLock,
+    private readonly folder: string,
+  ) {}
 
   /** Returns `null` if another process holds the lock. */
   static take(folder: string): InstanceLock | null {
@@ -31,12 +28,12 @@ export class InstanceLock {
   }
 
   announce(instance: InstanceFile): void {
-    writeInstance(this.#folder, instance);
+    writeInstance(this.folder, instance);
   }
 
   release(): void {
-    removeInstance(this.#folder);
-    this.#lock.release();
+    removeInstance(this.folder);
+    this.lock.release();
   }
 }
 

@@ -1,5 +1,5 @@
 /** JSON for native code: conversations to render (native/llama/chat/chat-template.h), and schemas. */
-import type { ChatMessage, ChatTool, ChatToolCall, RenderOptions } from './engine-types.js';
+import type { ChatMessage, ChatToolCall, RenderOptions } from './engine-types.js';
 import { type Grammar, grammarOf, type ImageInput } from './job.js';
 
 /** Replaces each image by `marker`, and adds it to `images`. */
@@ -13,7 +13,7 @@ export function toRenderRequest(
     options;
   return toWellFormedJson({
     messages: messages.map((message) => toWireMessage(message, joinParts(message.content, marker, images))),
-    tools: tools?.map(toWireTool),
+    tools: tools?.map((tool) => ({ type: 'function', function: tool })),
     tool_choice: toolChoice,
     parallel_tool_calls: parallelToolCalls,
     json_schema: jsonSchema,
@@ -37,10 +37,6 @@ function toWireMessage({ role, name, reasoning, toolCalls, toolCallId }: ChatMes
 function toWireCall({ id, ...call }: ChatToolCall): object {
   // Native code parses the arguments, which are JSON themselves.
   return { id, type: 'function', function: { ...call, arguments: replaceLoneSurrogates(call.arguments) } };
-}
-
-function toWireTool(tool: ChatTool): object {
-  return { type: 'function', function: tool };
 }
 
 /** Joins parts as llama.cpp's server does: texts with a line break between them, images without, because a marker is a paragraph. */

@@ -36,13 +36,9 @@ const LOOPBACK: readonly dns.LookupAddress[] = [
   { address: '::1', family: 6 },
 ];
 
+/** The system's resolver also reads `/etc/hosts`, but occupies a thread of libuv's pool. */
 export function resolverFor(hosts: ImageHosts): Resolve {
-  return hosts === 'any' ? resolveAsTheSystemDoes : resolveByDns;
-}
-
-/** Also reads `/etc/hosts`, but occupies a thread of libuv's pool. */
-function resolveAsTheSystemDoes(hostname: string): Promise<readonly dns.LookupAddress[]> {
-  return dns.promises.lookup(hostname, { all: true });
+  return hosts === 'any' ? (hostname) => dns.promises.lookup(hostname, { all: true }) : resolveByDns;
 }
 
 /**

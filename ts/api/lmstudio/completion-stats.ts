@@ -12,11 +12,12 @@ interface Completed {
 
 /** The fields describe the choice that ended last. */
 export class CompletionStats {
-  readonly #model: ModelInfo;
   #finish: Finish | null = null;
 
-  constructor(model: ModelInfo, streams: readonly TokenStream[]) {
-    this.#model = model;
+  constructor(
+    private readonly model: ModelInfo,
+    streams: readonly TokenStream[],
+  ) {
     for (const stream of streams) {
       stream.observe((tokens) => {
         this.#finish = tokens.at(-1)?.finish ?? this.#finish;
@@ -60,10 +61,10 @@ export class CompletionStats {
         stop_reason: this.#stopReason(finish, reason),
       },
       model_info: {
-        arch: architectureOf(this.#model),
-        quant: quantisationOf(this.#model),
+        arch: architectureOf(this.model),
+        quant: quantisationOf(this.model),
         format: 'gguf',
-        context_length: this.#model.contextLength,
+        context_length: this.model.contextLength,
       },
       runtime: { name: 'chasqui', version: VERSION, supported_formats: ['gguf'] },
     };
@@ -72,7 +73,7 @@ export class CompletionStats {
   #stopReason(finish: Finish, reason: string | null): LmStudioExtras['stats']['stop_reason'] {
     if (reason === 'tool_calls') return 'toolCalls';
     if (finish.reason === 'stop') return finish.stopString === null ? 'eosFound' : 'stopStringFound';
-    const isFull = finish.promptTokens + finish.completionTokens >= this.#model.contextLength;
+    const isFull = finish.promptTokens + finish.completionTokens >= this.model.contextLength;
     return isFull ? 'contextLengthReached' : 'maxPredictedTokensReached';
   }
 }

@@ -67,19 +67,16 @@ export async function findLocally({ library }: HubContext, name: string): Promis
 
 /** One rewritten line on a terminal, otherwise separate lines. */
 export class DownloadProgress {
-  readonly #terminal: NodeJS.WriteStream;
   #shown = '';
   #state = '';
   #nextStep = 0;
   #trouble = '';
 
-  constructor(terminal: NodeJS.WriteStream) {
-    this.#terminal = terminal;
-  }
+  constructor(private readonly terminal: NodeJS.WriteStream) {}
 
   show(job: DownloadJob): void {
     this.#tellTrouble(job);
-    if (this.#terminal.isTTY) this.#draw(progressLine(job, widthOf(this.#terminal)));
+    if (this.terminal.isTTY) this.#draw(progressLine(job, widthOf(this.terminal)));
     else this.#write(job);
   }
 
@@ -88,7 +85,7 @@ export class DownloadProgress {
   }
 
   #draw(line: string): void {
-    this.#terminal.write(`\r${line.padEnd(this.#shown.length)}${line === '' ? '\r' : ''}`);
+    this.terminal.write(`\r${line.padEnd(this.#shown.length)}${line === '' ? '\r' : ''}`);
     this.#shown = line;
   }
 
@@ -97,7 +94,7 @@ export class DownloadProgress {
     if (state !== 'downloading' || error === null || error.message === this.#trouble) return;
     this.#trouble = error.message;
     this.end();
-    this.#terminal.write(`chasqui: ${error.message} Retrying.\n`);
+    this.terminal.write(`chasqui: ${error.message} Retrying.\n`);
   }
 
   #write(job: DownloadJob): void {
@@ -107,7 +104,7 @@ export class DownloadProgress {
     this.#state = job.state;
     if (!isNew && !isStep) return;
     while (this.#nextStep <= done) this.#nextStep += QUIET_STEP;
-    this.#terminal.write(`${job.model}: ${job.state} ${amount(job)}\n`);
+    this.terminal.write(`${job.model}: ${job.state} ${amount(job)}\n`);
   }
 }
 

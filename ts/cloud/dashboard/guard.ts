@@ -16,31 +16,28 @@ const SECRET = /^[\w-]{43}$/;
 export class NotOurForm extends Error {}
 
 export class Guard {
-  readonly #sessions: Sessions;
-  readonly #publicUrl: () => string;
-
-  constructor(sessions: Sessions, publicUrl: () => string) {
-    this.#sessions = sessions;
-    this.#publicUrl = publicUrl;
-  }
+  constructor(
+    private readonly sessions: Sessions,
+    private readonly publicUrl: () => string,
+  ) {}
 
   /** Returns null without a valid session. */
   viewer(request: FastifyRequest): Viewer | null {
     const secret = cookie(request, this.#cookieName(request, 'session'));
-    const session = secret === null ? null : this.#sessions.find(secret);
+    const session = secret === null ? null : this.sessions.find(secret);
     return secret === null || session === null ? null : { session, formToken: formTokenOf(secret) };
   }
 
   /** Always issues a new cookie, to prevent session fixation. */
   signIn(request: FastifyRequest, reply: FastifyReply, userId: string): void {
     const browser = request.headers['user-agent'] ?? '';
-    const secret = this.#sessions.begin(userId, { address: request.ip, browser });
+    const secret = this.sessions.begin(userId, { address: request.ip, browser });
     this.#setCookie(request, reply, 'session', secret, WEEK_SECONDS);
     this.#setCookie(request, reply, 'visit', '', 0);
   }
 
   signOut(request: FastifyRequest, reply: FastifyReply, session: Session): void {
-    this.#sessions.end(session.userId, session.id);
+    this.sessions.end(session.userId, session.id);
     this.#setCookie(request, reply, 'session', '', 0);
   }
 
@@ -75,7 +72,7 @@ export class Guard {
    * (DNS rebinding).
    */
   #isOurs(origin: string, asked: string): boolean {
-    if (origin === new URL(this.#publicUrl()).origin) return true;
+    if (origin === new URL(this.publicUrl()).origin) return true;
     return origin === asked && URL.canParse(origin) && isLoopback(new URL(origin).hostname);
   }
 
@@ -86,7 +83,7 @@ export class Guard {
 
   /** True also behind a proxy that terminates TLS. */
   #isSecure({ protocol, hostname }: FastifyRequest): boolean {
-    return protocol === 'https' || (this.#publicUrl().startsWith('https:') && !isLoopback(hostname));
+    return protocol === 'https' || (this.publicUrl().startsWith('https:') && !isLoopback(hostname));
   }
 
   #setCookie(request: FastifyRequest, reply: FastifyReply, kind: CookieKind, value: string, seconds: number): void {

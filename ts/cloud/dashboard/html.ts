@@ -16,7 +16,7 @@ function textOf(part: Part): string {
   if (part === null || part === undefined || part === false) return '';
   if (part instanceof Html) return part.text;
   if (typeof part === 'object') return part.map(textOf).join('');
-  return escapeText(String(part));
+  return String(part).replace(/[&<>"'`]/g, (character) => ESCAPES[character] as string);
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -27,7 +27,3 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
   '`': '&#96;',
 };
-
-function escapeText(text: string): string {
-  return text.replace(/[&<>"'`]/g, (character) => ESCAPES[character] as string);
-}

@@ -10,12 +10,9 @@ const MAX_PER_SESSION = 12;
 const MAX_UNREAD_BYTES = 2 ** 20;
 
 export class LiveStreams {
-  readonly #isOpen: (sessionId: string) => boolean;
   readonly #open = new Map<FastifyReply, { sessionId: string; end: () => void }>();
 
-  constructor(isOpen: (sessionId: string) => boolean) {
-    this.#isOpen = isOpen;
-  }
+  constructor(private readonly isOpen: (sessionId: string) => boolean) {}
 
   /** `follow` receives a function that sends an event, and returns a function that unsubscribes. */
   open(reply: FastifyReply, sessionId: string, follow: (send: Send) => () => void): void {
@@ -49,7 +46,7 @@ export class LiveStreams {
   /** Ends the stream on errors; the browser reconnects with its session. */
   #isKnownOpen(sessionId: string): boolean {
     try {
-      return this.#isOpen(sessionId);
+      return this.isOpen(sessionId);
     } catch {
       return false;
     }

@@ -12,17 +12,14 @@ const MAX_WAITING = 100;
 
 export class ShownOnce {
   readonly #waiting = new Map<string, Waiting>();
-  readonly #clock: () => number;
 
-  constructor(clock: () => number = () => performance.now()) {
-    this.#clock = clock;
-  }
+  constructor(private readonly clock: () => number = () => performance.now()) {}
 
   put(sessionId: string, keyId: string, key: string): void {
     this.#forgetOld();
     const [oldest] = this.#waiting.keys();
     if (this.#waiting.size >= MAX_WAITING && oldest !== undefined) this.#waiting.delete(oldest);
-    this.#waiting.set(keyId, { sessionId, key, until: this.#clock() + KEPT_MS });
+    this.#waiting.set(keyId, { sessionId, key, until: this.clock() + KEPT_MS });
   }
 
   /** Only for the session that created the key. */
@@ -35,6 +32,6 @@ export class ShownOnce {
   }
 
   #forgetOld(): void {
-    for (const [id, { until }] of this.#waiting) if (this.#clock() >= until) this.#waiting.delete(id);
+    for (const [id, { until }] of this.#waiting) if (this.clock() >= until) this.#waiting.delete(id);
   }
 }

@@ -41,8 +41,6 @@ interface Waiter extends Entry {
 }
 
 export class AppQueue {
-  #app: DeployedApp;
-  readonly #onEmpty: () => void;
   readonly #waiters = new Set<Waiter>();
   readonly #running = new Map<string, number>();
   #stopListening: (() => void) | null = null;
@@ -51,10 +49,10 @@ export class AppQueue {
   #reported = '0/0';
 
   /** `onEmpty`: called when the last request has ended. */
-  constructor(app: DeployedApp, onEmpty: () => void) {
-    this.#app = app;
-    this.#onEmpty = onEmpty;
-  }
+  constructor(
+    private app: DeployedApp,
+    private readonly onEmpty: () => void,
+  ) {}
 
   get running(): number {
     return this.#runningTotal;
@@ -80,8 +78,8 @@ export class AppQueue {
 
   /** Replaces the app object by a newer one of the same app. */
   update(app: DeployedApp): void {
-    if (this.#app === app) return;
-    this.#app = app;
+    if (this.app === app) return;
+    this.app = app;
     this.#listen(false);
     this.#listen(this.isAwaited);
   }
@@ -102,7 +100,7 @@ export class AppQueue {
   }
 
   #refusal(entry: Entry): ChasquiError | null {
-    const { failure, limits } = this.#app;
+    const { failure, limits } = this.app;
     if (failure !== null) return new ChasquiError(failure.code, failure.message);
     if (entry.signal.aborted) return entry.signal.reason;
     const hasFreeSlot = this.#candidates(entry).some(({ id, slots }) => this.runningAt(id) < slots);
@@ -113,8 +111,8 @@ export class AppQueue {
 
   /** Starts a runner without a request, for as long as a request would wait. */
   wake(): void {
-    if (this.#app.runners().length > 0 || this.#wakeTimer !== null) return;
-    this.#wakeTimer = setTimeout(() => this.#endWake(), this.#app.limits.startMs);
+    if (this.app.runners().length > 0 || this.#wakeTimer !== null) return;
+    this.#wakeTimer = setTimeout(() => this.#endWake(), this.app.limits.startMs);
     this.#wakeTimer.unref();
     this.#listen(true);
     this.#reportDemand();
@@ -122,8 +120,8 @@ export class AppQueue {
 
   #wait(entry: Entry, runner: RunnerAddress | null): Promise<Place> {
     const now = performance.now();
-    const isCold = this.#app.runners().length === 0;
-    const { startMs } = this.#app.limits;
+    const isCold = this.app.runners().length === 0;
+    const { startMs } = this.app.limits;
     return new Promise((resolve, reject) => {
       const late = setTimeout(() => waiter.settle(this.#timeout(startMs)), startMs);
       const leave = (): void => waiter.settle(entry.signal.reason);
@@ -151,11 +149,11 @@ export class AppQueue {
 
   /** The first ready runner ends a wake-up. */
   #onChange(): void {
-    const { failure } = this.#app;
+    const { failure } = this.app;
     if (failure !== null) {
       for (const waiter of [...this.#waiters]) waiter.settle(new ChasquiError(failure.code, failure.message));
     }
-    const isCold = this.#app.runners().length === 0;
+    const isCold = this.app.runners().length === 0;
     if (!isCold || failure !== null) this.#endWake();
     const now = performance.now();
     for (const waiter of this.#waiters) {
@@ -168,7 +166,7 @@ export class AppQueue {
   /** `now`: the time until which requests have waited. */
   #serve(now = performance.now()): void {
     if (this.#waiters.size === 0) return;
-    const runners = this.#app.runners();
+    const runners = this.app.runners();
     for (const waiter of [...this.#waiters]) {
       if (!runners.some(({ id }) => id === waiter.wants)) {
         waiter.wants = this.#choose(waiter, this.#candidates(waiter))?.id ?? null;
@@ -194,7 +192,7 @@ export class AppQueue {
   }
 
   #candidates({ avoid }: Entry): RunnerAddress[] {
-    return this.#app.runners().filter(({ id }) => id !== avoid);
+    return this.app.runners().filter(({ id }) => id !== avoid);
   }
 
   #choose({ choose = leastActive }: Entry, runners: readonly RunnerAddress[]): RunnerAddress | null {
@@ -244,12 +242,12 @@ export class AppQueue {
     this.#reportDemand();
     if (this.isAwaited) return;
     this.#listen(false);
-    if (this.#runningTotal === 0) this.#onEmpty();
+    if (this.#runningTotal === 0) this.onEmpty();
   }
 
   #listen(wanted: boolean): void {
     if (wanted) {
-      this.#stopListening ??= this.#app.onChange(() => this.#onChange());
+      this.#stopListening ??= this.app.onChange(() => this.#onChange());
     } else {
       this.#stopListening?.();
       this.#stopListening = null;
@@ -261,11 +259,11 @@ export class AppQueue {
     const reported = `${demand.running}/${demand.queued}`;
     if (reported === this.#reported) return;
     this.#reported = reported;
-    this.#app.setDemand(demand, (runner) => this.runningAt(runner));
+    this.app.setDemand(demand, (runner) => this.runningAt(runner));
   }
 
   #timeout(startMs: number): ChasquiError {
-    const { org, name, progress } = this.#app;
+    const { org, name, progress } = this.app;
     const state = progress === null ? '' : ` Progress: ${progress}.`;
     return new ChasquiError(
       'startup_timeout',

@@ -27,16 +27,13 @@ interface Account {
 
 export class KeyLimits {
   readonly #accounts = new Map<string, Account>();
-  readonly #now: () => number;
 
   /** `now`: a monotonic clock in milliseconds. */
-  constructor(now: () => number = () => performance.now()) {
-    this.#now = now;
-  }
+  constructor(private readonly now: () => number = () => performance.now()) {}
 
   /** @throws {ChasquiError} `rate_limit_exceeded`, with `retryAfterSeconds` */
   admit(key: CloudKey): Admission {
-    const now = this.#now();
+    const now = this.now();
     const account = this.#account(key, now);
     const { concurrency } = key.limits;
     if (concurrency !== null && account.running >= concurrency) {
@@ -53,7 +50,7 @@ export class KeyLimits {
     return {
       headers: { ...describe('requests', requests, now), ...describe('tokens', tokens, now) },
       reserve: (estimate) => {
-        const at = this.#now();
+        const at = this.now();
         if (account.tokens === null) return;
         refuseEmpty(account.tokens, at);
         reserved = Math.min(estimate(), account.tokens.capacity);
@@ -61,7 +58,7 @@ export class KeyLimits {
       },
       end: (used) => {
         account.running -= 1;
-        account.tokens?.take(used - reserved, this.#now());
+        account.tokens?.take(used - reserved, this.now());
       },
     };
   }

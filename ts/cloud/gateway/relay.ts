@@ -74,21 +74,18 @@ export function relay(runner: RunnerAddress, request: RunnerRequest, options: Re
 }
 
 class IncomingReply {
-  readonly #options: RelayOptions;
-  readonly #resolve: (relayed: Relayed) => void;
-  readonly #reject: (error: ChasquiError) => void;
   #head: ReplyHead | null = null;
   /** The buffered body; null for replies that are relayed as they arrive. */
   #held: string | null = null;
 
-  constructor(options: RelayOptions, resolve: (relayed: Relayed) => void, reject: (error: ChasquiError) => void) {
-    this.#options = options;
-    this.#resolve = resolve;
-    this.#reject = reject;
-  }
+  constructor(
+    private readonly options: RelayOptions,
+    private readonly resolve: (relayed: Relayed) => void,
+    private readonly reject: (error: ChasquiError) => void,
+  ) {}
 
   begin(head: ReplyHead): void {
-    const { reply, isFirst } = this.#options;
+    const { reply, isFirst } = this.options;
     this.#head = head;
     if (reply.begun ? !isEvents(head) : isFirst && head.status === ERRORS.engine_restarting.status) {
       this.#held = '';
@@ -99,8 +96,8 @@ class IncomingReply {
 
   add(bytes: string): boolean {
     if (this.#held === null) {
-      this.#options.onPart(bytes);
-      return this.#options.reply.pass(bytes);
+      this.options.onPart(bytes);
+      return this.options.reply.pass(bytes);
     }
     if (this.#held.length + bytes.length <= MAX_HELD) this.#held += bytes;
     return true;
@@ -108,39 +105,39 @@ class IncomingReply {
 
   addChunks(framed: string): boolean {
     if (this.#held !== null) return this.add(unframed(framed));
-    this.#options.onPart(framed);
-    return this.#options.reply.passChunks(framed);
+    this.options.onPart(framed);
+    return this.options.reply.passChunks(framed);
   }
 
   /** Complete by HTTP, but not by the protocol of its events. */
   get isCutShort(): boolean {
-    return this.#held === null && !this.#options.reply.mayEnd;
+    return this.#held === null && !this.options.reply.mayEnd;
   }
 
   end(trailers: ReplyHead['headers']): void {
     const head = this.#head as ReplyHead;
-    const { reply } = this.#options;
+    const { reply } = this.options;
     if (this.#held === null) {
       reply.end();
-      this.#resolve({ kind: 'done', report: readReport(head) ?? readReport({ headers: trailers }) });
+      this.resolve({ kind: 'done', report: readReport(head) ?? readReport({ headers: trailers }) });
       return;
     }
     const held = Buffer.from(this.#held, 'latin1');
-    if (reply.begun) this.#reject(toError(held));
-    else if (UNAVAILABLE.includes(codeOf(held))) this.#resolve({ kind: 'unavailable', pass: () => this.#passHeld() });
-    else this.#resolve({ kind: 'done', report: this.#passHeld() });
+    if (reply.begun) this.reject(toError(held));
+    else if (UNAVAILABLE.includes(codeOf(held))) this.resolve({ kind: 'unavailable', pass: () => this.#passHeld() });
+    else this.resolve({ kind: 'done', report: this.#passHeld() });
   }
 
   fail(reason: string, isConnection: boolean): void {
     const error = new ChasquiError('runner_failed', `The runner of the request failed: ${reason}.`);
     const canRetry = this.#head === null || this.#held !== null;
-    if (canRetry) this.#resolve({ kind: 'failed', error, isConnection });
-    else this.#reject(error);
+    if (canRetry) this.resolve({ kind: 'failed', error, isConnection });
+    else this.reject(error);
   }
 
   #passHeld(): TokenCounts | null {
     const head = this.#head as ReplyHead;
-    const { reply } = this.#options;
+    const { reply } = this.options;
     // The buffer may be shorter than the reply.
     const headers = head.headers.filter(([name]) => name !== 'content-length');
     reply.begin(toClientHead({ ...head, headers }));

@@ -27,7 +27,6 @@ const MAX_LINE_LENGTH = 4096;
 type State = 'head' | 'sized' | 'until-close' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailers' | 'done';
 
 export class ReplyReader {
-  readonly #handler: ReplyHandler;
   readonly #hasBody: boolean;
   #state: State = 'head';
   /** An incomplete head or line. */
@@ -38,9 +37,11 @@ export class ReplyReader {
   #body = '';
   readonly #trailers: [string, string][] = [];
 
-  constructor(method: string, handler: ReplyHandler) {
+  constructor(
+    method: string,
+    private readonly handler: ReplyHandler,
+  ) {
     this.#hasBody = method !== 'HEAD';
-    this.#handler = handler;
   }
 
   get done(): boolean {
@@ -52,7 +53,7 @@ export class ReplyReader {
     let at = 0;
     while (at < bytes.length && this.#state !== 'done') at = this.#readWholeChunks(bytes, at) ?? this.#step(bytes, at);
     this.#flush();
-    if (this.#state === 'done') this.#handler.onEnd(this.#trailers);
+    if (this.#state === 'done') this.handler.onEnd(this.#trailers);
   }
 
   /** Call at the end of the connection. @throws {BrokenReply} if the reply is incomplete */
@@ -60,7 +61,7 @@ export class ReplyReader {
     if (this.#state === 'done') return;
     if (this.#state !== 'until-close') throw new BrokenReply('the connection ended before the reply did');
     this.#state = 'done';
-    this.#handler.onEnd([]);
+    this.handler.onEnd([]);
   }
 
   /** Fast path: complete chunks. Returns their end, or null otherwise. */
@@ -69,7 +70,7 @@ export class ReplyReader {
     const end = chunksEnd(bytes, at);
     if (end === at) return null;
     this.#flush();
-    this.#handler.onChunks(bytes.toString('latin1', at, end));
+    this.handler.onChunks(bytes.toString('latin1', at, end));
     return end;
   }
 
@@ -122,7 +123,7 @@ export class ReplyReader {
     }
     if (length !== undefined && !/^\d{1,15}$/.test(length)) throw new BrokenReply('its Content-Length is not a number');
     this.#left = Number(length ?? 0);
-    this.#handler.onHead(head);
+    this.handler.onHead(head);
     if (!this.#hasBody || head.status === 204 || head.status === 304) this.#state = 'done';
     else if (encoding !== undefined) this.#state = 'chunk-size';
     else if (length === undefined) this.#state = 'until-close';
@@ -167,7 +168,7 @@ export class ReplyReader {
     if (this.#body === '') return;
     const body = this.#body;
     this.#body = '';
-    this.#handler.onBody(body);
+    this.handler.onBody(body);
   }
 }
 

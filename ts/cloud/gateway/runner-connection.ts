@@ -38,12 +38,14 @@ const shared = process.platform === 'win32' ? null : Buffer.allocUnsafeSlow(READ
 export class RunnerConnection {
   readonly #socket: net.Socket;
   readonly #reader: ReplyReader;
-  readonly #handler: RunnerHandler;
   #over = false;
   #reading = true;
 
-  constructor(runner: RunnerAddress, request: RunnerRequest, handler: RunnerHandler) {
-    this.#handler = handler;
+  constructor(
+    runner: RunnerAddress,
+    request: RunnerRequest,
+    private readonly handler: RunnerHandler,
+  ) {
     this.#reader = new ReplyReader(request.method, {
       onHead: (head) => handler.onHead(head),
       onBody: (bytes) => {
@@ -107,7 +109,7 @@ export class RunnerConnection {
   }
 
   #fail(reason: string, isConnection: boolean): void {
-    if (this.#finish()) this.#handler.onFailure(reason, isConnection);
+    if (this.#finish()) this.handler.onFailure(reason, isConnection);
   }
 
   /** Returns false if it had finished before. */

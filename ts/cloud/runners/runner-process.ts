@@ -290,17 +290,13 @@ function isProcess(pid: number, configFile: string): boolean {
 
 /** Kills the process group of the runner. Its id is not reused while a member exists. */
 function killGroup(pid: number, configFile: string): void {
-  if (process.platform === 'linux' && !groupIsOf(pid, configFile)) return;
+  // Another process has the pid, so the group may have processes that are not of the runner.
+  if (process.platform === 'linux' && fs.existsSync(`/proc/${pid}`) && !isProcess(pid, configFile)) return;
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
     // The group is empty.
   }
-}
-
-/** Whether only processes of the runner can be in the group: its pid is unused or the runner's. */
-function groupIsOf(pid: number, configFile: string): boolean {
-  return !fs.existsSync(`/proc/${pid}`) || isProcess(pid, configFile);
 }
 
 function writeConfig(file: string, config: RunnerConfig): void {

@@ -34,11 +34,7 @@ interface ListedRow extends ChatRow {
 }
 
 export class ChatStore {
-  readonly #store: Store;
-
-  constructor(store: Store) {
-    this.#store = store;
-  }
+  constructor(private readonly store: Store) {}
 
   /** Most recently changed first. With a text: chats that contain all its words in a message or the title. */
   list(text = ''): ListedChat[] {
@@ -48,14 +44,14 @@ export class ChatStore {
   }
 
   create(change: ChatChange): Chat {
-    const [{ count } = { count: 0 }] = this.#store.rows<{ count: number }>('SELECT count(*) AS count FROM chats');
+    const [{ count } = { count: 0 }] = this.store.rows<{ count: number }>('SELECT count(*) AS count FROM chats');
     if (count >= MAX_CHATS) {
       throw new ChasquiError('invalid_value', `The limit of ${MAX_CHATS} chats is reached. Delete some first.`);
     }
     const id = randomUUID();
     const now = Date.now();
-    this.#store.transaction(() => {
-      this.#store.run(
+    this.store.transaction(() => {
+      this.store.run(
         "INSERT INTO chats (id, title, system_prompt, settings, created_at, updated_at) VALUES (?, '', '', '{}', ?, ?)",
         id,
         now,
@@ -69,7 +65,7 @@ export class ChatStore {
   /** @throws {ChasquiError} `not_found` */
   read(id: string): Chat {
     const row = this.#row(id);
-    const messages = this.#store.rows<{ content: string; body: string }>(
+    const messages = this.store.rows<{ content: string; body: string }>(
       `SELECT ${whole('content')}, body FROM messages WHERE chat = ? ORDER BY position`,
       id,
     );
@@ -92,14 +88,14 @@ export class ChatStore {
    */
   change(id: string, change: ChatChange): Chat {
     this.#row(id);
-    this.#store.transaction(() => this.#change(id, change));
+    this.store.transaction(() => this.#change(id, change));
     return this.read(id);
   }
 
   /** Adds messages, or replaces those with the same ids. Throws like `change`. */
   addMessages(id: string, { messages, current }: ChatMessages): void {
     this.#row(id);
-    this.#store.transaction(() => {
+    this.store.transaction(() => {
       this.#putMessages(id, messages);
       this.#change(id, current === undefined ? {} : { current });
     });
@@ -107,18 +103,18 @@ export class ChatStore {
 
   /** `null` if there is no such chat. */
   updatedAt(id: string): number | null {
-    const [row] = this.#store.rows<{ updated_at: number }>('SELECT updated_at FROM chats WHERE id = ?', id);
+    const [row] = this.store.rows<{ updated_at: number }>('SELECT updated_at FROM chats WHERE id = ?', id);
     return row?.updated_at ?? null;
   }
 
   /** @throws {ChasquiError} `not_found` */
   delete(id: string): void {
     this.#row(id);
-    this.#store.run('DELETE FROM chats WHERE id = ?', id);
+    this.store.run('DELETE FROM chats WHERE id = ?', id);
   }
 
   #row(id: string): ChatRow {
-    const [row] = this.#store.rows<ChatRow>(`SELECT ${CHAT_COLUMNS} FROM chats WHERE id = ?`, id);
+    const [row] = this.store.rows<ChatRow>(`SELECT ${CHAT_COLUMNS} FROM chats WHERE id = ?`, id);
     if (row === undefined) throw new ChasquiError('not_found', 'Chat not found.', 'id');
     return row;
   }
@@ -132,18 +128,18 @@ export class ChatStore {
     if (change.current !== undefined) columns.push(['current', change.current]);
     // Strictly increasing: pages recognise their own changes by it.
     const sets = ['updated_at = max(?, updated_at + 1)', ...columns.map(([name]) => `${name} = ?`)].join(', ');
-    this.#store.run(`UPDATE chats SET ${sets} WHERE id = ?`, Date.now(), ...columns.map(([, value]) => value), id);
+    this.store.run(`UPDATE chats SET ${sets} WHERE id = ?`, Date.now(), ...columns.map(([, value]) => value), id);
     if (messages !== undefined) {
       const kept = JSON.stringify(messages.map((message) => message.id));
-      this.#store.run('DELETE FROM messages WHERE chat = ? AND id NOT IN (SELECT value FROM json_each(?))', id, kept);
+      this.store.run('DELETE FROM messages WHERE chat = ? AND id NOT IN (SELECT value FROM json_each(?))', id, kept);
       this.#putMessages(id, messages);
     }
     if (change.current) this.#checkIds(id, [change.current], 'current');
-    this.#store.run(`${SHOW_LAST_MESSAGE} AND id = ?`, id);
+    this.store.run(`${SHOW_LAST_MESSAGE} AND id = ?`, id);
   }
 
   #checkIds(chat: string, ids: readonly string[], field: string): void {
-    const [unknown] = this.#store.rows<{ value: string }>(
+    const [unknown] = this.store.rows<{ value: string }>(
       'SELECT value FROM json_each(?2) WHERE value NOT IN (SELECT id FROM messages WHERE chat = ?1) LIMIT 1',
       chat,
       JSON.stringify(ids),
@@ -153,12 +149,12 @@ export class ChatStore {
   }
 
   #putMessages(chat: string, messages: readonly ChatMessage[]): void {
-    const [last] = this.#store.rows<{ position: number | null }>(
+    const [last] = this.store.rows<{ position: number | null }>(
       'SELECT max(position) AS position FROM messages WHERE chat = ?',
       chat,
     );
     for (const [index, { content, ...body }] of messages.entries()) {
-      this.#store.run(
+      this.store.run(
         `INSERT INTO messages (chat, id, position, content, body) VALUES (?, ?, ?, ?, ?)
          ON CONFLICT (chat, id) DO UPDATE SET content = excluded.content, body = excluded.body`,
         chat,
@@ -176,7 +172,7 @@ export class ChatStore {
   }
 
   #all(): ListedRow[] {
-    return this.#store.rows<ListedRow>(
+    return this.store.rows<ListedRow>(
       `SELECT ${CHAT_COLUMNS}, (SELECT count(*) FROM messages WHERE chat = chats.id) AS messages, NULL AS snippet
        FROM chats ORDER BY updated_at DESC, id LIMIT ?`,
       MAX_LISTED,
@@ -184,7 +180,7 @@ export class ChatStore {
   }
 
   #matching(match: string, title: string): ListedRow[] {
-    return this.#store.rows<ListedRow>(
+    return this.store.rows<ListedRow>(
       `WITH hits AS (
          SELECT messages.chat AS chat, found.snippet AS snippet, min(found.score)
          FROM (

@@ -14,10 +14,8 @@ const MAX_PAGES = 2 ** 20;
 /** Methods throw `store_failed` on read or write errors. */
 export class Store {
   readonly #database: Sqlite;
-  readonly #file: string;
 
-  private constructor(file: string) {
-    this.#file = file;
+  private constructor(private readonly file: string) {
     this.#database = openSqlite(file);
     this.#database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     this.#database.exec('PRAGMA journal_mode = WAL');
@@ -42,21 +40,21 @@ export class Store {
 
   /** Decodes BLOBs as UTF-8: all columns are text or numbers. */
   rows<Row>(sql: string, ...values: SqlValue[]): Row[] {
-    const rows = orFail(this.#file, () => this.#database.prepare(sql).all(values) as Record<string, unknown>[]);
+    const rows = orFail(this.file, () => this.#database.prepare(sql).all(values) as Record<string, unknown>[]);
     return rows.map((row) => decoded(row) as Row);
   }
 
   /** Returns the number of changed rows. */
   run(sql: string, ...values: SqlValue[]): number {
-    return orFail(this.#file, () => this.#database.prepare(sql).run(values).changes);
+    return orFail(this.file, () => this.#database.prepare(sql).run(values).changes);
   }
 
   /** Rolls back if `action` throws. */
   transaction<Result>(work: () => Result): Result {
-    orFail(this.#file, () => this.#database.exec('BEGIN IMMEDIATE'));
+    orFail(this.file, () => this.#database.exec('BEGIN IMMEDIATE'));
     try {
       const result = work();
-      orFail(this.#file, () => this.#database.exec('COMMIT'));
+      orFail(this.file, () => this.#database.exec('COMMIT'));
       return result;
     } catch (error) {
       // SQLite rolls back by itself after some errors.

@@ -19,13 +19,10 @@ interface Row {
 }
 
 export class MetricsHistory {
-  readonly #store: Store;
   #unwritten: MetricsPoint[] = [];
   #added = 0;
 
-  constructor(store: Store) {
-    this.#store = store;
-  }
+  constructor(private readonly store: Store) {}
 
   add(point: MetricsPoint): void {
     this.#unwritten.push(point);
@@ -37,7 +34,7 @@ export class MetricsHistory {
   /** Oldest first. */
   list(seconds: number): MetricsPoint[] {
     const since = Date.now() - seconds * 1000;
-    const rows = this.#store.rows<Row>('SELECT * FROM metrics WHERE at >= ? ORDER BY at', since);
+    const rows = this.store.rows<Row>('SELECT * FROM metrics WHERE at >= ? ORDER BY at', since);
     return [...rows.map(toPoint), ...this.#unwritten.filter(({ at }) => at >= since)];
   }
 
@@ -49,11 +46,11 @@ export class MetricsHistory {
   #write(): void {
     if (this.#unwritten.length === 0) return;
     try {
-      this.#store.transaction(() => {
+      this.store.transaction(() => {
         for (const point of this.#unwritten) {
-          this.#store.run('INSERT OR REPLACE INTO metrics VALUES (?, ?, ?, ?, ?, ?, ?, ?)', ...toValues(point));
+          this.store.run('INSERT OR REPLACE INTO metrics VALUES (?, ?, ?, ?, ?, ?, ?, ?)', ...toValues(point));
         }
-        this.#store.run('DELETE FROM metrics WHERE at < ?', Date.now() - HOUR_MS);
+        this.store.run('DELETE FROM metrics WHERE at < ?', Date.now() - HOUR_MS);
       });
       this.#unwritten = [];
     } catch {}

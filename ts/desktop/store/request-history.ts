@@ -8,13 +8,10 @@ const MAX_ROWS = 10_000;
 const WRITE_EVERY_MS = 1000;
 
 export class RequestHistory {
-  readonly #store: Store;
   #unwritten: RequestRow[] = [];
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(store: Store) {
-    this.#store = store;
-  }
+  constructor(private readonly store: Store) {}
 
   add(row: RequestRow): void {
     this.#unwritten.push(row);
@@ -24,7 +21,7 @@ export class RequestHistory {
 
   /** Newest first. */
   list(limit: number): RequestRow[] {
-    const rows = this.#store.rows<{ row: string }>('SELECT row FROM requests ORDER BY at DESC, id LIMIT ?', limit);
+    const rows = this.store.rows<{ row: string }>('SELECT row FROM requests ORDER BY at DESC, id LIMIT ?', limit);
     return [...this.#unwritten.toReversed(), ...rows.map(toRow)].slice(0, limit);
   }
 
@@ -44,17 +41,17 @@ export class RequestHistory {
   }
 
   #writeAll(): void {
-    this.#store.transaction(() => {
+    this.store.transaction(() => {
       for (const row of this.#unwritten) {
-        this.#store.run(
+        this.store.run(
           'INSERT OR REPLACE INTO requests (id, at, row) VALUES (?, ?, ?)',
           row.id,
           row.at,
           JSON.stringify(row),
         );
       }
-      this.#store.run('DELETE FROM requests WHERE at < ?', Date.now() - DAY_MS);
-      this.#store.run(
+      this.store.run('DELETE FROM requests WHERE at < ?', Date.now() - DAY_MS);
+      this.store.run(
         'DELETE FROM requests WHERE id IN (SELECT id FROM requests ORDER BY at DESC LIMIT -1 OFFSET ?)',
         MAX_ROWS,
       );

@@ -27,11 +27,9 @@ const DEFAULTS: Omit<Settings, 'hasHubToken' | 'hubTokenEndpoint' | 'hasServerKe
 };
 
 export class SettingsStore {
-  readonly #store: Store;
   readonly #values: Map<string, unknown>;
 
-  constructor(store: Store) {
-    this.#store = store;
+  constructor(private readonly store: Store) {
     const rows = store.rows<{ name: string; value: string }>('SELECT name, value FROM settings');
     this.#values = new Map(rows.map(({ name, value }) => [name, JSON.parse(value)]));
   }
@@ -71,7 +69,7 @@ export class SettingsStore {
   /** `null` restores a default. Atomic. */
   change(change: SettingsChange & { hubTokenEndpoint?: string }): void {
     const values = Object.entries(change);
-    this.#store.transaction(() => {
+    this.store.transaction(() => {
       for (const [name, value] of values) this.#write(name, value);
     });
     for (const [name, value] of values) this.#remember(name, value);
@@ -101,8 +99,8 @@ export class SettingsStore {
   }
 
   #write(name: string, value: unknown): void {
-    if (value === null) this.#store.run('DELETE FROM settings WHERE name = ?', name);
-    else this.#store.run('INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)', name, JSON.stringify(value));
+    if (value === null) this.store.run('DELETE FROM settings WHERE name = ?', name);
+    else this.store.run('INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)', name, JSON.stringify(value));
   }
 
   #remember(name: string, value: unknown): void {

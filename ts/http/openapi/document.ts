@@ -44,7 +44,7 @@ export function toDocument(endpoints: readonly Endpoint[], settings: DocumentSet
   const { profile, basePath, version } = settings;
   const schemas: Record<string, JsonSchema> = { UnknownPath: settings.unknownPath };
   const paths: OpenApiDocument['paths'] = {};
-  const sorted = byTag(endpoints);
+  const sorted = TAGS.flatMap((tag) => endpoints.filter(({ operation }) => operation.tag === tag));
   for (const endpoint of sorted) {
     paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method]: toOperation(endpoint, settings, schemas) };
   }
@@ -58,11 +58,6 @@ export function toDocument(endpoints: readonly Endpoint[], settings: DocumentSet
     components: { schemas, ...securitySchemes(profile) },
     ...securityOf(profile),
   };
-}
-
-/** By their tags, and otherwise as they were registered. */
-function byTag(endpoints: readonly Endpoint[]): Endpoint[] {
-  return TAGS.flatMap((tag) => endpoints.filter(({ operation }) => operation.tag === tag));
 }
 
 /** One of the schemes is enough. */

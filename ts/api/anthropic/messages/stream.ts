@@ -45,11 +45,9 @@ export function messageFailure(body: ErrorBody, requestId: string | null = null)
 
 export class MessageEvents implements CompletionProtocol {
   readonly #parts = new CompletionParts();
-  readonly #settings: MessageSettings;
   #message: MessageReply;
 
-  constructor(settings: MessageSettings) {
-    this.#settings = settings;
+  constructor(private readonly settings: MessageSettings) {
     this.#message = {
       id: newId('msg_'),
       type: 'message',
@@ -89,18 +87,18 @@ export class MessageEvents implements CompletionProtocol {
       output_tokens_details: reasoningTokens === null ? null : { thinking_tokens: reasoningTokens },
     };
     this.#message = { ...this.#message, ...stopped, content: this.#parts.all.map(toBlock), usage };
-    this.#settings.ended?.(this.#message);
+    this.settings.ended?.(this.#message);
     events.push(typedEvent({ type: 'message_delta', delta: stopped, usage }), typedEvent({ type: 'message_stop' }));
     return events;
   }
 
   fail(body: ErrorBody): SseEvent[] {
-    return [...this.#parts.close().flatMap(toEvents), ...messageFailure(body, this.#settings.requestId)];
+    return [...this.#parts.close().flatMap(toEvents), ...messageFailure(body, this.settings.requestId)];
   }
 
   #stopReason(finish: Finish): StopReason {
     if (finish.reason === 'length') {
-      return finish.completionTokens < this.#settings.maxTokens ? 'model_context_window_exceeded' : 'max_tokens';
+      return finish.completionTokens < this.settings.maxTokens ? 'model_context_window_exceeded' : 'max_tokens';
     }
     const calls = this.#parts.all.filter(({ kind }) => kind === 'tool_call');
     if (calls.length > 0 && calls.every(({ text }) => parseArguments(text) !== null)) return 'tool_use';
@@ -109,7 +107,7 @@ export class MessageEvents implements CompletionProtocol {
 
   /** Excludes stop strings that the template added. */
   #isAskedFor(stopString: string | null): boolean {
-    return stopString !== null && this.#settings.stopSequences.includes(stopString);
+    return stopString !== null && this.settings.stopSequences.includes(stopString);
   }
 }
 

@@ -45,17 +45,16 @@ const BILLING_LINE = /^x-anthropic-billing-header:/;
 
 class Conversation {
   readonly #builder: ChatMessageBuilder;
-  readonly #origins: FieldOrigins;
-  readonly #ignored: string[];
 
-  constructor(origins: FieldOrigins, ignored: string[]) {
+  constructor(
+    private readonly origins: FieldOrigins,
+    private readonly ignored: string[],
+  ) {
     this.#builder = new ChatMessageBuilder(origins);
-    this.#origins = origins;
-    this.#ignored = ignored;
   }
 
   read({ system, messages }: MessagesRequest, earlier: number): ChatCompletionRequest['messages'] {
-    this.#origins.set('messages', 'messages');
+    this.origins.set('messages', 'messages');
     if (system !== undefined) this.#addSystem(system, 'system');
     for (const [index, message] of messages.entries()) {
       this.#addMessage(message, index < earlier ? 'thread' : `messages[${index - earlier}]`);
@@ -91,7 +90,7 @@ class Conversation {
     const shown: SourcedPart[] = [];
     blocks.forEach((block, index) => {
       const own = `${origin}[${index}]`;
-      if (isHosted(block)) this.#ignored.push(own);
+      if (isHosted(block)) this.ignored.push(own);
       else if (block.type !== 'tool_result') shown.push(...toParts(block, own));
       else this.#builder.addToolResult(block.tool_use_id, toResult(block, own), own);
     });
@@ -122,7 +121,7 @@ class Conversation {
           this.#builder.addToolCall({ id: block.id, name: block.name, arguments: JSON.stringify(block.input) }, own);
           break;
         default:
-          this.#ignored.push(own);
+          this.ignored.push(own);
       }
     });
     addTexts();

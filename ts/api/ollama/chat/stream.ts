@@ -34,14 +34,12 @@ interface ReportedCall {
 }
 
 export class CompletionLines {
-  readonly #settings: LineSettings;
   readonly #reader: CompletionReader;
   readonly #whole: Piece = { content: '', thinking: '', calls: [], logprobs: [] };
   /** The incomplete tool call. Arguments are sent as an object, and therefore only when they are complete. */
   #call: ReportedCall | null = null;
 
-  constructor(settings: LineSettings) {
-    this.#settings = settings;
+  constructor(private readonly settings: LineSettings) {
     this.#reader = new CompletionReader(settings.parsed);
   }
 
@@ -53,7 +51,7 @@ export class CompletionLines {
   end(): string[] {
     const { finish } = this.#reader;
     const rest = this.#add({ logprobs: this.#reader.takeLogprobs() }, this.#closeCall());
-    const last = { ...this.#line({}), done: true, ...toEnding(this.#settings.times, finish) };
+    const last = { ...this.#line({}), done: true, ...toEnding(this.settings.times, finish) };
     return [...rest, JSON.stringify(last)];
   }
 
@@ -65,7 +63,7 @@ export class CompletionLines {
   async collect(streams: readonly TokenStream[]): Promise<object> {
     await forEachChoice(streams, (batch) => void this.encode(batch));
     this.end();
-    return { ...this.#line(this.#whole), done: true, ...toEnding(this.#settings.times, this.#reader.finish) };
+    return { ...this.#line(this.#whole), done: true, ...toEnding(this.settings.times, this.#reader.finish) };
   }
 
   #add(delta: CompletionDelta, ended = this.#readCalls(delta.tool_calls ?? [])): string[] {
@@ -100,10 +98,10 @@ export class CompletionLines {
   }
 
   #line({ content = '', thinking = '', calls = [], logprobs = [] }: Partial<Piece>): Record<string, unknown> {
-    const head = { model: this.#settings.model, created_at: new Date().toISOString() };
+    const head = { model: this.settings.model, created_at: new Date().toISOString() };
     const told = logprobs.length > 0 && { logprobs };
     const reasoning = thinking !== '' && { thinking };
-    if (!this.#settings.isChat) return { ...head, response: content, ...reasoning, ...told };
+    if (!this.settings.isChat) return { ...head, response: content, ...reasoning, ...told };
     const message = { role: 'assistant', content, ...reasoning, ...(calls.length > 0 && { tool_calls: calls }) };
     return { ...head, message, ...told };
   }

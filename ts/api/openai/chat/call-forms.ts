@@ -6,18 +6,15 @@ import { InputReader } from '../../shared/tools/custom-tools.js';
 import type { ToolCallDelta } from './schema.js';
 
 export class CallForms {
-  readonly #customTools: ReadonlySet<string>;
   /** Readers of calls to custom tools, keyed by the index of the call. */
   readonly #inputs = new Map<number, InputReader>();
 
-  constructor(customTools: ReadonlySet<string>) {
-    this.#customTools = customTools;
-  }
+  constructor(private readonly customTools: ReadonlySet<string>) {}
 
   /** The same piece of a call; null where it adds no character to a text. */
   toDelta(delta: CallDelta): ToolCallDelta | null {
     const { index, id = '', function: piece } = delta;
-    if (piece.name !== undefined && this.#customTools.has(piece.name)) {
+    if (piece.name !== undefined && this.customTools.has(piece.name)) {
       const reader = new InputReader();
       this.#inputs.set(index, reader);
       return { index, id, type: 'custom', custom: { name: piece.name, input: reader.push(piece.arguments) } };
@@ -32,7 +29,7 @@ export class CallForms {
   }
 
   toCall(id: string, name: string, json: string): ToolCallReply {
-    if (!this.#customTools.has(name)) return { id, type: 'function', function: { name, arguments: json } };
+    if (!this.customTools.has(name)) return { id, type: 'function', function: { name, arguments: json } };
     return { id, type: 'custom', custom: { name, input: json === '' ? '' : InputReader.whole(json) } };
   }
 }

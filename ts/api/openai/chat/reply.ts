@@ -53,13 +53,15 @@ class Choice {
   #content = '';
   #reasoning = '';
   readonly #calls: { id: string; name: string; json: string }[] = [];
-  readonly #forms: CallForms;
   readonly #logprobs: LogprobEntry[] | null;
 
-  constructor(parsed: boolean, logprobs: boolean, forms: CallForms) {
+  constructor(
+    parsed: boolean,
+    logprobs: boolean,
+    private readonly forms: CallForms,
+  ) {
     this.reader = new CompletionReader(parsed);
     this.#logprobs = logprobs ? [] : null;
-    this.#forms = forms;
   }
 
   add(delta: CompletionDelta): void {
@@ -89,7 +91,7 @@ class Choice {
   }
 
   #toToolCalls() {
-    return { tool_calls: this.#calls.map(({ id, name, json }) => this.#forms.toCall(id, name, json)) };
+    return { tool_calls: this.#calls.map(({ id, name, json }) => this.forms.toCall(id, name, json)) };
   }
 
   #toOldForm() {

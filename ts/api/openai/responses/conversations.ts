@@ -15,13 +15,10 @@ const WITH_COMPLETION = 2;
 
 /** Methods throw `response_not_found` where there is no such conversation, or no such item in it. */
 export class Conversations {
-  readonly #store: ResponseStore;
-  readonly #owner: string;
-
-  constructor(store: ResponseStore, owner: string) {
-    this.#store = store;
-    this.#owner = owner;
-  }
+  constructor(
+    private readonly store: ResponseStore,
+    private readonly owner: string,
+  ) {}
 
   create(items: readonly StoredItem[], metadata: Record<string, string>): Conversation {
     const conversation: Conversation = {
@@ -32,12 +29,12 @@ export class Conversations {
     };
     const all = withOwnIds([], items);
     refuseOverlong(all, 'items');
-    this.#store.put(this.#owner, { conversation, items: all });
+    this.store.put(this.owner, { conversation, items: all });
     return conversation;
   }
 
   get(id: string): StoredConversation {
-    return this.#store.conversation(this.#owner, id) ?? notHere(id);
+    return this.store.conversation(this.owner, id) ?? notHere(id);
   }
 
   item(id: string, itemId: string): StoredItem {
@@ -51,7 +48,7 @@ export class Conversations {
 
   delete(id: string): void {
     this.get(id);
-    this.#store.delete(this.#owner, id);
+    this.store.delete(this.owner, id);
   }
 
   /** Returns them as they are there. Throws `invalid_value` where the conversation becomes too long. */
@@ -68,7 +65,7 @@ export class Conversations {
 
   /** Appends the input and the output of a response. Does nothing if the conversation was deleted meanwhile. */
   addTurn(id: string, items: readonly StoredItem[]): void {
-    this.#store.change(this.#owner, id, (stored) => {
+    this.store.change(this.owner, id, (stored) => {
       const all = [...stored.items, ...withOwnIds(stored.items, items)];
       refuseOverlong(all, 'conversation', WITH_COMPLETION);
       return { ...stored, items: all };
@@ -89,7 +86,7 @@ export class Conversations {
   }
 
   #change(id: string, change: (stored: StoredConversation) => StoredConversation): StoredConversation {
-    return this.#store.change(this.#owner, id, change) ?? notHere(id);
+    return this.store.change(this.owner, id, change) ?? notHere(id);
   }
 }
 

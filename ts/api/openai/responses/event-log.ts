@@ -15,7 +15,6 @@ const MAX_AGE_MS = 10 * 60 * 1000;
 
 /** Of one response. An event's number is its place, counted from 0. */
 export class EventLog {
-  readonly #logs: EventLogs;
   #events: SseEvent[] = [];
   /** The number of the first event that is still kept. */
   #first = 0;
@@ -23,9 +22,7 @@ export class EventLog {
   #length = 0;
   endedAt: number | null = null;
 
-  constructor(logs: EventLogs) {
-    this.#logs = logs;
-  }
+  constructor(private readonly logs: EventLogs) {}
 
   get length(): number {
     return this.#length;
@@ -35,7 +32,7 @@ export class EventLog {
     const length = events.reduce((sum, event) => sum + lengthOf(event), 0);
     this.#events.push(...events);
     this.#length += length;
-    this.#logs.grow(length);
+    this.logs.grow(length);
     this.#tell();
   }
 
@@ -98,13 +95,14 @@ export class EventLog {
 /** By the keys of their responses. */
 export class EventLogs {
   readonly #logs = new Map<string, EventLog>();
-  readonly #now: () => number;
   readonly #maxLength: number;
   /** Total length of all logs. */
   #length = 0;
 
-  constructor(now: () => number = Date.now, maxLength = MAX_LENGTH) {
-    this.#now = now;
+  constructor(
+    private readonly now: () => number = Date.now,
+    maxLength = MAX_LENGTH,
+  ) {
     this.#maxLength = maxLength;
   }
 
@@ -121,7 +119,7 @@ export class EventLogs {
   }
 
   end(key: string): void {
-    this.#logs.get(key)?.end(this.#now());
+    this.#logs.get(key)?.end(this.now());
   }
 
   delete(key: string): void {
@@ -145,7 +143,7 @@ export class EventLogs {
 
   #forgetOld(): void {
     for (const [key, { endedAt }] of this.#logs) {
-      if (endedAt !== null && endedAt + MAX_AGE_MS <= this.#now()) this.delete(key);
+      if (endedAt !== null && endedAt + MAX_AGE_MS <= this.now()) this.delete(key);
     }
   }
 }

@@ -11,17 +11,15 @@ import type { ResponseStore, StoredResponse } from './store/response-store.js';
 export class OwnResponses {
   readonly owner: string;
   readonly #store: ResponseStore | null;
-  readonly #background: BackgroundResponses;
 
   constructor(
     request: Caller,
     { responses, isBehindGateway }: Pick<AppContext, 'responses' | 'isBehindGateway'>,
-    background: BackgroundResponses,
+    private readonly background: BackgroundResponses,
   ) {
     const owner = ownerOf(request, isBehindGateway);
     this.owner = owner ?? '';
     this.#store = owner === null ? null : responses;
-    this.#background = background;
   }
 
   /** Null where nothing is stored. */
@@ -54,28 +52,28 @@ export class OwnResponses {
   /** Ends its computation, too. Throws `response_not_found`. */
   async delete(id: string): Promise<void> {
     this.get(id);
-    await this.#background.cancel(this.owner, id);
-    this.#background.forgetEvents(this.owner, id);
+    await this.background.cancel(this.owner, id);
+    this.background.forgetEvents(this.owner, id);
     this.#store?.delete(this.owner, id);
   }
 
   /** Null where they are not kept, or not any more. Throws `response_not_found`. */
   events(id: string): EventLog | null {
     this.get(id);
-    return this.#background.events(this.owner, id);
+    return this.background.events(this.owner, id);
   }
 
   /** Resolves with what it has become. Throws `response_not_found`. */
   async cancel(id: string): Promise<ResponseObject> {
     this.get(id);
-    await this.#background.cancel(this.owner, id);
+    await this.background.cancel(this.owner, id);
     return this.get(id).response;
   }
 
   /** Returns the current state of a response that is still running. */
   #find(id: string): StoredResponse | null {
     const stored = this.#store?.get(this.owner, id) ?? null;
-    const running = this.#background.get(this.owner, id);
+    const running = this.background.get(this.owner, id);
     return stored && running ? { ...stored, response: running } : stored;
   }
 }

@@ -50,16 +50,13 @@ interface Kinds {
  * of it is counted before it is used.
  */
 class StoredParts {
-  readonly #store: NonNullable<OwnStore>;
   readonly #read = new Map<string, Stored>();
   /** The items of each that was referred to, by their ids. A search for each reference would take as long as both are many. */
   readonly #items = new Map<Stored, ReadonlyMap<string, InputItem>>();
   #references = 0;
   #length = 0;
 
-  constructor(store: NonNullable<OwnStore>) {
-    this.#store = store;
-  }
+  constructor(private readonly store: NonNullable<OwnStore>) {}
 
   response(id: string, param: string): StoredResponse {
     return this.#once('response', id, param) ?? notHere('response', id, param);
@@ -72,7 +69,7 @@ class StoredParts {
   item(id: string, param: string): InputItem {
     this.#references += 1;
     if (this.#references > MAX_REFERENCES) throw tooLong(param);
-    const holder = this.#store.holderOf(id) ?? notHere('item', id, param);
+    const holder = this.store.holderOf(id) ?? notHere('item', id, param);
     const stored =
       this.#once('response', holder, param) ?? this.#once('conversation', holder, param) ?? notHere('item', id, param);
     const found = this.#itemsOf(stored).get(id) ?? notHere('item', id, param);
@@ -91,7 +88,7 @@ class StoredParts {
   #once<Kind extends keyof Kinds>(kind: Kind, id: string, param: string): Kinds[Kind] | null {
     const known = this.#read.get(id);
     if (known !== undefined) return kind in known ? (known as Kinds[Kind]) : null;
-    const stored = kind === 'response' ? this.#store.get(id) : this.#store.conversation(id);
+    const stored = kind === 'response' ? this.store.get(id) : this.store.conversation(id);
     if (stored === null) return null;
     this.#read.set(id, stored);
     this.#count(stored, param);

@@ -45,13 +45,11 @@ class ToolCollection {
   readonly tools = new Map<string, CalledTool>();
   readonly inputGrammars = new InputGrammars();
   readonly passedOver: string[] = [];
-  readonly #origins: FieldOrigins;
-  readonly #allowed: ReadonlySet<string> | null;
 
-  constructor(origins: FieldOrigins, allowed: ReadonlySet<string> | null) {
-    this.#origins = origins;
-    this.#allowed = allowed;
-  }
+  constructor(
+    private readonly origins: FieldOrigins,
+    private readonly allowed: ReadonlySet<string> | null,
+  ) {}
 
   add(tool: ResponseTool, origin: string, namespace: string | null = null): void {
     const { type, name = '' } = tool;
@@ -70,8 +68,8 @@ class ToolCollection {
 
   /** The model is shown the allowed tools only. */
   #isAllowed(name: string, namespace: string | null): boolean {
-    if (this.#allowed === null || this.#allowed.has(name)) return true;
-    return namespace !== null && this.#allowed.has(namespace);
+    if (this.allowed === null || this.allowed.has(name)) return true;
+    return namespace !== null && this.allowed.has(namespace);
   }
 
   #addClientTool(tool: ResponseTool, type: ClientToolType, origin: string): void {
@@ -82,8 +80,8 @@ class ToolCollection {
 
   #place(origin: string): void {
     const field = `tools[${this.chatTools.length}]`;
-    this.#origins.set(field, origin);
-    this.#origins.set(`${field}.function`, origin);
+    this.origins.set(field, origin);
+    this.origins.set(`${field}.function`, origin);
   }
 
   #addCallable(tool: ResponseTool, called: CalledTool, origin: string): void {
@@ -96,7 +94,7 @@ class ToolCollection {
     }
     const format = tool.format ?? null;
     const pattern = format && this.inputGrammars.add(name, format, `${origin}.format`);
-    this.#origins.set(patternField(name), `${origin}.format`);
+    this.origins.set(patternField(name), `${origin}.format`);
     if (format?.type === 'grammar' && pattern === null) this.passedOver.push(`${origin}.format`);
     const description = [tool.description, describeFormat(format)].filter(Boolean).join('\n\n');
     this.chatTools.push({ type: 'function', function: { name, description, parameters: parametersOf(pattern) } });

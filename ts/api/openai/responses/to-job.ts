@@ -41,13 +41,10 @@ interface Started {
 }
 
 export class ResponseWork {
-  readonly request: Request;
-  readonly responses: OwnResponses;
   /** The items of the request if the response will be stored, else null. */
   readonly input: readonly StoredItem[] | null;
   /** Length of a background request as JSON, including all earlier items, in UTF-16 units; 0 for other requests. */
   readonly length: number;
-  readonly #context: AppContext;
   #translation: ResponseTranslation;
   /** Those that the request continues, then its own. */
   readonly items: readonly SourcedItem[];
@@ -55,12 +52,13 @@ export class ResponseWork {
   readonly #own: readonly StoredItem[];
 
   /** Runs the checks that do not need the model. Throws `ChasquiError`. */
-  constructor(request: Request, responses: OwnResponses, context: AppContext) {
+  constructor(
+    readonly request: Request,
+    readonly responses: OwnResponses,
+    private readonly context: AppContext,
+  ) {
     const { body } = request;
     refuseUnsupported(body);
-    this.request = request;
-    this.responses = responses;
-    this.#context = context;
     const { items, own } = resolveInput(body, responses.store);
     if (conversationOf(body) !== null) Conversations.refuseFull(items.map(({ item }) => item));
     this.#own = own;
@@ -86,12 +84,12 @@ export class ResponseWork {
     return this.#translation.origins.guard(this.chat, work);
   }
 
-  readonly contentOf = (id: string): Buffer | null => new OwnFiles(this.request, this.#context).content(id);
+  readonly contentOf = (id: string): Buffer | null => new OwnFiles(this.request, this.context).content(id);
 
   readonly translate = (thrown: unknown): unknown => this.#translation.origins.translate(thrown, this.chat);
 
   /** The events of the response; at its end it is stored. */
-  eventsFor(model: string, defaults: SamplingSettings = this.#context.profile.sampling): ResponseEvents {
+  eventsFor(model: string, defaults: SamplingSettings = this.context.profile.sampling): ResponseEvents {
     const { body, log } = this.request;
     const ended = (response: ResponseObject): void => {
       try {
@@ -130,7 +128,7 @@ export class ResponseWork {
 
   /** With truncation, the prompt leaves `room` tokens. */
   async start({ engine, signal }: Leased, room = 1): Promise<Started> {
-    const { profile, options } = this.#context;
+    const { profile, options } = this.context;
     const { body, record } = this.request;
     const { imageHosts: hosts, strict } = options;
     const how = { contentOf: this.contentOf, hosts, signal, strict, maxParts: MAX_IGNORED_PARTS };

@@ -32,15 +32,12 @@ interface AssistantTurn extends AssistantMessage {
 
 export class ChatMessageBuilder {
   readonly #messages: Message[] = [];
-  readonly #origins: FieldOrigins;
   /** The last message, if it is the assistant's and may still grow. */
   #turn: AssistantTurn | null = null;
   /** Images that no user message shows yet. */
   #images: SourcedPart[] = [];
 
-  constructor(origins: FieldOrigins) {
-    this.#origins = origins;
-  }
+  constructor(private readonly origins: FieldOrigins) {}
 
   addInstructions(role: 'system' | 'developer', content: SourcedContent, origin: string): void {
     this.#showImages(origin);
@@ -81,11 +78,11 @@ export class ChatMessageBuilder {
   addToolCall({ id, name, arguments: json }: PastCall, origin: string): void {
     const turn = this.#openTurn(origin);
     const calls = `messages[${this.#messages.length - 1}].tool_calls`;
-    if (!turn.tool_calls) this.#origins.set(calls, origin);
+    if (!turn.tool_calls) this.origins.set(calls, origin);
     turn.tool_calls ??= [];
     const field = `${calls}[${turn.tool_calls.length}]`;
-    this.#origins.set(field, origin);
-    this.#origins.set(`${field}.function`, origin);
+    this.origins.set(field, origin);
+    this.origins.set(`${field}.function`, origin);
     turn.tool_calls.push({ id, type: 'function', function: { name, arguments: json } });
   }
 
@@ -121,7 +118,7 @@ export class ChatMessageBuilder {
 
   #push(message: Message, origin: string): void {
     this.#turn = null;
-    this.#origins.set(`messages[${this.#messages.length}]`, origin);
+    this.origins.set(`messages[${this.#messages.length}]`, origin);
     this.#messages.push(message);
   }
 
@@ -130,16 +127,16 @@ export class ChatMessageBuilder {
    */
   #place(content: SourcedContent, origin: string, message = this.#messages.length, first = 0): string | ContentPart[] {
     const field = `messages[${message}].content`;
-    if (first === 0) this.#origins.set(field, origin);
+    if (first === 0) this.origins.set(field, origin);
     if (typeof content === 'string') return content;
     if (content.length === 0) return '';
     return content.map(({ part, origin: own, imageOrigin, dataOrigin }, index) => {
       const place = `${field}[${first + index}]`;
-      this.#origins.set(place, own);
-      if (dataOrigin !== undefined) this.#origins.set(`${place}.file.file_data`, dataOrigin);
+      this.origins.set(place, own);
+      if (dataOrigin !== undefined) this.origins.set(`${place}.file.file_data`, dataOrigin);
       if (imageOrigin !== undefined) {
-        this.#origins.set(`${place}.image_url`, imageOrigin);
-        this.#origins.set(`${place}.image_url.url`, imageOrigin);
+        this.origins.set(`${place}.image_url`, imageOrigin);
+        this.origins.set(`${place}.image_url.url`, imageOrigin);
       }
       return part;
     });

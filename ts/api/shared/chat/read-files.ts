@@ -45,13 +45,10 @@ export function isFile(part: MessagePart): part is FilePart {
 
 class FileReader {
   readonly unread: string[] = [];
-  readonly #options: ReadFilesOptions;
   #bytes = 0;
   #characters = 0;
 
-  constructor(options: ReadFilesOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: ReadFilesOptions) {}
 
   async readMessage(message: Message, path: string): Promise<Message> {
     const parts: MessagePart[] = [];
@@ -68,7 +65,7 @@ class FileReader {
   }
 
   async #textOf({ file_data: data, file_url: url, file_id: id }: FilePart['file'], path: string): Promise<string> {
-    const { contentOf = () => null } = this.#options;
+    const { contentOf = () => null } = this.options;
     const bytes = data == null ? contentOf(id ?? '') : this.#decode(data, `${path}.file.file_data`);
     if (bytes === null) {
       this.unread.push(path);
@@ -76,7 +73,7 @@ class FileReader {
       return `[The document ${(id ?? '').slice(0, MAX_NAME)} is not stored here.]`;
     }
     this.#count(bytes.length, `${path}.file`);
-    const found = await fileText(bytes, MAX_CHARACTERS - this.#characters, this.#options.signal);
+    const found = await fileText(bytes, MAX_CHARACTERS - this.#characters, this.options.signal);
     this.#characters += found?.text.length ?? 0;
     const isRead = found?.isWhole && found.text.trim() !== '';
     if (!isRead) this.unread.push(path);

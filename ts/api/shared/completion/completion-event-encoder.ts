@@ -21,12 +21,13 @@ export interface CompletionProtocol {
 }
 
 export class CompletionEventEncoder {
-  readonly #protocol: CompletionProtocol;
   readonly #reader: CompletionReader;
   #begun = false;
 
-  constructor(protocol: CompletionProtocol, parsed: boolean) {
-    this.#protocol = protocol;
+  constructor(
+    private readonly protocol: CompletionProtocol,
+    parsed: boolean,
+  ) {
     this.#reader = new CompletionReader(parsed);
   }
 
@@ -39,22 +40,22 @@ export class CompletionEventEncoder {
   begin(): SseEvent[] {
     if (this.#begun) return [];
     this.#begun = true;
-    return this.#protocol.begin();
+    return this.protocol.begin();
   }
 
   encode({ tokens }: ChoiceBatch): SseEvent[] {
     const events = this.begin();
-    for (const delta of this.#reader.read(tokens)) events.push(...this.#protocol.add(delta));
+    for (const delta of this.#reader.read(tokens)) events.push(...this.protocol.add(delta));
     return events;
   }
 
   /** Throws when the completion has not ended: a stream that just stops must not look complete. */
   end(): SseEvent[] {
-    return this.#protocol.end(this.#reader.finish, this.#reader.reasoningTokens);
+    return this.protocol.end(this.#reader.finish, this.#reader.reasoningTokens);
   }
 
   fail(body: ErrorBody): SseEvent[] {
-    return [...this.begin(), ...this.#protocol.fail(body)];
+    return [...this.begin(), ...this.protocol.fail(body)];
   }
 
   /** Reads the streams to their ends, and gives events to `take` alone. The protocol object has the whole completion then. */

@@ -69,14 +69,11 @@ export function toTimings(finish: Finish): TimingsReport {
 /** The times of one completion while it is computed, by the server's own clock: the engine tells its times at the end. */
 export class RunningTimings {
   readonly #began = performance.now();
-  readonly #stream: Pick<TokenStream, 'prefill'> | undefined;
   #first: number | null = null;
   #tokens = 0;
 
   /** The stream of the completion knows how far its prompt is. */
-  constructor(stream: Pick<TokenStream, 'prefill'> | undefined) {
-    this.#stream = stream;
-  }
+  constructor(private readonly stream: Pick<TokenStream, 'prefill'> | undefined) {}
 
   /** To be called when tokens arrive. */
   add(tokens: number): void {
@@ -87,7 +84,7 @@ export class RunningTimings {
   soFar(): TimingsSoFar {
     const now = performance.now();
     const first = this.#first ?? now;
-    const { cached = 0, computed = 0 } = this.#stream?.prefill ?? {};
+    const { cached = 0, computed = 0 } = this.stream?.prefill ?? {};
     const promptTokens = Math.max(0, computed - cached);
     return {
       cache_n: cached,
@@ -103,13 +100,10 @@ export class RunningTimings {
 
 /** The usage while completions are computed, as each chunk reports it with `continuous_usage_stats`. */
 export class RunningUsage {
-  readonly #prompts: readonly Pick<TokenStream, 'prefill'>[];
   #tokens = 0;
 
   /** `prompts`: the first stream of each prompt. */
-  constructor(prompts: readonly Pick<TokenStream, 'prefill'>[]) {
-    this.#prompts = prompts;
-  }
+  constructor(private readonly prompts: readonly Pick<TokenStream, 'prefill'>[]) {}
 
   /** Call this when tokens of any choice arrive. */
   add(tokens: number): void {
@@ -118,7 +112,7 @@ export class RunningUsage {
 
   soFar(): Usage {
     let [prompt, cached] = [0, 0];
-    for (const { prefill } of this.#prompts) {
+    for (const { prefill } of this.prompts) {
       prompt += prefill?.total ?? 0;
       cached += prefill?.cached ?? 0;
     }
@@ -144,17 +138,14 @@ function perSecond(count: number, ms: number): number {
 }
 
 export class PromptProgress {
-  readonly #stream: Pick<TokenStream, 'prefill'>;
   readonly #began = performance.now();
   #reported = -1;
 
-  constructor(stream: Pick<TokenStream, 'prefill'>) {
-    this.#stream = stream;
-  }
+  constructor(private readonly stream: Pick<TokenStream, 'prefill'>) {}
 
   /** What is new since the last call; the first report is of what was cached, the last one of the whole prompt. */
   take(): PromptProgressReport[] {
-    const { cached, computed = 0, total = 0 } = this.#stream.prefill ?? {};
+    const { cached, computed = 0, total = 0 } = this.stream.prefill ?? {};
     if (cached === undefined) return [];
     const reports: PromptProgressReport[] = [];
     for (const processed of [cached, computed]) {

@@ -22,7 +22,7 @@ export async function toEmbeddings(
   refuseLonger(dimensions, engine.model.vectorLength);
   const { inputs, nameOf } = toInputs(body.input, field, MAX_EMBEDDING_INPUTS);
   const { vectors, promptTokens } = await renaming(engine.embed(inputs, { signal }), nameOf);
-  const encode = body.encoding_format === 'base64' ? toBase64 : toNumbers;
+  const encode = body.encoding_format === 'base64' ? toBase64 : (vector: Float32Array) => Array.from(vector);
   return {
     object: 'list',
     model: engine.model.id,
@@ -63,10 +63,6 @@ function* toData(
   encode: (vector: Float32Array) => EmbeddingData['embedding'],
 ): Generator<EmbeddingData> {
   for (const [index, vector] of vectors.entries()) yield { object: 'embedding', index, embedding: encode(vector) };
-}
-
-function toNumbers(vector: Float32Array): number[] {
-  return Array.from(vector);
 }
 
 function toBase64(vector: Float32Array): string {

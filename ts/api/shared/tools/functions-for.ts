@@ -88,19 +88,16 @@ class CustomTools {
   readonly names = new Set<string>();
   readonly inputGrammars = new InputGrammars();
   readonly passedOver: string[] = [];
-  readonly #origins: FieldOrigins;
 
-  constructor(origins: FieldOrigins) {
-    this.#origins = origins;
-  }
+  constructor(private readonly origins: FieldOrigins) {}
 
   toFunction(tool: Tool | CustomTool, path: string): Tool {
     if (tool.type === 'function') return tool;
     const { name, description: own, format = null } = tool.custom;
     const origin = `${path}.custom`;
     this.names.add(name);
-    this.#origins.set(`${path}.function`, origin);
-    this.#origins.set(patternField(name), `${origin}.format`);
+    this.origins.set(`${path}.function`, origin);
+    this.origins.set(patternField(name), `${origin}.format`);
     const pattern = format && this.inputGrammars.add(name, format, `${origin}.format`);
     if (format?.type === 'grammar' && pattern === null) this.passedOver.push(`${origin}.format`);
     const description = [own, describeFormat(format)].filter(Boolean).join('\n\n');

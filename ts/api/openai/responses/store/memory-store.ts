@@ -35,16 +35,14 @@ class Owned {
 }
 
 export class MemoryStore implements ResponseStore {
-  readonly #limits: StoreLimits;
-  readonly #now: () => number;
   readonly #owners = new Map<string, Owned>();
   #count = 0;
   #bytes = 0;
 
-  constructor(limits: StoreLimits = MEMORY_LIMITS, now: () => number = Date.now) {
-    this.#limits = limits;
-    this.#now = now;
-  }
+  constructor(
+    private readonly limits: StoreLimits = MEMORY_LIMITS,
+    private readonly now: () => number = Date.now,
+  ) {}
 
   put(owner: string, stored: Stored): void {
     const id = idOf(stored);
@@ -53,7 +51,7 @@ export class MemoryStore implements ResponseStore {
       json: JSON.stringify(stored),
       isResponse: 'response' in stored,
       itemIds: itemIdsOf(stored),
-      expiresAt: this.#now() + this.#limits.maxAgeMs,
+      expiresAt: this.now() + this.limits.maxAgeMs,
     };
     const owned = this.#owners.get(owner) ?? new Owned();
     this.#owners.set(owner, owned);
@@ -104,7 +102,7 @@ export class MemoryStore implements ResponseStore {
     const owned = this.#owners.get(owner);
     const entry = owned?.entries.get(id);
     if (!owned || !entry) return null;
-    if (entry.expiresAt <= this.#now()) {
+    if (entry.expiresAt <= this.now()) {
       this.delete(owner, id);
       return null;
     }
@@ -131,7 +129,7 @@ export class MemoryStore implements ResponseStore {
     }
     this.#add(owned, entry, -1);
     if (owned.entries.size === 0) this.#owners.delete(owner);
-    return entry.expiresAt > this.#now();
+    return entry.expiresAt > this.now();
   }
 
   close(): void {
@@ -139,7 +137,7 @@ export class MemoryStore implements ResponseStore {
   }
 
   #lives(entry: Entry | undefined): boolean {
-    return entry !== undefined && entry.expiresAt > this.#now();
+    return entry !== undefined && entry.expiresAt > this.now();
   }
 
   #add(owned: Owned, { json }: Entry, sign: 1 | -1): void {
@@ -150,7 +148,7 @@ export class MemoryStore implements ResponseStore {
   }
 
   #makeRoom(): void {
-    const { maxResponses, maxBytes } = this.#limits;
+    const { maxResponses, maxBytes } = this.limits;
     while (this.#count > maxResponses || this.#bytes > maxBytes) {
       const [owner, owned] = this.#largest();
       const [id] = owned.entries.keys();

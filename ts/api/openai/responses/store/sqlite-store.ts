@@ -71,15 +71,13 @@ DROP TABLE items;
 
 /** Methods throw `store_failed` when the file cannot be read or written. */
 export class SqliteStore implements ResponseStore {
-  readonly #file: string;
   readonly #database: Sqlite;
-  readonly #limits: StoreLimits;
-  readonly #now: () => number;
 
-  private constructor(file: string, limits: StoreLimits, now: () => number) {
-    this.#file = file;
-    this.#limits = limits;
-    this.#now = now;
+  private constructor(
+    private readonly file: string,
+    private readonly limits: StoreLimits,
+    private readonly now: () => number,
+  ) {
     this.#database = openSqlite(file);
     this.#database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     this.#database.exec('PRAGMA journal_mode = WAL');
@@ -109,19 +107,19 @@ export class SqliteStore implements ResponseStore {
   }
 
   get(owner: string, id: string): StoredResponse | null {
-    return asResponse(orFail(this.#file, () => this.#read(owner, id)));
+    return asResponse(orFail(this.file, () => this.#read(owner, id)));
   }
 
   conversation(owner: string, id: string): StoredConversation | null {
-    return asConversation(orFail(this.#file, () => this.#read(owner, id)));
+    return asConversation(orFail(this.file, () => this.#read(owner, id)));
   }
 
   thread(owner: string, id: string): StoredThread | null {
-    return asThread(orFail(this.#file, () => this.#read(owner, id)));
+    return asThread(orFail(this.file, () => this.#read(owner, id)));
   }
 
   read(owner: string, id: string): Stored | null {
-    return orFail(this.#file, () => this.#read(owner, id));
+    return orFail(this.file, () => this.#read(owner, id));
   }
 
   files(owner: string): FileObject[] {
@@ -130,7 +128,7 @@ export class SqliteStore implements ResponseStore {
       'WHERE owner = ? AND id >= ? AND id < ? AND expires_at > ?';
     // The next character after the dash.
     const [from, to] = [FILE_PREFIX, FILE_PREFIX.replace('-', '.')];
-    const rows = orFail(this.#file, () => this.#rows<{ json: string }>(sql, owner, from, to, this.#now()));
+    const rows = orFail(this.file, () => this.#rows<{ json: string }>(sql, owner, from, to, this.now()));
     return rows.map(({ json }) => (JSON.parse(json) as StoredFile).file).sort(byTime);
   }
 
@@ -152,14 +150,14 @@ export class SqliteStore implements ResponseStore {
     const sql =
       'SELECT holders.id FROM holders JOIN responses ON responses.owner = holders.owner AND responses.id = holders.id ' +
       'WHERE holders.owner = ? AND item = ? AND expires_at > ? ORDER BY is_response DESC, holders.rowid DESC LIMIT 1';
-    const [row] = orFail(this.#file, () => this.#rows<{ id: string }>(sql, owner, itemId, this.#now()));
+    const [row] = orFail(this.file, () => this.#rows<{ id: string }>(sql, owner, itemId, this.now()));
     return row?.id ?? null;
   }
 
   delete(owner: string, id: string): boolean {
     const sql = 'DELETE FROM responses WHERE owner = ? AND id = ? RETURNING expires_at';
-    const [row] = orFail(this.#file, () => this.#rows<{ expires_at: number }>(sql, owner, id));
-    return row !== undefined && row.expires_at > this.#now();
+    const [row] = orFail(this.file, () => this.#rows<{ expires_at: number }>(sql, owner, id));
+    return row !== undefined && row.expires_at > this.now();
   }
 
   close(): void {
@@ -167,7 +165,7 @@ export class SqliteStore implements ResponseStore {
   }
 
   #read(owner: string, id: string): Stored | null {
-    const now = this.#now();
+    const now = this.now();
     const used = 'UPDATE responses SET used_at = ? WHERE owner = ? AND id = ? AND expires_at > ? RETURNING id';
     if (this.#rows(used, now, owner, id, now).length === 0) return null;
     const [row] = this.#rows<{ json: string }>('SELECT json FROM texts WHERE owner = ? AND id = ?', owner, id);
@@ -178,10 +176,10 @@ export class SqliteStore implements ResponseStore {
   #write(owner: string, stored: Stored): void {
     const id = idOf(stored);
     const json = JSON.stringify(stored);
-    const now = this.#now();
+    const now = this.now();
     this.#run('DELETE FROM responses WHERE (owner = ? AND id = ?) OR expires_at <= ?', owner, id, now);
     const columns = 'INSERT INTO responses (owner, id, bytes, used_at, expires_at) VALUES (?, ?, ?, ?, ?)';
-    this.#run(columns, owner, id, 2 * json.length, now, now + this.#limits.maxAgeMs);
+    this.#run(columns, owner, id, 2 * json.length, now, now + this.limits.maxAgeMs);
     this.#run('INSERT INTO texts (owner, id, json) VALUES (?, ?, ?)', owner, id, json);
     const isResponse = 'response' in stored ? 1 : 0;
     // In one statement, because thousands would hold up the server.
@@ -191,7 +189,7 @@ export class SqliteStore implements ResponseStore {
   }
 
   #inTransaction<Result>(action: () => Result): Result {
-    return orFail(this.#file, () => {
+    return orFail(this.file, () => {
       this.#database.exec('BEGIN IMMEDIATE');
       try {
         const result = action();
@@ -205,7 +203,7 @@ export class SqliteStore implements ResponseStore {
   }
 
   #makeRoom(): void {
-    const { maxResponses, maxBytes } = this.#limits;
+    const { maxResponses, maxBytes } = this.limits;
     for (;;) {
       const [total] = this.#rows<{ count: number; bytes: number }>('SELECT count, bytes FROM total');
       if (total === undefined || (total.count <= maxResponses && total.bytes <= maxBytes)) return;

@@ -8,7 +8,7 @@ export function afterReasoning(gbnf: string, { start, ends, promptEnd }: Reasoni
   const begin = opened >= 0 ? 'reasoning-0' : `content-root | ${literal(start)} reasoning-0`;
   // Models write empty lines between the closing tag and the content.
   const rules = [`root ::= ${begin}`, ...textUntil(ends), 'reasoning-end ::= ("\\n" "\\n"?)? content-root'];
-  return `${rules.join('\n')}\n${withPrefixedNames(gbnf)}`;
+  return `${rules.join('\n')}\n${gbnf.replace(PARTS, (part) => (/^[\w-]/.test(part) ? `content-${part}` : part))}`;
 }
 
 /**
@@ -50,7 +50,3 @@ function escaped(character: string): string {
 
 /** Literals, sets, repetitions, tokens and comments have no names. */
 const PARTS = /"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|\{[^}]*\}|<[^>\n]*>|#[^\n]*|[\w-]+/gs;
-
-function withPrefixedNames(gbnf: string): string {
-  return gbnf.replace(PARTS, (part) => (/^[\w-]/.test(part) ? `content-${part}` : part));
-}

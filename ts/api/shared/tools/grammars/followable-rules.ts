@@ -43,17 +43,14 @@ function textOf(name: string): string {
 }
 
 class Rewriting {
-  readonly #rules: ReadonlyMap<string, Tree>;
-  readonly #facts: TreeFacts;
-  readonly #budget: ConversionBudget;
   readonly #rewritten = new Map<string, Tree>();
   readonly #todo: (() => void)[] = [];
 
-  constructor(rules: ReadonlyMap<string, Tree>, facts: TreeFacts, budget: ConversionBudget) {
-    this.#rules = rules;
-    this.#facts = facts;
-    this.#budget = budget;
-  }
+  constructor(
+    private readonly rules: ReadonlyMap<string, Tree>,
+    private readonly facts: TreeFacts,
+    private readonly budget: ConversionBudget,
+  ) {}
 
   rewrite(start: string): Map<string, Tree> {
     this.#refer(start, () => this.#whole(this.#treeOf(start)));
@@ -62,7 +59,7 @@ class Rewriting {
   }
 
   #treeOf(name: string): Tree {
-    return this.#rules.get(name) as Tree;
+    return this.rules.get(name) as Tree;
   }
 
   #refer(name: string, make: () => Tree): Tree {
@@ -75,7 +72,7 @@ class Rewriting {
 
   /** All texts that the tree matches; the tree must match at least one. */
   #whole(tree: Tree): Tree {
-    this.#budget.spend(STEPS_OF_PART);
+    this.budget.spend(STEPS_OF_PART);
     switch (tree.kind) {
       case 'set':
         return tree;
@@ -84,10 +81,10 @@ class Rewriting {
       case 'sequence':
         return sequence(tree.parts.map((part) => this.#whole(part)));
       case 'choice':
-        return choice(tree.ways.filter((way) => this.#facts.of(way).ends).map((way) => this.#whole(way)));
+        return choice(tree.ways.filter((way) => this.facts.of(way).ends).map((way) => this.#whole(way)));
       case 'repeat': {
-        if (tree.most === 0 || !this.#facts.of(tree.part).mayBeText) return EMPTY;
-        if (!this.#facts.of(tree.part).mayBeEmpty) return repeated(this.#whole(tree.part), tree.least, tree.most);
+        if (tree.most === 0 || !this.facts.of(tree.part).mayBeText) return EMPTY;
+        if (!this.facts.of(tree.part).mayBeEmpty) return repeated(this.#whole(tree.part), tree.least, tree.most);
         return repeated(this.#text(tree.part), 0, tree.most);
       }
     }
@@ -95,20 +92,20 @@ class Rewriting {
 
   /** The non-empty texts that the tree matches; there must be at least one. */
   #text(tree: Tree): Tree {
-    if (!this.#facts.of(tree).mayBeEmpty) return this.#whole(tree);
-    this.#budget.spend(STEPS_OF_PART);
+    if (!this.facts.of(tree).mayBeEmpty) return this.#whole(tree);
+    this.budget.spend(STEPS_OF_PART);
     switch (tree.kind) {
       case 'set':
         return tree;
       case 'rule':
         return this.#refer(textOf(tree.name), () => this.#text(this.#treeOf(tree.name)));
       case 'choice':
-        return choice(tree.ways.filter((way) => this.#facts.of(way).mayBeText).map((way) => this.#text(way)));
+        return choice(tree.ways.filter((way) => this.facts.of(way).mayBeText).map((way) => this.#text(way)));
       case 'sequence':
         // The first non-empty part, and the parts after it.
         return choice(
           tree.parts.flatMap((part, index) =>
-            this.#facts.of(part).mayBeText
+            this.facts.of(part).mayBeText
               ? [sequence([this.#text(part), ...tree.parts.slice(index + 1).map((each) => this.#whole(each))])]
               : [],
           ),

@@ -41,10 +41,6 @@ export function literalOf(text: string): string {
 }
 
 class GbnfWriter {
-  readonly #grammar: RuleSet;
-  readonly #prefix: string;
-  readonly #budget: ConversionBudget;
-  readonly #isJson: boolean;
   readonly #names = new Map<string, string>();
   /** Cached GBNF of each set: most sets occur repeatedly. */
   readonly #sets = new Map<CharacterSet, string>();
@@ -54,16 +50,16 @@ class GbnfWriter {
   #repeated = 0;
   #groups = 0;
 
-  constructor(grammar: RuleSet, prefix: string, budget: ConversionBudget, isJson: boolean) {
-    this.#grammar = grammar;
-    this.#prefix = prefix;
-    this.#budget = budget;
-    this.#isJson = isJson;
-  }
+  constructor(
+    private readonly grammar: RuleSet,
+    private readonly prefix: string,
+    private readonly budget: ConversionBudget,
+    private readonly isJson: boolean,
+  ) {}
 
   write(): Gbnf {
-    const { start, rules } = this.#grammar;
-    for (const name of rules.keys()) this.#names.set(name, `${this.#prefix}-${this.#names.size}`);
+    const { start, rules } = this.grammar;
+    for (const name of rules.keys()) this.#names.set(name, `${this.prefix}-${this.#names.size}`);
     for (const [name, tree] of rules) this.#add(this.#nameOf(name), this.#writeTree(tree));
     return { root: this.#nameOf(start), rules: this.#lines.join('') };
   }
@@ -74,7 +70,7 @@ class GbnfWriter {
 
   #add(name: string, text: string): void {
     const line = `${name} ::= ${text}\n`;
-    this.#budget.spend(line.length);
+    this.budget.spend(line.length);
     this.#lines.push(line);
   }
 
@@ -101,10 +97,10 @@ class GbnfWriter {
       literal = '';
     };
     for (const part of parts) {
-      this.#budget.spend(STEPS_OF_PART);
+      this.budget.spend(STEPS_OF_PART);
       const single = part.kind === 'set' ? singleOf(part.set) : null;
       if (single !== null) {
-        literal += inLiteral(this.#isJson ? escapedText(single) : String.fromCodePoint(single));
+        literal += inLiteral(this.isJson ? escapedText(single) : String.fromCodePoint(single));
         continue;
       }
       endLiteral();
@@ -137,7 +133,7 @@ class GbnfWriter {
   #writeSet(set: CharacterSet): string {
     const known = this.#sets.get(set);
     if (known !== undefined) return known;
-    this.#budget.spend(STEPS_OF_RANGE * set.length);
+    this.budget.spend(STEPS_OF_RANGE * set.length);
     const ranges = set.join();
     const text = this.#setsByRanges.get(ranges) ?? this.#writeNewSet(set);
     this.#setsByRanges.set(ranges, text);
@@ -147,14 +143,14 @@ class GbnfWriter {
 
   /** A character class, or the rule of a set with characters that JSON escapes. */
   #writeNewSet(set: CharacterSet): string {
-    this.#budget.spend(STEPS_OF_SET);
-    const plain = intersectionOf(set, this.#isJson ? PLAIN : CHARACTERS);
-    const escapes = this.#isJson ? writeEscapes(intersectionOf(set, ESCAPED)) : [];
+    this.budget.spend(STEPS_OF_SET);
+    const plain = intersectionOf(set, this.isJson ? PLAIN : CHARACTERS);
+    const escapes = this.isJson ? writeEscapes(intersectionOf(set, ESCAPED)) : [];
     const ways = [...(plain.length > 0 ? [writeClass(plain)] : []), ...escapes];
     if (ways.length === 0) throw new NotEnforced();
     const text = ways.join(' | ');
     if (escapes.length === 0 && plain.length <= 4) return text;
-    const name = `${this.#prefix}-set-${this.#setRules}`;
+    const name = `${this.prefix}-set-${this.#setRules}`;
     this.#setRules += 1;
     this.#add(name, text);
     return name;
@@ -193,14 +189,10 @@ function writeClass(ranges: readonly Range[]): string {
     const character = String.fromCodePoint(code);
     return /[A-Za-z0-9 ]/.test(character)
       ? character
-      : `${code === 0x22 || code === 0x5c ? hexOf(code) : codeOf(code)}`;
+      : `${code === 0x22 || code === 0x5c ? `\\x${code.toString(16).toUpperCase()}` : codeOf(code)}`;
   };
   const parts = ranges.map(([first, last]) => (first === last ? inClass(first) : `${inClass(first)}-${inClass(last)}`));
   return `[${parts.join('')}]`;
-}
-
-function hexOf(code: number): string {
-  return `\\x${code.toString(16).toUpperCase()}`;
 }
 
 /** All escaped forms of these characters. */

@@ -48,8 +48,6 @@ interface Reference {
 }
 
 class LarkParser {
-  readonly #definition: string;
-  readonly #budget: ConversionBudget;
   readonly #tokens: readonly Token[];
   readonly #ignores: boolean;
   readonly #rules = new Map<string, Tree>();
@@ -59,9 +57,10 @@ class LarkParser {
   #depth = 0;
   #isInTerminal = false;
 
-  constructor(definition: string, budget: ConversionBudget) {
-    this.#definition = definition;
-    this.#budget = budget;
+  constructor(
+    private readonly definition: string,
+    private readonly budget: ConversionBudget,
+  ) {
     this.#tokens = tokenize(definition);
     budget.spend(STEPS_OF_TOKEN * this.#tokens.length);
     this.#ignores = this.#tokens.some(({ kind, text }) => kind === 'directive' && text === '%ignore');
@@ -203,10 +202,10 @@ class LarkParser {
 
   #parseString(): Tree {
     const first = this.#take();
-    const from = unquoted(first, this.#definition);
-    if (!this.#take('..')) return literal(from, first.text.endsWith('i'), this.#budget);
+    const from = unquoted(first, this.definition);
+    if (!this.#take('..')) return literal(from, first.text.endsWith('i'), this.budget);
     const last = this.#expect('string', 'the last character of a range');
-    const [one, other] = [from, unquoted(last, this.#definition)].map((text) => [...text].map((c) => c.codePointAt(0)));
+    const [one, other] = [from, unquoted(last, this.definition)].map((text) => [...text].map((c) => c.codePointAt(0)));
     const [low, high] = [one?.[0], other?.[0]];
     if (one?.length !== 1 || other?.length !== 1 || low === undefined || high === undefined || low > high) {
       throw this.#error('expected a range from one character to one that is not before it', first.at);
@@ -218,7 +217,7 @@ class LarkParser {
     const { text, at } = this.#take();
     const end = text.lastIndexOf('/');
     const flags = text.slice(end + 1);
-    const [definition, budget] = [this.#definition, this.#budget];
+    const [definition, budget] = [this.definition, this.budget];
     return parseExpression({ definition, start: at + 1, end: at + end, flags, isWhole: false, budget });
   }
 
@@ -271,11 +270,11 @@ class LarkParser {
   }
 
   #lineOf(at: number): number {
-    return new DefinitionError(this.#definition, at, '').line;
+    return new DefinitionError(this.definition, at, '').line;
   }
 
   #error(reason: string, at: number): DefinitionError {
-    return new DefinitionError(this.#definition, at, reason);
+    return new DefinitionError(this.definition, at, reason);
   }
 }
 

@@ -19,13 +19,14 @@ export interface Facts {
 const NOTHING: Facts = { ends: false, mayBeEmpty: false, mayBeText: false };
 
 export class TreeFacts {
-  readonly #budget: ConversionBudget;
   readonly #byRule = new Map<string, Facts>();
   /** Facts of trees, cached once the facts of all rules are known. */
   readonly #byTree = new Map<Tree, Facts>();
 
-  constructor(grammar: RuleSet, budget: ConversionBudget) {
-    this.#budget = budget;
+  constructor(
+    grammar: RuleSet,
+    private readonly budget: ConversionBudget,
+  ) {
     this.#lookAtRules(grammar);
   }
 
@@ -60,7 +61,7 @@ export class TreeFacts {
   }
 
   #lookAt(tree: Tree, lookAtPart: (part: Tree) => Facts): Facts {
-    this.#budget.spend(STEPS_OF_LOOK);
+    this.budget.spend(STEPS_OF_LOOK);
     switch (tree.kind) {
       case 'set':
         return { ends: tree.set.length > 0, mayBeEmpty: false, mayBeText: tree.set.length > 0 };

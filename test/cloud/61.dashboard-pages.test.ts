@@ -3,7 +3,7 @@ import type { Browser } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { axeViolations, type OpenedPage, openPage, startBrowser } from '../support/chromium.js';
-import { PASSWORD, startDashboard, type TestDashboard } from '../support/dashboard.js';
+import { addOwner, PASSWORD, startDashboard, type TestDashboard } from '../support/dashboard.js';
 
 const test = suite<{ dashboard: TestDashboard; browser: Browser }>('cloud: the dashboard’s pages');
 
@@ -16,8 +16,7 @@ test.after(async ({ browser }) => browser.close());
 test.before.each(async (context) => {
   context.dashboard = await startDashboard();
   context.dashboard.apps.set('acme', 'chat');
-  const { users } = context.dashboard.accounts;
-  await users.setPassword(users.add('owner').id, PASSWORD);
+  addOwner(context.dashboard);
 });
 
 test.after.each(async ({ dashboard, browser }) => {

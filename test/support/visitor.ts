@@ -1,5 +1,5 @@
 /** A browser of few words: keeps cookies, sends forms as browsers do, and lets tests do what browsers would not. */
-import { PASSWORD, type TestDashboard } from './dashboard.js';
+import { addOwner, PASSWORD, type TestDashboard } from './dashboard.js';
 
 export interface Reply {
   status: number;
@@ -26,8 +26,8 @@ export class Visitor {
   /** A signed-in visitor with a password. */
   static async signedIn(dashboard: TestDashboard): Promise<Visitor> {
     const visitor = new Visitor(dashboard);
-    const path = dashboard.accounts.setupPath();
-    await visitor.send(path, { password: PASSWORD, again: PASSWORD }, path);
+    addOwner(dashboard);
+    await visitor.signIn();
     return visitor;
   }
 

@@ -1,19 +1,4 @@
-import {
-  anyOf,
-  arrayOf,
-  boolean,
-  exactly,
-  field,
-  integer,
-  limited,
-  number,
-  objectOf,
-  oneOf,
-  type Static,
-  type StaticFields,
-  string,
-  typed,
-} from '../../http/schema/json-schema.js';
+import * as s from '../../http/schema/json-schema.js';
 import { jsonSchema } from '../../http/schema/variants.js';
 import {
   completionFields,
@@ -54,9 +39,9 @@ const completing = {
   stream,
   temperature,
   top_p: topP,
-  logit_bias: field(
+  logit_bias: s.field(
     'Token or text → what is added to its logit, or false to ban it; also as a list of pairs.',
-    typed<LogitBiases>({
+    s.typed<LogitBiases>({
       type: ['object', 'array'],
       maxProperties: MAX_LOGIT_BIASES,
       additionalProperties: bias,
@@ -69,30 +54,30 @@ const completing = {
       },
     }),
   ),
-  n_predict: field(
+  n_predict: s.field(
     'The most tokens of a completion; -1 is no limit, and 0 only reads the prompt, so that it is cached.',
-    integer,
+    s.integer,
     { minimum: -1 },
   ),
-  max_tokens: field('The same; `n_predict` goes before it.', integer, { minimum: -1 }),
-  n: field('How many completions to give.', integer, { minimum: 1, maximum: MAX_CHOICES }),
-  n_probs: field('How many alternatives to report with each token; 0 is none.', integer, {
+  max_tokens: s.field('The same; `n_predict` goes before it.', s.integer, { minimum: -1 }),
+  n: s.field('How many completions to give.', s.integer, { minimum: 1, maximum: MAX_CHOICES }),
+  n_probs: s.field('How many alternatives to report with each token; 0 is none.', s.integer, {
     minimum: 0,
     maximum: MAX_N_PROBS,
   }),
-  post_sampling_probs: field(
+  post_sampling_probs: s.field(
     'Whether these are the probabilities of the draw, after all samplers, and not the logarithms of the model’s own.',
-    boolean,
+    s.boolean,
   ),
   timings_per_token: timingsPerToken,
   return_progress: returnProgress,
-  return_tokens: field('Reports the ids of the tokens with the whole reply; streams always do.', boolean),
-  response_fields: field(
+  return_tokens: s.field('Reports the ids of the tokens with the whole reply; streams always do.', s.boolean),
+  response_fields: s.field(
     'Fields of the whole reply, such as `generation_settings/n_predict`; without it, all.',
-    limited(arrayOf(string), { maxItems: MAX_RESPONSE_FIELDS }),
+    s.limited(s.arrayOf(s.string), { maxItems: MAX_RESPONSE_FIELDS }),
   ),
-  grammar: field("What the completion must match, in llama.cpp's GBNF; an empty one is none.", string),
-  json_schema: field('The JSON schema that the completion is made to follow.', jsonSchema),
+  grammar: s.field("What the completion must match, in llama.cpp's GBNF; an empty one is none.", s.string),
+  json_schema: s.field('The JSON schema that the completion is made to follow.', jsonSchema),
 };
 
 /** A text, tokens, both in one list, or several of these; a text may also stand in an object. */
@@ -104,11 +89,11 @@ export interface PromptObject {
 export type PromptField = PromptPart | PromptObject | (PromptPart | PromptObject | PromptPart[])[];
 
 const token = { type: 'integer', minimum: 0, maximum: 2 ** 31 - 1 };
-const promptObject = { type: 'object', required: ['prompt_string'], properties: { prompt_string: string } };
+const promptObject = { type: 'object', required: ['prompt_string'], properties: { prompt_string: s.string } };
 
-const prompt = field(
+const prompt = s.field(
   'A text, or tokens, or both in one list; or several of these.',
-  typed<Exclude<PromptField, number>>({
+  s.typed<Exclude<PromptField, number>>({
     type: ['string', 'array', 'object'],
     minItems: 1,
     ...promptProperties(),
@@ -127,39 +112,39 @@ function promptProperties() {
   return { required, properties };
 }
 
-export const nativeCompletionSchema = objectOf({ prompt }, completing);
+export const nativeCompletionSchema = s.objectOf({ prompt }, completing);
 
-const extraText = objectOf({ text: string }, { filename: string });
+const extraText = s.objectOf({ text: s.string }, { filename: s.string });
 
-export const infillSchema = objectOf(
+export const infillSchema = s.objectOf(
   {
-    input_prefix: field('The text before the gap.', string),
-    input_suffix: field('What comes after the gap.', string),
+    input_prefix: s.field('The text before the gap.', s.string),
+    input_suffix: s.field('What comes after the gap.', s.string),
   },
   {
-    input_extra: field(
+    input_extra: s.field(
       'Other texts that the model should know of, such as files of the same project.',
-      limited(arrayOf(extraText), { maxItems: MAX_EXTRA_TEXTS }),
+      s.limited(s.arrayOf(extraText), { maxItems: MAX_EXTRA_TEXTS }),
     ),
-    prompt: field('The beginning of the filling; it follows the prefix.', string),
+    prompt: s.field('The beginning of the filling; it follows the prefix.', s.string),
     ...completing,
   },
 );
 
 /** The body of `POST /rerank`, as Text Embeddings Inference has it, and with `documents` as llama-server does. */
-export const textRankSchema = objectOf(
-  { query: field('What is looked for.', string) },
+export const textRankSchema = s.objectOf(
+  { query: s.field('What is looked for.', s.string) },
   {
     model,
-    texts: field('The texts to rank.', limited(arrayOf(string), { minItems: 1, maxItems: MAX_DOCUMENTS })),
-    documents: field(
+    texts: s.field('The texts to rank.', s.limited(s.arrayOf(s.string), { minItems: 1, maxItems: MAX_DOCUMENTS })),
+    documents: s.field(
       'The same; the reply is that of `/v1/rerank` then.',
-      limited(arrayOf(string), { minItems: 1, maxItems: MAX_DOCUMENTS }),
+      s.limited(s.arrayOf(s.string), { minItems: 1, maxItems: MAX_DOCUMENTS }),
     ),
-    top_n: field('How many results to return, the most relevant first; without it, all.', integer, { minimum: 1 }),
-    return_text: field('Returns the texts as well.', boolean),
-    return_documents: field('The same.', boolean),
-    raw_scores: field("Whether scores are the model's own; if not, they are scaled to 0 to 1.", boolean, {
+    top_n: s.field('How many results to return, the most relevant first; without it, all.', s.integer, { minimum: 1 }),
+    return_text: s.field('Returns the texts as well.', s.boolean),
+    return_documents: s.field('The same.', s.boolean),
+    raw_scores: s.field("Whether scores are the model's own; if not, they are scaled to 0 to 1.", s.boolean, {
       default: false,
     }),
     keep_alive: completionFields.keep_alive,
@@ -167,146 +152,146 @@ export const textRankSchema = objectOf(
   },
 );
 
-export const nativeEmbeddingSchema = objectOf(
+export const nativeEmbeddingSchema = s.objectOf(
   {},
   {
     model,
-    input: field('One text or several, as characters or as tokens.', textInputs),
-    content: field('The same, if there is no `input`.', textInputs),
+    input: s.field('One text or several, as characters or as tokens.', textInputs),
+    content: s.field('The same, if there is no `input`.', textInputs),
     encoding_format: embeddingsSchema.properties.encoding_format,
     ...modelUseFields,
   },
 );
 
-export type NativeSettings = StaticFields<Record<never, never>, typeof completing>;
-export type NativeCompletionRequest = Static<typeof nativeCompletionSchema>;
-export type InfillRequest = Static<typeof infillSchema>;
-export type ExtraText = Static<typeof extraText>;
-export type NativeEmbeddingRequest = Static<typeof nativeEmbeddingSchema>;
-export type TextRankRequest = Static<typeof textRankSchema>;
+export type NativeSettings = s.StaticFields<Record<never, never>, typeof completing>;
+export type NativeCompletionRequest = s.Static<typeof nativeCompletionSchema>;
+export type InfillRequest = s.Static<typeof infillSchema>;
+export type ExtraText = s.Static<typeof extraText>;
+export type NativeEmbeddingRequest = s.Static<typeof nativeEmbeddingSchema>;
+export type TextRankRequest = s.Static<typeof textRankSchema>;
 
-const tokenFields = { id: integer, token: string, bytes: arrayOf(integer) };
-const logprobFields = { ...tokenFields, logprob: number };
+const tokenFields = { id: s.integer, token: s.string, bytes: s.arrayOf(s.integer) };
+const logprobFields = { ...tokenFields, logprob: s.number };
 /** With `post_sampling_probs`. */
-const probFields = { ...tokenFields, prob: number };
+const probFields = { ...tokenFields, prob: s.number };
 
-const probabilities = arrayOf(
-  anyOf(
-    objectOf({ ...logprobFields, top_logprobs: arrayOf(objectOf(logprobFields)) }),
-    objectOf({ ...probFields, top_probs: arrayOf(objectOf(probFields)) }),
+const probabilities = s.arrayOf(
+  s.anyOf(
+    s.objectOf({ ...logprobFields, top_logprobs: s.arrayOf(s.objectOf(logprobFields)) }),
+    s.objectOf({ ...probFields, top_probs: s.arrayOf(s.objectOf(probFields)) }),
   ),
 );
 
 /** The settings of the job under llama.cpp's names. */
-const settings = typed<Record<string, unknown>>({ type: 'object', additionalProperties: true });
+const settings = s.typed<Record<string, unknown>>({ type: 'object', additionalProperties: true });
 
-const nativeTimings = typed<object>({
+const nativeTimings = s.typed<object>({
   ...timings,
   properties: {
     ...timings.properties,
-    prompt_per_token_ms: number,
-    predicted_per_token_ms: number,
+    prompt_per_token_ms: s.number,
+    predicted_per_token_ms: s.number,
   },
 });
 
 /** Fields of stream events and of whole replies. */
 const piece = {
-  index: integer,
-  content: string,
-  tokens: arrayOf(integer),
+  index: s.integer,
+  content: s.string,
+  tokens: s.arrayOf(s.integer),
   /** Always -1: a sequence has no place that a later request could ask for. */
-  id_slot: integer,
-  tokens_predicted: integer,
-  tokens_evaluated: integer,
+  id_slot: s.integer,
+  tokens_predicted: s.integer,
+  tokens_evaluated: s.integer,
   completion_probabilities: probabilities,
 };
 
 const ending = {
-  model: string,
+  model: s.string,
   generation_settings: settings,
-  prompt: string,
-  has_new_line: boolean,
+  prompt: s.string,
+  has_new_line: s.boolean,
   /** Prompts are never shortened: one that does not fit is refused. */
-  truncated: exactly(false),
-  stop_type: oneOf('eos', 'limit', 'word'),
-  stopping_word: string,
+  truncated: s.exactly(false),
+  stop_type: s.oneOf('eos', 'limit', 'word'),
+  stopping_word: s.string,
   /** The prompt's tokens that were found in the cache. */
-  tokens_cached: integer,
+  tokens_cached: s.integer,
   timings: nativeTimings,
 };
 
-export const nativePieceSchema = objectOf(
+export const nativePieceSchema = s.objectOf(
   {
-    index: integer,
-    content: string,
-    tokens: arrayOf(integer),
-    stop: boolean,
-    id_slot: integer,
-    tokens_predicted: integer,
-    tokens_evaluated: integer,
+    index: s.integer,
+    content: s.string,
+    tokens: s.arrayOf(s.integer),
+    stop: s.boolean,
+    id_slot: s.integer,
+    tokens_predicted: s.integer,
+    tokens_evaluated: s.integer,
   },
   {
     completion_probabilities: probabilities,
     ...ending,
     /** Whole ones with the end; those so far in the events before it, when `timings_per_token` asked for them. */
-    timings: anyOf(nativeTimings, timingsSoFar),
+    timings: s.anyOf(nativeTimings, timingsSoFar),
     /** In events before the first text, when `return_progress` asked for it. */
     prompt_progress: promptProgress,
   },
 );
 
 /** With `response_fields`, any choice of these fields, and paths of fields within them. */
-const chosen = typed<Record<string, unknown>>({
+const chosen = s.typed<Record<string, unknown>>({
   type: 'object',
-  properties: { ...piece, stop: boolean, ...ending },
+  properties: { ...piece, stop: s.boolean, ...ending },
   additionalProperties: true,
 });
 
 /** Several prompts or choices have a list of replies. */
-export const nativeReplySchema = anyOf(chosen, arrayOf(chosen));
+export const nativeReplySchema = s.anyOf(chosen, s.arrayOf(chosen));
 
-export const propsSchema = objectOf({
+export const propsSchema = s.objectOf({
   /** Defaults of requests. */
-  default_generation_settings: objectOf({ n_ctx: integer, params: settings }),
-  total_slots: integer,
-  model_alias: string,
+  default_generation_settings: s.objectOf({ n_ctx: s.integer, params: settings }),
+  total_slots: s.integer,
+  model_alias: s.string,
   /** The name of the file, without its folder. */
-  model_path: string,
-  model_ftype: string,
-  modalities: objectOf({ vision: boolean, audio: boolean, video: boolean }),
-  endpoint_slots: boolean,
-  endpoint_props: boolean,
-  endpoint_metrics: boolean,
-  build_info: string,
-  is_sleeping: boolean,
+  model_path: s.string,
+  model_ftype: s.string,
+  modalities: s.objectOf({ vision: s.boolean, audio: s.boolean, video: s.boolean }),
+  endpoint_slots: s.boolean,
+  endpoint_props: s.boolean,
+  endpoint_metrics: s.boolean,
+  build_info: s.string,
+  is_sleeping: s.boolean,
 });
 
 /** As many of them are marked as sequences are being computed. What is computed there is not shown. */
-export const slotsSchema = arrayOf(
-  objectOf({ id: integer, n_ctx: integer, speculative: boolean, is_processing: boolean }),
+export const slotsSchema = s.arrayOf(
+  s.objectOf({ id: s.integer, n_ctx: s.integer, speculative: s.boolean, is_processing: s.boolean }),
 );
 
 /**
  * `scale` is what holds for requests that do not say; 0, as long as none was set: the model's own name means it alone.
  */
-export const adapterListSchema = arrayOf(objectOf({ id: integer, name: string, scale: number }));
+export const adapterListSchema = s.arrayOf(s.objectOf({ id: s.integer, name: s.string, scale: s.number }));
 
 /** In their order, the most relevant first. */
-export const textRankReplySchema = arrayOf(objectOf({ index: integer, score: number }, { text: string }));
+export const textRankReplySchema = s.arrayOf(s.objectOf({ index: s.integer, score: s.number }, { text: s.string }));
 
 /** Llama-server has one vector per token without pooling, so each input has a list of vectors. */
-export const nativeEmbeddingReplySchema = arrayOf(
-  objectOf({ index: integer, embedding: arrayOf(embeddingData.properties.embedding) }),
+export const nativeEmbeddingReplySchema = s.arrayOf(
+  s.objectOf({ index: s.integer, embedding: s.arrayOf(embeddingData.properties.embedding) }),
 );
 
-export type NativeEmbeddingReply = Static<typeof nativeEmbeddingReplySchema>;
-export type NativePiece = Static<typeof nativePieceSchema>;
-export type NativeEnding = { [Name in keyof typeof ending]: Static<(typeof ending)[Name]> };
-export type TokenProbability = Static<typeof probabilities>[number];
-export type Props = Static<typeof propsSchema>;
-export type Slots = Static<typeof slotsSchema>;
-export const adaptersSetSchema = objectOf({ success: boolean });
+export type NativeEmbeddingReply = s.Static<typeof nativeEmbeddingReplySchema>;
+export type NativePiece = s.Static<typeof nativePieceSchema>;
+export type NativeEnding = { [Name in keyof typeof ending]: s.Static<(typeof ending)[Name]> };
+export type TokenProbability = s.Static<typeof probabilities>[number];
+export type Props = s.Static<typeof propsSchema>;
+export type Slots = s.Static<typeof slotsSchema>;
+export const adaptersSetSchema = s.objectOf({ success: s.boolean });
 
-export type AdaptersSet = Static<typeof adaptersSetSchema>;
-export type AdapterList = Static<typeof adapterListSchema>;
-export type TextRankReply = Static<typeof textRankReplySchema>;
+export type AdaptersSet = s.Static<typeof adaptersSetSchema>;
+export type AdapterList = s.Static<typeof adapterListSchema>;
+export type TextRankReply = s.Static<typeof textRankReplySchema>;

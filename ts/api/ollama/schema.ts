@@ -1,22 +1,4 @@
-import {
-  anything,
-  arrayOf,
-  boolean,
-  exactly,
-  field,
-  integer,
-  limited,
-  number,
-  objectOf,
-  oneOf,
-  orNull,
-  orString,
-  pickFields,
-  recordOf,
-  type Static,
-  string,
-  typed,
-} from '../../http/schema/json-schema.js';
+import * as s from '../../http/schema/json-schema.js';
 import { functionName, variantsBy } from '../../http/schema/variants.js';
 import { completionFields, MAX_STOP_STRINGS, MAX_TOP_LOGPROBS, stopString } from '../shared/chat/chat-schema.js';
 import { ollamaSampling, samplingFields } from '../shared/chat/sampler-fields.js';
@@ -26,28 +8,28 @@ import { MAX_EMBEDDING_INPUTS } from '../shared/text/embeddings-schema.js';
 import { functionToolSchema } from '../shared/tools/tool-schema.js';
 
 const optionFields = {
-  ...pickFields(samplingFields, ollamaSampling),
+  ...s.pickFields(samplingFields, ollamaSampling),
   seed: completionFields.seed,
-  top_k: field('Chooses among this many most probable tokens; 0 is all.', integer),
-  num_predict: field('The most tokens of a completion; less than 1 is no limit.', integer),
-  stop: field(
+  top_k: s.field('Chooses among this many most probable tokens; 0 is all.', s.integer),
+  num_predict: s.field('The most tokens of a completion; less than 1 is no limit.', s.integer),
+  stop: s.field(
     'Texts that end the completion and are not part of it.',
-    orString(limited(arrayOf(stopString), { maxItems: MAX_STOP_STRINGS })),
+    s.orString(s.limited(s.arrayOf(stopString), { maxItems: MAX_STOP_STRINGS })),
   ),
 };
 
 /** The options that are obeyed; others, such as `num_ctx`, are for the server to decide. */
 export const OLLAMA_OPTIONS: readonly string[] = Object.keys(optionFields);
 
-const model = field('The name of a model that is served, with `:latest` or without; see `GET /api/tags`.', string, {
+const model = s.field('The name of a model that is served, with `:latest` or without; see `GET /api/tags`.', s.string, {
   minLength: 1,
 });
-const options = objectOf({}, optionFields);
-const optionsField = field("Ollama's options, as far as they are about sampling.", options);
+const options = s.objectOf({}, optionFields);
+const optionsField = s.field("Ollama's options, as far as they are about sampling.", options);
 
-const format = field(
+const format = s.field(
   'What the completion must be: `json`, or JSON that follows a schema.',
-  typed<string | Record<string, unknown>>({
+  s.typed<string | Record<string, unknown>>({
     type: ['string', 'object'],
     if: { type: 'string' },
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
@@ -55,9 +37,9 @@ const format = field(
   }),
 );
 
-const think = field(
+const think = s.field(
   'Whether the model should reason before its completion, or for how long, where its template knows that.',
-  typed<boolean | 'low' | 'medium' | 'high'>({
+  s.typed<boolean | 'low' | 'medium' | 'high'>({
     type: ['boolean', 'string'],
     if: { type: 'string' },
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
@@ -66,248 +48,252 @@ const think = field(
 );
 
 const completing = {
-  stream: field('Sends a line for each piece of the completion while it is computed.', boolean, { default: true }),
+  stream: s.field('Sends a line for each piece of the completion while it is computed.', s.boolean, { default: true }),
   format,
   think,
   options: optionsField,
-  logprobs: field('Reports how probable the tokens of the completion were.', boolean),
-  top_logprobs: field('How many alternatives to report with each token.', integer, {
+  logprobs: s.field('Reports how probable the tokens of the completion were.', s.boolean),
+  top_logprobs: s.field('How many alternatives to report with each token.', s.integer, {
     minimum: 0,
     maximum: MAX_TOP_LOGPROBS,
   }),
   keep_alive: modelUseFields.keep_alive,
 };
 
-const images = orNull(arrayOf(limited(string, { minLength: 1 })));
-const content = orNull(string);
+const images = s.orNull(s.arrayOf(s.limited(s.string, { minLength: 1 })));
+const content = s.orNull(s.string);
 
-const toolCall = objectOf(
+const toolCall = s.objectOf(
   {
-    function: objectOf(
+    function: s.objectOf(
       { name: functionName },
-      { arguments: typed<Record<string, unknown> | string>({ type: ['object', 'string'] }), index: integer },
+      { arguments: s.typed<Record<string, unknown> | string>({ type: ['object', 'string'] }), index: s.integer },
     ),
   },
-  { id: orNull(string) },
+  { id: s.orNull(s.string) },
 );
 
 const message = variantsBy('role', [
-  objectOf({ role: exactly('system'), content: string }),
-  objectOf({ role: exactly('user') }, { content, images }),
-  objectOf(
-    { role: exactly('assistant') },
-    { content, thinking: orNull(string), tool_calls: orNull(arrayOf(toolCall)) },
+  s.objectOf({ role: s.exactly('system'), content: s.string }),
+  s.objectOf({ role: s.exactly('user') }, { content, images }),
+  s.objectOf(
+    { role: s.exactly('assistant') },
+    { content, thinking: s.orNull(s.string), tool_calls: s.orNull(s.arrayOf(toolCall)) },
   ),
-  objectOf(
-    { role: exactly('tool'), content: string },
-    { tool_name: orNull(string), name: orNull(string), tool_call_id: orNull(string) },
+  s.objectOf(
+    { role: s.exactly('tool'), content: s.string },
+    { tool_name: s.orNull(s.string), name: s.orNull(s.string), tool_call_id: s.orNull(s.string) },
   ),
 ]);
 
-export const ollamaChatSchema = objectOf(
+export const ollamaChatSchema = s.objectOf(
   { model },
   {
-    messages: field(
+    messages: s.field(
       'The conversation so far, the oldest message first. Without any, the model is loaded.',
-      arrayOf(message),
+      s.arrayOf(message),
     ),
-    tools: field('The functions that the model may call.', arrayOf(functionToolSchema)),
+    tools: s.field('The functions that the model may call.', s.arrayOf(functionToolSchema)),
     ...completing,
   },
 );
 
-export const ollamaGenerateSchema = objectOf(
+export const ollamaGenerateSchema = s.objectOf(
   { model },
   {
-    prompt: field(
+    prompt: s.field(
       'The message of the user, or with `raw` the text to continue. Without any, the model is loaded.',
-      string,
+      s.string,
     ),
-    suffix: field('The text after the gap, for models that support infill.', string),
-    images: field('Images of the message, in base64.', arrayOf(limited(string, { minLength: 1 }))),
-    system: field('The system message.', string),
-    raw: field('Continues `prompt` as it is, without a chat template.', boolean),
-    template: field("Refused, because the template is that of the model's file.", string),
-    context: field('Refused, because nothing is stored: send the conversation to `/api/chat`.', arrayOf(integer)),
+    suffix: s.field('The text after the gap, for models that support infill.', s.string),
+    images: s.field('Images of the message, in base64.', s.arrayOf(s.limited(s.string, { minLength: 1 }))),
+    system: s.field('The system message.', s.string),
+    raw: s.field('Continues `prompt` as it is, without a chat template.', s.boolean),
+    template: s.field("Refused, because the template is that of the model's file.", s.string),
+    context: s.field('Refused, because nothing is stored: send the conversation to `/api/chat`.', s.arrayOf(s.integer)),
     ...completing,
   },
 );
 
 const embedding = {
-  options: field('None of them matters here.', typed<object>({ type: 'object' })),
+  options: s.field('None of them matters here.', s.typed<object>({ type: 'object' })),
   keep_alive: modelUseFields.keep_alive,
 };
 
-export const ollamaEmbedSchema = objectOf(
+export const ollamaEmbedSchema = s.objectOf(
   {
     model,
   },
   {
-    input: field(
+    input: s.field(
       'One text or several; none: the model is only loaded.',
-      orString(limited(arrayOf(string), { maxItems: MAX_EMBEDDING_INPUTS })),
+      s.orString(s.limited(s.arrayOf(s.string), { maxItems: MAX_EMBEDDING_INPUTS })),
     ),
-    truncate: field('Whether a text that is too long is shortened; if not, it is refused.', boolean, { default: true }),
-    dimensions: field("How many numbers to keep, up to the length of the model's embeddings.", integer, { minimum: 1 }),
+    truncate: s.field('Whether a text that is too long is shortened; if not, it is refused.', s.boolean, {
+      default: true,
+    }),
+    dimensions: s.field("How many numbers to keep, up to the length of the model's embeddings.", s.integer, {
+      minimum: 1,
+    }),
     ...embedding,
   },
 );
 
-export const ollamaEmbeddingsSchema = objectOf(
+export const ollamaEmbeddingsSchema = s.objectOf(
   { model },
-  { prompt: field('The text; none: the model is only loaded.', string), ...embedding },
+  { prompt: s.field('The text; none: the model is only loaded.', s.string), ...embedding },
 );
 
-export const ollamaShowSchema = objectOf(
+export const ollamaShowSchema = s.objectOf(
   {},
   {
-    model: field('The name of a model; see `GET /api/tags`.', string),
-    name: field('The older name of `model`.', string),
-    verbose: field('Changes nothing.', boolean),
-    system: field('Changes nothing.', anything),
-    template: field('Changes nothing.', anything),
-    options: field('Changes nothing.', anything),
+    model: s.field('The name of a model; see `GET /api/tags`.', s.string),
+    name: s.field('The older name of `model`.', s.string),
+    verbose: s.field('Changes nothing.', s.boolean),
+    system: s.field('Changes nothing.', s.anything),
+    template: s.field('Changes nothing.', s.anything),
+    options: s.field('Changes nothing.', s.anything),
   },
 );
 
 const named = {
-  model: field('The name of a model.', string),
-  name: field('The older name of `model`.', string),
+  model: s.field('The name of a model.', s.string),
+  name: s.field('The older name of `model`.', s.string),
 };
 
-export const ollamaPullSchema = objectOf(
+export const ollamaPullSchema = s.objectOf(
   {},
   {
     ...named,
-    model: field('A model of the hub: `hf.co/user/repo:Q4_K_M`, with `hf.co/` or without.', string),
-    stream: field('Whether progress is told, in lines.', boolean, { default: true }),
-    insecure: field('Changes nothing.', boolean),
+    model: s.field('A model of the hub: `hf.co/user/repo:Q4_K_M`, with `hf.co/` or without.', s.string),
+    stream: s.field('Whether progress is told, in lines.', s.boolean, { default: true }),
+    insecure: s.field('Changes nothing.', s.boolean),
   },
 );
 
-export const ollamaDeleteSchema = objectOf({}, named);
+export const ollamaDeleteSchema = s.objectOf({}, named);
 
-export type OllamaMessage = Static<typeof message>;
-export type OllamaChatRequest = Static<typeof ollamaChatSchema>;
-export type OllamaGenerateRequest = Static<typeof ollamaGenerateSchema>;
-export type OllamaEmbedRequest = Static<typeof ollamaEmbedSchema>;
-export type OllamaEmbeddingsRequest = Static<typeof ollamaEmbeddingsSchema>;
-export type OllamaShowRequest = Static<typeof ollamaShowSchema>;
-export type OllamaPullRequest = Static<typeof ollamaPullSchema>;
-export type OllamaDeleteRequest = Static<typeof ollamaDeleteSchema>;
+export type OllamaMessage = s.Static<typeof message>;
+export type OllamaChatRequest = s.Static<typeof ollamaChatSchema>;
+export type OllamaGenerateRequest = s.Static<typeof ollamaGenerateSchema>;
+export type OllamaEmbedRequest = s.Static<typeof ollamaEmbedSchema>;
+export type OllamaEmbeddingsRequest = s.Static<typeof ollamaEmbeddingsSchema>;
+export type OllamaShowRequest = s.Static<typeof ollamaShowSchema>;
+export type OllamaPullRequest = s.Static<typeof ollamaPullSchema>;
+export type OllamaDeleteRequest = s.Static<typeof ollamaDeleteSchema>;
 
 export type OllamaSettings = Pick<
   OllamaChatRequest,
   'format' | 'think' | 'options' | 'logprobs' | 'top_logprobs' | 'stream'
 >;
 
-const replyToolCall = objectOf({
-  id: string,
-  function: objectOf({ index: integer, name: string, arguments: recordOf(anything) }),
+const replyToolCall = s.objectOf({
+  id: s.string,
+  function: s.objectOf({ index: s.integer, name: s.string, arguments: s.recordOf(s.anything) }),
 });
 
-const replyMessage = objectOf(
-  { role: exactly('assistant'), content: string },
+const replyMessage = s.objectOf(
+  { role: s.exactly('assistant'), content: s.string },
   {
     /** The model's reasoning before its completion. */
-    thinking: string,
-    tool_calls: arrayOf(replyToolCall),
+    thinking: s.string,
+    tool_calls: s.arrayOf(replyToolCall),
   },
 );
 
-const head = { model: string, created_at: string };
+const head = { model: s.string, created_at: s.string };
 
 /** Only the last line of a stream, and a reply that is sent whole, has these. */
 const ending = {
   /** `load` and `unload` answer requests without a prompt. */
-  done_reason: oneOf('stop', 'length', 'load', 'unload'),
-  total_duration: integer,
-  load_duration: integer,
-  prompt_eval_count: integer,
-  prompt_eval_duration: integer,
-  eval_count: integer,
-  eval_duration: integer,
+  done_reason: s.oneOf('stop', 'length', 'load', 'unload'),
+  total_duration: s.integer,
+  load_duration: s.integer,
+  prompt_eval_count: s.integer,
+  prompt_eval_duration: s.integer,
+  eval_count: s.integer,
+  eval_duration: s.integer,
 };
 
-const logprobs = arrayOf(logprobEntry);
+const logprobs = s.arrayOf(logprobEntry);
 
 /** A line of a stream, or the whole reply. */
-export const ollamaChatReplySchema = objectOf(
-  { ...head, message: replyMessage, done: boolean },
+export const ollamaChatReplySchema = s.objectOf(
+  { ...head, message: replyMessage, done: s.boolean },
   { logprobs, ...ending },
 );
-export const ollamaGenerateReplySchema = objectOf(
-  { ...head, response: string, done: boolean },
-  { thinking: string, logprobs, ...ending },
+export const ollamaGenerateReplySchema = s.objectOf(
+  { ...head, response: s.string, done: s.boolean },
+  { thinking: s.string, logprobs, ...ending },
 );
 
-const details = objectOf({
-  parent_model: string,
-  format: exactly('gguf'),
+const details = s.objectOf({
+  parent_model: s.string,
+  format: s.exactly('gguf'),
   /** Empty, as what follows, for a model that is not loaded: it is not known. */
-  family: string,
-  families: arrayOf(string),
-  parameter_size: string,
-  quantization_level: string,
+  family: s.string,
+  families: s.arrayOf(s.string),
+  parameter_size: s.string,
+  quantization_level: s.string,
 });
 
 const listed = {
-  name: string,
-  model: string,
-  size: integer,
+  name: s.string,
+  model: s.string,
+  size: s.integer,
   /** Tells entries of the list apart. It is made from name and size, not from the bytes of the file. */
-  digest: string,
+  digest: s.string,
   details,
 };
 
-export const ollamaTagsSchema = objectOf({ models: arrayOf(objectOf({ ...listed, modified_at: string })) });
+export const ollamaTagsSchema = s.objectOf({ models: s.arrayOf(s.objectOf({ ...listed, modified_at: s.string })) });
 
-export const ollamaRunningSchema = objectOf({
-  models: arrayOf(objectOf({ ...listed, expires_at: string, size_vram: integer, context_length: integer })),
+export const ollamaRunningSchema = s.objectOf({
+  models: s.arrayOf(s.objectOf({ ...listed, expires_at: s.string, size_vram: s.integer, context_length: s.integer })),
 });
 
-export const ollamaModelSchema = objectOf({
+export const ollamaModelSchema = s.objectOf({
   details,
   /** Under the keys that GGUF files have; empty for a model that is not loaded. */
-  model_info: recordOf(anything),
-  capabilities: arrayOf(oneOf('completion', 'tools', 'insert', 'vision', 'thinking', 'embedding')),
-  modified_at: string,
+  model_info: s.recordOf(s.anything),
+  capabilities: s.arrayOf(s.oneOf('completion', 'tools', 'insert', 'vision', 'thinking', 'embedding')),
+  modified_at: s.string,
 });
 
-export const ollamaEmbedReplySchema = objectOf({
-  model: string,
-  embeddings: arrayOf(arrayOf(number)),
-  total_duration: integer,
-  load_duration: integer,
-  prompt_eval_count: integer,
+export const ollamaEmbedReplySchema = s.objectOf({
+  model: s.string,
+  embeddings: s.arrayOf(s.arrayOf(s.number)),
+  total_duration: s.integer,
+  load_duration: s.integer,
+  prompt_eval_count: s.integer,
 });
 
-export const ollamaEmbeddingsReplySchema = objectOf({ embedding: arrayOf(number) });
+export const ollamaEmbeddingsReplySchema = s.objectOf({ embedding: s.arrayOf(s.number) });
 
-export const ollamaVersionSchema = objectOf({
+export const ollamaVersionSchema = s.objectOf({
   /** The compatible version of Ollama. */
-  version: string,
+  version: s.string,
   /** Of this server. */
-  chasqui: string,
+  chasqui: s.string,
 });
 
 /** A line about a download, or the whole reply. */
-export const ollamaPullReplySchema = objectOf(
+export const ollamaPullReplySchema = s.objectOf(
   /** `pulling …` precedes the progress of a file; the last status is `success`. */
-  { status: string },
-  { digest: string, total: integer, completed: integer },
+  { status: s.string },
+  { digest: s.string, total: s.integer, completed: s.integer },
 );
 
 /** Failures in Ollama's envelope, also as the last line of a stream. */
 export function ollamaErrorSchema() {
-  return objectOf({ error: string });
+  return s.objectOf({ error: s.string });
 }
 
-export type OllamaToolCall = Static<typeof replyToolCall>;
-export type OllamaEnding = { [Name in keyof typeof ending]: Static<(typeof ending)[Name]> };
-export type OllamaDetails = Static<typeof details>;
-export type OllamaTags = Static<typeof ollamaTagsSchema>;
-export type OllamaRunning = Static<typeof ollamaRunningSchema>;
-export type OllamaModel = Static<typeof ollamaModelSchema>;
-export type OllamaPullReply = Static<typeof ollamaPullReplySchema>;
-export type OllamaVersion = Static<typeof ollamaVersionSchema>;
+export type OllamaToolCall = s.Static<typeof replyToolCall>;
+export type OllamaEnding = { [Name in keyof typeof ending]: s.Static<(typeof ending)[Name]> };
+export type OllamaDetails = s.Static<typeof details>;
+export type OllamaTags = s.Static<typeof ollamaTagsSchema>;
+export type OllamaRunning = s.Static<typeof ollamaRunningSchema>;
+export type OllamaModel = s.Static<typeof ollamaModelSchema>;
+export type OllamaPullReply = s.Static<typeof ollamaPullReplySchema>;
+export type OllamaVersion = s.Static<typeof ollamaVersionSchema>;

@@ -1,59 +1,49 @@
 /** Downloads, in the app's and in LM Studio's shapes. */
-import {
-  boolean,
-  closedObjectOf,
-  limited,
-  number,
-  objectOf,
-  oneOf,
-  orNull,
-  type Static,
-  string,
-} from '../../http/schema/json-schema.js';
+import * as s from '../../http/schema/json-schema.js';
 import { modelName } from './models.js';
 
-export const downloadJob = objectOf({
-  id: string,
+export const downloadJob = s.objectOf({
+  id: s.string,
   /** `user/repo:QUANTISATION` */
-  model: string,
-  state: oneOf('queued', 'downloading', 'paused', 'verifying', 'completed', 'failed', 'cancelled'),
-  totalBytes: number,
-  downloadedBytes: number,
-  bytesPerSecond: orNull(number),
-  secondsLeft: orNull(number),
-  error: orNull(objectOf({ code: string, message: string })),
-  startedAt: number,
-  finishedAt: orNull(number),
-  path: orNull(string),
+  model: s.string,
+  state: s.oneOf('queued', 'downloading', 'paused', 'verifying', 'completed', 'failed', 'cancelled'),
+  totalBytes: s.number,
+  downloadedBytes: s.number,
+  bytesPerSecond: s.orNull(s.number),
+  secondsLeft: s.orNull(s.number),
+  error: s.orNull(s.objectOf({ code: s.string, message: s.string })),
+  startedAt: s.number,
+  finishedAt: s.orNull(s.number),
+  path: s.orNull(s.string),
 });
 
-export const downloadBody = closedObjectOf(
+export const downloadBody = s.closedObjectOf(
   { model: modelName },
   {
-    quantization: limited(string, { minLength: 1, maxLength: 100 }),
+    quantization: s.limited(s.string, { minLength: 1, maxLength: 100 }),
     /** Download even if this llama.cpp does not support the architecture. */
-    any_architecture: boolean,
+    any_architecture: s.boolean,
   },
 );
 
-export const downloadReply = objectOf({
-  job_id: string,
-  status: oneOf('downloading', 'paused', 'completed', 'failed', 'already_downloaded'),
-  total_size_bytes: number,
-  started_at: string,
+export const downloadReply = s.objectOf({
+  job_id: s.string,
+  status: s.oneOf('downloading', 'paused', 'completed', 'failed', 'already_downloaded'),
+  total_size_bytes: s.number,
+  started_at: s.string,
 });
 
-export const downloadStatus = objectOf({
+export const downloadStatus = s.objectOf({
   ...downloadReply.properties,
-  downloaded_bytes: number,
-  bytes_per_second: orNull(number),
+  downloaded_bytes: s.number,
+  bytes_per_second: s.orNull(s.number),
   /** ISO 8601. */
-  estimated_completion: orNull(string),
-  completed_at: orNull(string),
-  error: orNull(string),
+  estimated_completion: s.orNull(s.string),
+  completed_at: s.orNull(s.string),
+  error: s.orNull(s.string),
 });
 
-export type DownloadJob = Static<typeof downloadJob>;
-export type DownloadBody = Static<typeof downloadBody>;
-export type DownloadReply = Static<typeof downloadReply>;
-export type DownloadStatus = Static<typeof downloadStatus>;
+export type DownloadJob = s.Static<typeof downloadJob>;
+export type DownloadBody = s.Static<typeof downloadBody>;
+export type DownloadReply = s.Static<typeof downloadReply>;
+export type DownloadStatus = s.Static<typeof downloadStatus>;

@@ -1,131 +1,118 @@
 /** Hub models, with their state on this computer. */
-import {
-  anyOf,
-  arrayOf,
-  boolean,
-  exactly,
-  integer,
-  limited,
-  number,
-  objectOf,
-  oneOf,
-  orNull,
-  type Static,
-  string,
-} from '../../http/schema/json-schema.js';
+import * as s from '../../http/schema/json-schema.js';
 import { modelName } from './models.js';
 
-const capability = oneOf('chat', 'tools', 'vision', 'embeddings');
-const badge = oneOf('gpu', 'partly-gpu', 'cpu', 'too-large');
+const capability = s.oneOf('chat', 'tools', 'vision', 'embeddings');
+const badge = s.oneOf('gpu', 'partly-gpu', 'cpu', 'too-large');
 
-export const fit = objectOf({
+export const fit = s.objectOf({
   badge,
-  needBytes: number,
-  haveBytes: number,
-  words: string,
+  needBytes: s.number,
+  haveBytes: s.number,
+  words: s.string,
 });
 
-export const exactFit = objectOf({
+export const exactFit = s.objectOf({
   ...fit.properties,
   /** Context length in tokens; `kv` is computed for it. */
-  context: integer,
-  weights: number,
-  kv: number,
-  compute: number,
+  context: s.integer,
+  weights: s.number,
+  kv: s.number,
+  compute: s.number,
   /** The longest context that fits; 0 if not even the shortest does. */
-  contextThatFits: integer,
+  contextThatFits: s.integer,
   /** One entry per GPU, and one with an empty name for main memory. */
-  devices: arrayOf(objectOf({ name: string, needBytes: number, haveBytes: number })),
+  devices: s.arrayOf(s.objectOf({ name: s.string, needBytes: s.number, haveBytes: s.number })),
 });
 
 const shared = {
-  repo: string,
-  downloads: number,
-  likes: number,
-  modifiedAt: orNull(number),
-  gated: anyOf(exactly(false), oneOf('auto', 'manual')),
-  parameters: orNull(number),
-  architecture: orNull(string),
-  contextLength: orNull(number),
-  capabilities: arrayOf(capability),
+  repo: s.string,
+  downloads: s.number,
+  likes: s.number,
+  modifiedAt: s.orNull(s.number),
+  gated: s.anyOf(s.exactly(false), s.oneOf('auto', 'manual')),
+  parameters: s.orNull(s.number),
+  architecture: s.orNull(s.string),
+  contextLength: s.orNull(s.number),
+  capabilities: s.arrayOf(capability),
 };
 
-export const hubSearchQuery = objectOf(
+export const hubSearchQuery = s.objectOf(
   {},
   {
-    text: limited(string, { maxLength: 200 }),
-    sort: oneOf('trending', 'downloads', 'likes', 'modified', 'created'),
-    author: limited(string, { maxLength: 200 }),
+    text: s.limited(s.string, { maxLength: 200 }),
+    sort: s.oneOf('trending', 'downloads', 'likes', 'modified', 'created'),
+    author: s.limited(s.string, { maxLength: 200 }),
     capability: capability,
     /** A badge, or `fits` for all except too large ones. */
-    fit: oneOf('gpu', 'partly-gpu', 'cpu', 'too-large', 'fits'),
-    minParameters: limited(number, { minimum: 0, maximum: 1e15 }),
-    maxParameters: limited(number, { minimum: 0, maximum: 1e15 }),
-    cursor: limited(string, { maxLength: 2000 }),
-    limit: limited(integer, { minimum: 1, maximum: 100 }),
+    fit: s.oneOf('gpu', 'partly-gpu', 'cpu', 'too-large', 'fits'),
+    minParameters: s.limited(s.number, { minimum: 0, maximum: 1e15 }),
+    maxParameters: s.limited(s.number, { minimum: 0, maximum: 1e15 }),
+    cursor: s.limited(s.string, { maxLength: 2000 }),
+    limit: s.limited(s.integer, { minimum: 1, maximum: 100 }),
   },
 );
 
-export const hubPage = objectOf({
-  models: arrayOf(
-    objectOf({
+export const hubPage = s.objectOf({
+  models: s.arrayOf(
+    s.objectOf({
       ...shared,
-      quantisations: arrayOf(string),
+      quantisations: s.arrayOf(s.string),
       /** For the default quantisation, from its typical size. */
-      fit: orNull(fit),
+      fit: s.orNull(fit),
       /** Quantisations on this computer. */
-      downloaded: arrayOf(string),
+      downloaded: s.arrayOf(s.string),
     }),
   ),
-  next: orNull(string),
+  next: s.orNull(s.string),
 });
 
-export const hubModelQuery = objectOf({ repo: limited(string, { minLength: 1, maxLength: 400 }) });
+export const hubModelQuery = s.objectOf({ repo: s.limited(s.string, { minLength: 1, maxLength: 400 }) });
 
-const hubFile = objectOf({ path: string, sizeBytes: number, sha256: orNull(string) });
+const hubFile = s.objectOf({ path: s.string, sizeBytes: s.number, sha256: s.orNull(s.string) });
 
-export const hubModel = objectOf({
+export const hubModel = s.objectOf({
   ...shared,
-  commit: string,
-  private: boolean,
-  licence: orNull(string),
+  commit: s.string,
+  private: s.boolean,
+  licence: s.orNull(s.string),
   /** Web page, where access can be requested. */
-  page: string,
+  page: s.string,
   /** Whether this llama.cpp supports the architecture; `null` if unknown. */
-  isSupported: orNull(boolean),
-  quantisations: arrayOf(
-    objectOf({
-      label: string,
-      bitsPerWeight: orNull(number),
-      sizeBytes: number,
-      files: arrayOf(hubFile),
-      projector: orNull(hubFile),
-      words: string,
+  isSupported: s.orNull(s.boolean),
+  quantisations: s.arrayOf(
+    s.objectOf({
+      label: s.string,
+      bitsPerWeight: s.orNull(s.number),
+      sizeBytes: s.number,
+      files: s.arrayOf(hubFile),
+      projector: s.orNull(hubFile),
+      words: s.string,
       fit,
-      recommended: orNull(oneOf('recommended', 'better')),
-      downloaded: boolean,
+      recommended: s.orNull(s.oneOf('recommended', 'better')),
+      downloaded: s.boolean,
       /** Predicted from other models on this computer; `null` without data. */
-      tokensPerSecond: orNull(number),
+      tokensPerSecond: s.orNull(s.number),
     }),
   ),
-  files: arrayOf(hubFile),
-  readme: orNull(string),
+  files: s.arrayOf(hubFile),
+  readme: s.orNull(s.string),
 });
 
-export const fitQuery = objectOf(
+export const fitQuery = s.objectOf(
   {
     /** A local or hub model. */
     model: modelName,
   },
   {
     /** Context length in tokens; default: that of a load. */
-    context: limited(integer, { minimum: 16, maximum: 100_000_000 }),
+    context: s.limited(s.integer, { minimum: 16, maximum: 100_000_000 }),
   },
 );
 
-export type HubSearchQuery = Static<typeof hubSearchQuery>;
-export type HubSearchPage = Static<typeof hubPage>;
-export type HubModelPage = Static<typeof hubModel>;
-export type Fit = Static<typeof fit>;
-export type ExactFit = Static<typeof exactFit>;
-export type FitQuery = Static<typeof fitQuery>;
+export type HubSearchQuery = s.Static<typeof hubSearchQuery>;
+export type HubSearchPage = s.Static<typeof hubPage>;
+export type HubModelPage = s.Static<typeof hubModel>;
+export type Fit = s.Static<typeof fit>;
+export type ExactFit = s.Static<typeof exactFit>;
+export type FitQuery = s.Static<typeof fitQuery>;

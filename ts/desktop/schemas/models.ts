@@ -1,127 +1,112 @@
 /** Local models, in LM Studio's shapes. */
-import {
-  anything,
-  arrayOf,
-  boolean,
-  closedObjectOf,
-  exactly,
-  integer,
-  limited,
-  number,
-  objectOf,
-  oneOf,
-  orNull,
-  recordOf,
-  type Static,
-  string,
-} from '../../http/schema/json-schema.js';
+import * as s from '../../http/schema/json-schema.js';
 
 /** Covers model names, and paths on most systems. */
 const MAX_NAME_LENGTH = 4096;
 
-export const modelName = limited(string, { minLength: 1, maxLength: MAX_NAME_LENGTH });
+export const modelName = s.limited(s.string, { minLength: 1, maxLength: MAX_NAME_LENGTH });
 
 /** Load options by name; checked against the table of load options. */
-export const loadConfig = limited(recordOf(anything), { maxProperties: 100 });
+export const loadConfig = s.limited(s.recordOf(s.anything), { maxProperties: 100 });
 
-export const loadedModel = objectOf({
-  id: string,
+export const loadedModel = s.objectOf({
+  id: s.string,
   /** Key of the model file. */
-  model: string,
-  state: oneOf('loading', 'loaded', 'failed'),
-  progress: orNull(number),
-  memoryBytes: orNull(number),
-  contextLength: orNull(integer),
-  running: integer,
-  queued: integer,
+  model: s.string,
+  state: s.oneOf('loading', 'loaded', 'failed'),
+  progress: s.orNull(s.number),
+  memoryBytes: s.orNull(s.number),
+  contextLength: s.orNull(s.integer),
+  running: s.integer,
+  queued: s.integer,
   /** Unix seconds. */
-  expiresAt: orNull(number),
+  expiresAt: s.orNull(s.number),
   /** Whether it is never evicted. */
-  pinned: boolean,
+  pinned: s.boolean,
   /** The engine process and the preparation process. */
-  pid: orNull(integer),
-  preparationPid: orNull(integer),
-  reason: orNull(string),
+  pid: s.orNull(s.integer),
+  preparationPid: s.orNull(s.integer),
+  reason: s.orNull(s.string),
   /** Notes on a loaded model, as sentences. */
-  notes: arrayOf(string),
+  notes: s.arrayOf(s.string),
   config: loadConfig,
 });
 
-export const listedModel = objectOf({
-  type: oneOf('llm', 'embedding'),
-  publisher: string,
-  key: string,
-  display_name: string,
-  architecture: orNull(string),
-  quantization: orNull(objectOf({ name: string, bits_per_weight: orNull(number) })),
-  size_bytes: number,
-  params_string: orNull(string),
-  loaded_instances: arrayOf(objectOf({ id: string, config: loadConfig })),
-  max_context_length: orNull(integer),
-  format: exactly('gguf'),
-  capabilities: objectOf({ vision: boolean, trained_for_tool_use: boolean }),
-  description: orNull(string),
-  path: string,
-  source: oneOf('hub', 'lmstudio', 'ollama', 'folder', 'builtin'),
-  can_delete: boolean,
+export const listedModel = s.objectOf({
+  type: s.oneOf('llm', 'embedding'),
+  publisher: s.string,
+  key: s.string,
+  display_name: s.string,
+  architecture: s.orNull(s.string),
+  quantization: s.orNull(s.objectOf({ name: s.string, bits_per_weight: s.orNull(s.number) })),
+  size_bytes: s.number,
+  params_string: s.orNull(s.string),
+  loaded_instances: s.arrayOf(s.objectOf({ id: s.string, config: loadConfig })),
+  max_context_length: s.orNull(s.integer),
+  format: s.exactly('gguf'),
+  capabilities: s.objectOf({ vision: s.boolean, trained_for_tool_use: s.boolean }),
+  description: s.orNull(s.string),
+  path: s.string,
+  source: s.oneOf('hub', 'lmstudio', 'ollama', 'folder', 'builtin'),
+  can_delete: s.boolean,
 });
 
-export const modelList = objectOf({ models: arrayOf(listedModel) });
+export const modelList = s.objectOf({ models: s.arrayOf(listedModel) });
 
-export const loadBody = closedObjectOf(
+export const loadBody = s.closedObjectOf(
   { model: modelName },
   {
     config: loadConfig,
     /** LM Studio's name for `config.contextSize`. */
-    context_length: limited(integer, { minimum: 1 }),
+    context_length: s.limited(s.integer, { minimum: 1 }),
     /** Instance id; default: the model's key. */
-    identifier: limited(string, { minLength: 1, maxLength: 200 }),
+    identifier: s.limited(s.string, { minLength: 1, maxLength: 200 }),
     /** Idle seconds before it is unloaded; 0: never. */
-    ttl: limited(integer, { minimum: 0, maximum: 1_000_000 }),
+    ttl: s.limited(s.integer, { minimum: 0, maximum: 1_000_000 }),
   },
 );
 
-export const loadReply = objectOf({
-  type: oneOf('llm', 'embedding'),
-  model_instance_id: string,
-  status: exactly('loaded'),
+export const loadReply = s.objectOf({
+  type: s.oneOf('llm', 'embedding'),
+  model_instance_id: s.string,
+  status: s.exactly('loaded'),
   config: loadConfig,
-  load_time_seconds: number,
+  load_time_seconds: s.number,
 });
 
-export const instanceBody = closedObjectOf({ instance_id: modelName });
-export const modelBody = closedObjectOf({ model: modelName });
+export const instanceBody = s.closedObjectOf({ instance_id: modelName });
+export const modelBody = s.closedObjectOf({ model: modelName });
 
-export const importBody = closedObjectOf({
-  path: limited(string, { minLength: 1, maxLength: MAX_NAME_LENGTH }),
-  how: oneOf('copy', 'link', 'symlink'),
+export const importBody = s.closedObjectOf({
+  path: s.limited(s.string, { minLength: 1, maxLength: MAX_NAME_LENGTH }),
+  how: s.oneOf('copy', 'link', 'symlink'),
 });
 
-export const localModel = objectOf({
-  id: string,
-  path: string,
-  projector: orNull(string),
-  sizeBytes: number,
-  quantisation: orNull(string),
-  architecture: orNull(string),
-  parameters: orNull(number),
-  contextLength: orNull(integer),
-  capabilities: arrayOf(oneOf('chat', 'tools', 'vision', 'embeddings')),
+export const localModel = s.objectOf({
+  id: s.string,
+  path: s.string,
+  projector: s.orNull(s.string),
+  sizeBytes: s.number,
+  quantisation: s.orNull(s.string),
+  architecture: s.orNull(s.string),
+  parameters: s.orNull(s.number),
+  contextLength: s.orNull(s.integer),
+  capabilities: s.arrayOf(s.oneOf('chat', 'tools', 'vision', 'embeddings')),
   source: listedModel.properties.source,
-  canDelete: boolean,
-  repo: orNull(string),
-  commit: orNull(string),
+  canDelete: s.boolean,
+  repo: s.orNull(s.string),
+  commit: s.orNull(s.string),
 });
 
-export const removeReply = objectOf({ freed_bytes: number });
+export const removeReply = s.objectOf({ freed_bytes: s.number });
 
-export type ImportBody = Static<typeof importBody>;
-export type LocalModelShown = Static<typeof localModel>;
-export type LoadedModel = Static<typeof loadedModel>;
-export type ListedModel = Static<typeof listedModel>;
-export type ModelList = Static<typeof modelList>;
-export type LoadConfig = Static<typeof loadConfig>;
-export type LoadBody = Static<typeof loadBody>;
-export type LoadReply = Static<typeof loadReply>;
-export type InstanceBody = Static<typeof instanceBody>;
-export type ModelBody = Static<typeof modelBody>;
+export type ImportBody = s.Static<typeof importBody>;
+export type LocalModelShown = s.Static<typeof localModel>;
+export type LoadedModel = s.Static<typeof loadedModel>;
+export type ListedModel = s.Static<typeof listedModel>;
+export type ModelList = s.Static<typeof modelList>;
+export type LoadConfig = s.Static<typeof loadConfig>;
+export type LoadBody = s.Static<typeof loadBody>;
+export type LoadReply = s.Static<typeof loadReply>;
+export type InstanceBody = s.Static<typeof instanceBody>;
+export type ModelBody = s.Static<typeof modelBody>;

@@ -1,54 +1,43 @@
 /** State of the server, the machine and the app. */
-import {
-  arrayOf,
-  closedObjectOf,
-  integer,
-  limited,
-  number,
-  objectOf,
-  oneOf,
-  orNull,
-  type Static,
-  string,
-} from '../../http/schema/json-schema.js';
+import * as s from '../../http/schema/json-schema.js';
 import { downloadJob } from './downloads.js';
 import { loadConfig, loadedModel, modelName } from './models.js';
 import { settings } from './settings.js';
 
-export const port = limited(integer, { minimum: 0, maximum: 65_535 });
+export const port = s.limited(s.integer, { minimum: 0, maximum: 65_535 });
 
-export const serverState = objectOf({
-  state: oneOf('stopped', 'starting', 'running', 'stopping'),
-  port: integer,
+export const serverState = s.objectOf({
+  state: s.oneOf('stopped', 'starting', 'running', 'stopping'),
+  port: s.integer,
   /** `http://localhost:1234`; `null` unless running. */
-  address: orNull(string),
-  model: orNull(string),
+  address: s.orNull(s.string),
+  model: s.orNull(s.string),
   /** Error of the last start. */
-  error: orNull(string),
+  error: s.orNull(s.string),
 });
 
-export const serverStart = closedObjectOf({ model: modelName }, { port, config: loadConfig });
+export const serverStart = s.closedObjectOf({ model: modelName }, { port, config: loadConfig });
 
-export const machine = objectOf({
-  memoryBytes: number,
-  freeBytes: number,
-  cores: integer,
-  gpus: arrayOf(objectOf({ name: string, memoryBytes: orNull(number) })),
+export const machine = s.objectOf({
+  memoryBytes: s.number,
+  freeBytes: s.number,
+  cores: s.integer,
+  gpus: s.arrayOf(s.objectOf({ name: s.string, memoryBytes: s.orNull(s.number) })),
 });
 
-export const appState = objectOf({
-  version: string,
+export const appState = s.objectOf({
+  version: s.string,
   server: serverState,
   machine,
-  models: arrayOf(loadedModel),
-  downloads: arrayOf(downloadJob),
+  models: s.arrayOf(loadedModel),
+  downloads: s.arrayOf(downloadJob),
   settings,
 });
 
-export const openingCode = objectOf({ code: string });
+export const openingCode = s.objectOf({ code: s.string });
 
-export type OpeningCode = Static<typeof openingCode>;
-export type ServerState = Static<typeof serverState>;
-export type ServerStart = Static<typeof serverStart>;
-export type Machine = Static<typeof machine>;
-export type AppState = Static<typeof appState>;
+export type OpeningCode = s.Static<typeof openingCode>;
+export type ServerState = s.Static<typeof serverState>;
+export type ServerStart = s.Static<typeof serverStart>;
+export type Machine = s.Static<typeof machine>;
+export type AppState = s.Static<typeof appState>;

@@ -1,88 +1,71 @@
 /** User settings, and rows of the table of load options. */
-import {
-  anyOf,
-  anything,
-  arrayOf,
-  boolean,
-  closedObjectOf,
-  exactly,
-  integer,
-  limited,
-  number,
-  objectOf,
-  oneOf,
-  orNull,
-  recordOf,
-  type Schema,
-  type Static,
-  string,
-} from '../../http/schema/json-schema.js';
+import * as s from '../../http/schema/json-schema.js';
 import { loadConfig } from './models.js';
 
-const folder = limited(string, { minLength: 1, maxLength: 4096 });
+const folder = s.limited(s.string, { minLength: 1, maxLength: 4096 });
 
-const byModel = <T>(values: Schema<T>) =>
-  limited(recordOf(values), { maxProperties: 1000, propertyNames: { maxLength: 4096 } });
+const byModel = <T>(values: s.Schema<T>) =>
+  s.limited(s.recordOf(values), { maxProperties: 1000, propertyNames: { maxLength: 4096 } });
 
 const shared = {
-  theme: oneOf('system', 'light', 'dark'),
-  port: limited(integer, { minimum: 1, maximum: 65_535 }),
-  startServerAtLaunch: boolean,
-  startAtLogin: boolean,
+  theme: s.oneOf('system', 'light', 'dark'),
+  port: s.limited(s.integer, { minimum: 1, maximum: 65_535 }),
+  startServerAtLaunch: s.boolean,
+  startAtLogin: s.boolean,
   /** Model folders, in addition to the Hugging Face cache, LM Studio and Ollama. */
-  modelFolders: limited(arrayOf(folder), { maxItems: 50 }),
+  modelFolders: s.limited(s.arrayOf(folder), { maxItems: 50 }),
   /** Default: from the environment, or the Hugging Face hub. */
-  hubEndpoint: orNull(limited(string, { pattern: '^https?://', maxLength: 500 })),
-  preventSleep: boolean,
-  logPrompts: boolean,
+  hubEndpoint: s.orNull(s.limited(s.string, { pattern: '^https?://', maxLength: 500 })),
+  preventSleep: s.boolean,
+  logPrompts: s.boolean,
   /** Idle seconds before a model is unloaded; 0: never. */
-  ttl: limited(integer, { minimum: 0, maximum: 1_000_000 }),
+  ttl: s.limited(s.integer, { minimum: 0, maximum: 1_000_000 }),
   /** Overrides of `ttl` by model: seconds, 0 for never, or `pinned` to prevent eviction. */
-  modelKeeps: byModel(anyOf(limited(integer, { minimum: 0, maximum: 1_000_000 }), exactly('pinned'))),
+  modelKeeps: byModel(s.anyOf(s.limited(s.integer, { minimum: 0, maximum: 1_000_000 }), s.exactly('pinned'))),
   /** Model of the last start of the server. */
-  lastModel: orNull(limited(string, { maxLength: 4096 })),
+  lastModel: s.orNull(s.limited(s.string, { maxLength: 4096 })),
   modelDefaults: byModel(loadConfig),
 };
 
 /** Settings as shown, with flags in place of secrets. */
-export const settings = objectOf({
+export const settings = s.objectOf({
   ...shared,
-  hasHubToken: boolean,
-  hubTokenEndpoint: orNull(string),
+  hasHubToken: s.boolean,
+  hubTokenEndpoint: s.orNull(s.string),
   /** Whether clients of the server need a key, from its next start. */
-  hasServerKey: boolean,
+  hasServerKey: s.boolean,
 });
 
 /** A partial update. */
-export const settingsChange = closedObjectOf(
+export const settingsChange = s.closedObjectOf(
   {},
   {
     ...shared,
-    hubToken: orNull(limited(string, { minLength: 1, maxLength: 500 })),
+    hubToken: s.orNull(s.limited(s.string, { minLength: 1, maxLength: 500 })),
     /** API key of the server; `null`: none. */
-    serverKey: orNull(limited(string, { pattern: '^[\\x21-\\x7e]+$', maxLength: 200 })),
+    serverKey: s.orNull(s.limited(s.string, { pattern: '^[\\x21-\\x7e]+$', maxLength: 200 })),
   },
 );
 
-export type Settings = Static<typeof settings>;
-export type SettingsChange = Static<typeof settingsChange>;
+export type Settings = s.Static<typeof settings>;
+export type SettingsChange = s.Static<typeof settingsChange>;
 
-export const optionRow = objectOf({
-  name: string,
-  flag: orNull(string),
-  type: oneOf('boolean', 'integer', 'number', 'string', 'path', 'choice', 'names', 'paths', 'texts', 'shares'),
-  default: anything,
-  minimum: orNull(number),
-  maximum: orNull(number),
-  unit: orNull(string),
-  choices: orNull(arrayOf(string)),
-  nullable: boolean,
-  help: string,
+export const optionRow = s.objectOf({
+  name: s.string,
+  flag: s.orNull(s.string),
+  type: s.oneOf('boolean', 'integer', 'number', 'string', 'path', 'choice', 'names', 'paths', 'texts', 'shares'),
+  default: s.anything,
+  minimum: s.orNull(s.number),
+  maximum: s.orNull(s.number),
+  unit: s.orNull(s.string),
+  choices: s.orNull(s.arrayOf(s.string)),
+  nullable: s.boolean,
+  help: s.string,
   /** Description of the default. */
-  otherwise: orNull(string),
-  group: string,
+  otherwise: s.orNull(s.string),
+  group: s.string,
 });
 
-export const optionList = objectOf({ options: arrayOf(optionRow) });
+export const optionList = s.objectOf({ options: s.arrayOf(optionRow) });
 
-export type OptionForm = Static<typeof optionRow>;
+export type OptionForm = s.Static<typeof optionRow>;

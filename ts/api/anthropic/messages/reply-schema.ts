@@ -1,94 +1,81 @@
 /** The reply of `POST /v1/messages`: whole, and as the event that begins a stream has it. */
-import {
-  anyOf,
-  anything,
-  arrayOf,
-  exactly,
-  integer,
-  nothing,
-  objectOf,
-  oneOf,
-  orNull,
-  type Static,
-  string,
-  typed,
-} from '../../../http/schema/json-schema.js';
+import * as s from '../../../http/schema/json-schema.js';
 
-const block = anyOf(
-  objectOf({ type: exactly('text'), text: string }),
-  objectOf({
-    type: exactly('thinking'),
-    thinking: string,
+const block = s.anyOf(
+  s.objectOf({ type: s.exactly('text'), text: s.string }),
+  s.objectOf({
+    type: s.exactly('thinking'),
+    thinking: s.string,
     /** Only Anthropic's own servers sign reasoning. */
-    signature: typed<''>(string),
+    signature: s.typed<''>(s.string),
   }),
-  objectOf({
-    type: exactly('tool_use'),
-    id: string,
-    name: string,
-    input: anything,
-    caller: objectOf({ type: exactly('direct') }),
+  s.objectOf({
+    type: s.exactly('tool_use'),
+    id: s.string,
+    name: s.string,
+    input: s.anything,
+    caller: s.objectOf({ type: s.exactly('direct') }),
   }),
 );
 
-const stopReason = oneOf('end_turn', 'max_tokens', 'model_context_window_exceeded', 'stop_sequence', 'tool_use');
+const stopReason = s.oneOf('end_turn', 'max_tokens', 'model_context_window_exceeded', 'stop_sequence', 'tool_use');
 
 const stopping = {
-  container: nothing,
-  stop_details: nothing,
-  stop_reason: orNull(stopReason),
-  stop_sequence: orNull(string),
+  container: s.nothing,
+  stop_details: s.nothing,
+  stop_reason: s.orNull(stopReason),
+  stop_sequence: s.orNull(s.string),
 };
 
-const usage = objectOf({
+const usage = s.objectOf({
   /** The tokens of the prompt that were computed for this completion. */
-  input_tokens: integer,
+  input_tokens: s.integer,
   /** The tokens of the prompt that were found in the cache. */
-  cache_read_input_tokens: integer,
+  cache_read_input_tokens: s.integer,
   /** Always 0, because writing to the cache costs nothing here. */
-  cache_creation_input_tokens: integer,
-  cache_creation: nothing,
-  output_tokens: integer,
+  cache_creation_input_tokens: s.integer,
+  cache_creation: s.nothing,
+  output_tokens: s.integer,
   /** Null if the template does not tell reasoning apart and there were no tools. */
-  output_tokens_details: orNull(objectOf({ thinking_tokens: integer })),
-  inference_geo: nothing,
-  server_tool_use: nothing,
-  service_tier: exactly('standard'),
-  speed: nothing,
+  output_tokens_details: s.orNull(s.objectOf({ thinking_tokens: s.integer })),
+  inference_geo: s.nothing,
+  server_tool_use: s.nothing,
+  service_tier: s.exactly('standard'),
+  speed: s.nothing,
 });
 
-export const messageReplySchema = objectOf({
-  id: string,
-  type: exactly('message'),
-  role: exactly('assistant'),
-  model: string,
-  content: arrayOf(block),
+export const messageReplySchema = s.objectOf({
+  id: s.string,
+  type: s.exactly('message'),
+  role: s.exactly('assistant'),
+  model: s.string,
+  content: s.arrayOf(block),
   ...stopping,
-  diagnostics: nothing,
+  diagnostics: s.nothing,
   usage,
 });
 
-const delta = anyOf(
-  objectOf({ type: exactly('text_delta'), text: string }),
-  objectOf({ type: exactly('thinking_delta'), thinking: string }),
-  objectOf({ type: exactly('signature_delta'), signature: string }),
-  objectOf({ type: exactly('input_json_delta'), partial_json: string }),
+const delta = s.anyOf(
+  s.objectOf({ type: s.exactly('text_delta'), text: s.string }),
+  s.objectOf({ type: s.exactly('thinking_delta'), thinking: s.string }),
+  s.objectOf({ type: s.exactly('signature_delta'), signature: s.string }),
+  s.objectOf({ type: s.exactly('input_json_delta'), partial_json: s.string }),
 );
 
-export const messageEventSchema = anyOf(
-  objectOf({ type: exactly('message_start'), message: messageReplySchema }),
-  objectOf({ type: exactly('ping') }),
-  objectOf({ type: exactly('content_block_start'), index: integer, content_block: block }),
-  objectOf({ type: exactly('content_block_delta'), index: integer, delta }),
-  objectOf({ type: exactly('content_block_stop'), index: integer }),
-  objectOf({ type: exactly('message_delta'), delta: objectOf(stopping), usage }),
-  objectOf({ type: exactly('message_stop') }),
+export const messageEventSchema = s.anyOf(
+  s.objectOf({ type: s.exactly('message_start'), message: messageReplySchema }),
+  s.objectOf({ type: s.exactly('ping') }),
+  s.objectOf({ type: s.exactly('content_block_start'), index: s.integer, content_block: block }),
+  s.objectOf({ type: s.exactly('content_block_delta'), index: s.integer, delta }),
+  s.objectOf({ type: s.exactly('content_block_stop'), index: s.integer }),
+  s.objectOf({ type: s.exactly('message_delta'), delta: s.objectOf(stopping), usage }),
+  s.objectOf({ type: s.exactly('message_stop') }),
 );
 
 /** The reply of `POST /v1/messages/count_tokens`. */
-export const tokenCountSchema = objectOf({ input_tokens: integer });
+export const tokenCountSchema = s.objectOf({ input_tokens: s.integer });
 
-export type CompletionBlock = Static<typeof block>;
-export type StopReason = Static<typeof stopReason>;
-export type MessageReply = Static<typeof messageReplySchema>;
-export type TokenCount = Static<typeof tokenCountSchema>;
+export type CompletionBlock = s.Static<typeof block>;
+export type StopReason = s.Static<typeof stopReason>;
+export type MessageReply = s.Static<typeof messageReplySchema>;
+export type TokenCount = s.Static<typeof tokenCountSchema>;

@@ -3,83 +3,68 @@
  * Every field may also be `null`, which means absent: nulls are removed before the schema is applied.
  */
 
-import {
-  anyObject,
-  anything,
-  arrayOf,
-  boolean,
-  exactly,
-  field,
-  integer,
-  limited,
-  objectOf,
-  oneOf,
-  orNull,
-  type Static,
-  type StaticFields,
-  string,
-} from '../../../http/schema/json-schema.js';
+import * as s from '../../../http/schema/json-schema.js';
 import { functionName, textOrParts, variantsBy, withFields } from '../../../http/schema/variants.js';
 import { MAX_STOP_STRINGS, model, stopString, stream, temperature, topP } from '../../shared/chat/chat-schema.js';
 import { chatExtras } from '../../shared/chat/extras-schema.js';
 
-const notEmpty = limited(string, { minLength: 1 });
+const notEmpty = s.limited(s.string, { minLength: 1 });
 
-const text = objectOf({ type: exactly('text'), text: string });
+const text = s.objectOf({ type: s.exactly('text'), text: s.string });
 
-const image = objectOf({
-  type: exactly('image'),
+const image = s.objectOf({
+  type: s.exactly('image'),
   source: variantsBy('type', [
-    objectOf({ type: exactly('base64'), media_type: string, data: notEmpty }),
-    objectOf({ type: exactly('url'), url: notEmpty }),
+    s.objectOf({ type: s.exactly('base64'), media_type: s.string, data: notEmpty }),
+    s.objectOf({ type: s.exactly('url'), url: notEmpty }),
   ]),
 });
 
-const document = objectOf(
+const document = s.objectOf(
   {
-    type: exactly('document'),
+    type: s.exactly('document'),
     source: variantsBy('type', [
-      objectOf({ type: exactly('text'), data: string }),
-      objectOf({ type: exactly('content'), content: textOrParts([text, image]) }),
-      objectOf({ type: exactly('base64'), media_type: string, data: string }),
-      objectOf({ type: exactly('url'), url: string }),
-      objectOf({ type: exactly('file'), file_id: string }),
+      s.objectOf({ type: s.exactly('text'), data: s.string }),
+      s.objectOf({ type: s.exactly('content'), content: textOrParts([text, image]) }),
+      s.objectOf({ type: s.exactly('base64'), media_type: s.string, data: s.string }),
+      s.objectOf({ type: s.exactly('url'), url: s.string }),
+      s.objectOf({ type: s.exactly('file'), file_id: s.string }),
     ]),
   },
   {
-    title: orNull(string),
+    title: s.orNull(s.string),
     /** Further information about the document. */
-    context: orNull(string),
+    context: s.orNull(s.string),
   },
 );
 
-const searchResult = objectOf({
-  type: exactly('search_result'),
-  source: string,
-  title: string,
-  content: arrayOf(text),
+const searchResult = s.objectOf({
+  type: s.exactly('search_result'),
+  source: s.string,
+  title: s.string,
+  content: s.arrayOf(text),
 });
 
 /** A tool that a search among the tools has found. */
-const toolReference = objectOf({ type: exactly('tool_reference'), tool_name: string });
+const toolReference = s.objectOf({ type: s.exactly('tool_reference'), tool_name: s.string });
 
-const toolUse = objectOf({ type: exactly('tool_use'), id: string, name: string, input: anyObject });
+const toolUse = s.objectOf({ type: s.exactly('tool_use'), id: s.string, name: s.string, input: s.anyObject });
 
-const toolResult = objectOf(
-  { type: exactly('tool_result'), tool_use_id: string },
+const toolResult = s.objectOf(
+  { type: s.exactly('tool_result'), tool_use_id: s.string },
   {
-    content: orNull(textOrParts([text, image, document, searchResult, toolReference])),
-    is_error: orNull(boolean),
+    content: s.orNull(textOrParts([text, image, document, searchResult, toolReference])),
+    is_error: s.orNull(s.boolean),
   },
 );
 
-const thinking = objectOf({ type: exactly('thinking'), thinking: string }, { signature: orNull(string) });
+const thinking = s.objectOf({ type: s.exactly('thinking'), thinking: s.string }, { signature: s.orNull(s.string) });
 
 /** Reasoning that only Anthropic's own servers can read. */
-const redactedThinking = objectOf({ type: exactly('redacted_thinking') });
+const redactedThinking = s.objectOf({ type: s.exactly('redacted_thinking') });
 
 /** A summary of what was said before, which a client had Anthropic's servers make. */
-const compaction = objectOf({ type: exactly('compaction'), content: orNull(string) });
+const compaction = s.objectOf({ type: s.exactly('compaction'), content: s.orNull(s.string) });
 
 /** What Anthropic's own servers have run or keep; what came of it follows as text. */
 const HOSTED_TYPES = [
@@ -95,126 +80,126 @@ const HOSTED_TYPES = [
   'mcp_tool_result',
   'container_upload',
 ] as const;
-const hosted = objectOf({ type: oneOf(...HOSTED_TYPES) });
+const hosted = s.objectOf({ type: s.oneOf(...HOSTED_TYPES) });
 
 export const systemContent = textOrParts([text]);
 
 export const anthropicMessage = variantsBy('role', [
-  objectOf({
-    role: exactly('user'),
+  s.objectOf({
+    role: s.exactly('user'),
     content: textOrParts([text, image, document, searchResult, toolReference, toolResult, hosted]),
   }),
-  objectOf({
-    role: exactly('assistant'),
+  s.objectOf({
+    role: s.exactly('assistant'),
     content: textOrParts([text, thinking, redactedThinking, toolUse, compaction, hosted]),
   }),
-  objectOf({ role: exactly('system'), content: systemContent }),
+  s.objectOf({ role: s.exactly('system'), content: systemContent }),
 ]);
 
-export type TextBlock = Static<typeof text>;
-export type ImageBlock = Static<typeof image>;
-export type DocumentBlock = Static<typeof document>;
-export type SearchResultBlock = Static<typeof searchResult>;
-export type HostedBlock = Static<typeof hosted>;
+export type TextBlock = s.Static<typeof text>;
+export type ImageBlock = s.Static<typeof image>;
+export type DocumentBlock = s.Static<typeof document>;
+export type SearchResultBlock = s.Static<typeof searchResult>;
+export type HostedBlock = s.Static<typeof hosted>;
 /** Content of a user message or of a tool result. */
-export type ShownBlock = TextBlock | ImageBlock | DocumentBlock | SearchResultBlock | Static<typeof toolReference>;
-export type ToolResultBlock = Static<typeof toolResult>;
+export type ShownBlock = TextBlock | ImageBlock | DocumentBlock | SearchResultBlock | s.Static<typeof toolReference>;
+export type ToolResultBlock = s.Static<typeof toolResult>;
 export type UserBlock = ShownBlock | ToolResultBlock | HostedBlock;
 export type AssistantBlock =
   | TextBlock
-  | Static<typeof thinking>
-  | Static<typeof redactedThinking>
-  | Static<typeof toolUse>
-  | Static<typeof compaction>
+  | s.Static<typeof thinking>
+  | s.Static<typeof redactedThinking>
+  | s.Static<typeof toolUse>
+  | s.Static<typeof compaction>
   | HostedBlock;
-export type AnthropicMessage = Static<typeof anthropicMessage>;
+export type AnthropicMessage = s.Static<typeof anthropicMessage>;
 
 export function isHosted(block: UserBlock | AssistantBlock): block is HostedBlock {
   return (HOSTED_TYPES as readonly string[]).includes(block.type);
 }
 
-const tool = objectOf(
+const tool = s.objectOf(
   {},
   {
     /** Present in every function tool. */
     name: functionName,
     /** Absent or `custom`, or a tool of Anthropic's own. Only those that the client runs are supported. */
-    type: orNull(string),
-    description: orNull(string),
+    type: s.orNull(s.string),
+    description: s.orNull(s.string),
     /** A JSON Schema. */
-    input_schema: anyObject,
-    strict: orNull(boolean),
+    input_schema: s.anyObject,
+    strict: s.orNull(s.boolean),
     /** Of `computer_*`. */
-    display_width_px: orNull(integer),
-    display_height_px: orNull(integer),
+    display_width_px: s.orNull(s.integer),
+    display_height_px: s.orNull(s.integer),
     /** Of `text_editor_*`. */
-    max_characters: orNull(integer),
+    max_characters: s.orNull(s.integer),
   },
 );
 
 const toolChoice = withFields(
   variantsBy('type', [
-    objectOf({ type: oneOf('auto', 'any', 'none') }),
-    objectOf({ type: exactly('tool'), name: functionName }),
+    s.objectOf({ type: s.oneOf('auto', 'any', 'none') }),
+    s.objectOf({ type: s.exactly('tool'), name: functionName }),
   ]),
-  objectOf({}, { disable_parallel_tool_use: orNull(boolean) }),
+  s.objectOf({}, { disable_parallel_tool_use: s.orNull(s.boolean) }),
 );
 
-const outputConfig = objectOf(
+const outputConfig = s.objectOf(
   {},
   {
-    effort: orNull(oneOf('low', 'medium', 'high', 'xhigh', 'max')),
-    format: orNull(objectOf({ type: exactly('json_schema'), schema: anyObject })),
+    effort: s.orNull(s.oneOf('low', 'medium', 'high', 'xhigh', 'max')),
+    format: s.orNull(s.objectOf({ type: s.exactly('json_schema'), schema: s.anyObject })),
   },
 );
 
 const thread = variantsBy('type', [
-  objectOf({ type: exactly('create') }),
-  objectOf({ type: exactly('continue'), previous_message_id: notEmpty }),
+  s.objectOf({ type: s.exactly('create') }),
+  s.objectOf({ type: s.exactly('continue'), previous_message_id: notEmpty }),
 ]);
 
 const required = {
   model,
-  messages: field(
+  messages: s.field(
     'The conversation so far, the oldest message first.',
-    limited(arrayOf(anthropicMessage), { minItems: 1 }),
+    s.limited(s.arrayOf(anthropicMessage), { minItems: 1 }),
   ),
 };
 
 /** Not in a request to count tokens. */
-const maxTokens = field('The most tokens of a completion.', integer, { minimum: 1 });
+const maxTokens = s.field('The most tokens of a completion.', s.integer, { minimum: 1 });
 
 /** Not in a request to count tokens. */
-const threadField = field(
+const threadField = s.field(
   'Stores the conversation under the id of the reply (`create`), or continues the one of `previous_message_id`.',
   thread,
 );
 
 const optional = {
-  system: field('The system message.', systemContent),
-  tools: field('The functions that the model may call.', arrayOf(tool)),
-  tool_choice: field('Whether the model must call a function, and which.', toolChoice),
-  stop_sequences: field(
+  system: s.field('The system message.', systemContent),
+  tools: s.field('The functions that the model may call.', s.arrayOf(tool)),
+  tool_choice: s.field('Whether the model must call a function, and which.', toolChoice),
+  stop_sequences: s.field(
     'Texts that end the completion and are not part of it.',
-    limited(arrayOf(stopString), { maxItems: MAX_STOP_STRINGS }),
+    s.limited(s.arrayOf(stopString), { maxItems: MAX_STOP_STRINGS }),
   ),
   temperature,
   top_p: topP,
   stream,
-  metadata: field('Ignored.', anyObject),
-  thinking: field(
+  metadata: s.field('Ignored.', s.anyObject),
+  thinking: s.field(
     'Whether the model should reason, where its template knows that, and for how many tokens at most.',
-    objectOf(
-      { type: oneOf('enabled', 'disabled', 'adaptive', 'between_tools') },
-      { budget_tokens: orNull(limited(integer, { minimum: -1 })), display: orNull(string) },
+    s.objectOf(
+      { type: s.oneOf('enabled', 'disabled', 'adaptive', 'between_tools') },
+      { budget_tokens: s.orNull(s.limited(s.integer, { minimum: -1 })), display: s.orNull(s.string) },
     ),
   ),
-  cache_control: field('Ignored: what has been computed is kept for later requests by itself.', anyObject),
-  context_management: field(
+  cache_control: s.field('Ignored: what has been computed is kept for later requests by itself.', s.anyObject),
+  context_management: s.field(
     'Ignored, and named so: the conversation is read as it is.',
-    objectOf({}, { edits: orNull(arrayOf(objectOf({ type: string }, { keep: anything }))) }),
+    s.objectOf({}, { edits: s.orNull(s.arrayOf(s.objectOf({ type: s.string }, { keep: s.anything }))) }),
   ),
-  output_config: field(
+  output_config: s.field(
     'In `format`: a schema that the completion must match. In `effort`: how long the model should reason.',
     outputConfig,
   ),
@@ -226,21 +211,21 @@ function extrasOf(parameters: readonly string[]): Omit<ReturnType<typeof chatExt
   return extras;
 }
 
-export type AnthropicTool = Static<typeof tool>;
-export type AnthropicToolChoice = Static<typeof toolChoice>;
-export type MessagesRequest = StaticFields<
+export type AnthropicTool = s.Static<typeof tool>;
+export type AnthropicToolChoice = s.Static<typeof toolChoice>;
+export type MessagesRequest = s.StaticFields<
   typeof required & { max_tokens: typeof maxTokens },
   typeof optional & { thread: typeof threadField } & ReturnType<typeof extrasOf>
 >;
 
 /** Returns the schema for a mode that supports these chat `parameters`. */
 export function messagesSchema(parameters: readonly string[]) {
-  return objectOf(
+  return s.objectOf(
     { ...required, max_tokens: maxTokens },
     { ...optional, thread: threadField, ...extrasOf(parameters) },
   );
 }
 
 export function countTokensSchema(parameters: readonly string[]) {
-  return objectOf(required, { max_tokens: maxTokens, ...optional, ...extrasOf(parameters) });
+  return s.objectOf(required, { max_tokens: maxTokens, ...optional, ...extrasOf(parameters) });
 }

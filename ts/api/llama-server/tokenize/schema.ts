@@ -1,54 +1,44 @@
 /** `POST /tokenize`, `POST /detokenize`, `POST /apply-template`: bodies and replies, as llama-server has them. */
 
-import {
-  anyOf,
-  arrayOf,
-  boolean,
-  field,
-  integer,
-  limited,
-  objectOf,
-  type Static,
-  string,
-} from '../../../http/schema/json-schema.js';
+import * as s from '../../../http/schema/json-schema.js';
 import { model } from '../../shared/chat/chat-schema.js';
 
-export const tokenizeSchema = objectOf(
+export const tokenizeSchema = s.objectOf(
   {},
   {
     model,
-    content: field('The text; required unless `prompt` has it.', string),
-    prompt: field("vLLM's name of `content`; then `add_special` is true by default.", string),
-    add_special_tokens: field("vLLM's name of `add_special`.", boolean),
-    add_special: field('Adds the tokens that begin (or end) every text of the model.', boolean),
-    parse_special: field('Reads the names of special tokens as those tokens; the default is true.', boolean),
-    with_pieces: field('Says with each token what it spells.', boolean),
+    content: s.field('The text; required unless `prompt` has it.', s.string),
+    prompt: s.field("vLLM's name of `content`; then `add_special` is true by default.", s.string),
+    add_special_tokens: s.field("vLLM's name of `add_special`.", s.boolean),
+    add_special: s.field('Adds the tokens that begin (or end) every text of the model.', s.boolean),
+    parse_special: s.field('Reads the names of special tokens as those tokens; the default is true.', s.boolean),
+    with_pieces: s.field('Says with each token what it spells.', s.boolean),
   },
 );
 
-export const detokenizeSchema = objectOf(
-  { tokens: field('The tokens.', arrayOf(limited(integer, { minimum: 0 }))) },
+export const detokenizeSchema = s.objectOf(
+  { tokens: s.field('The tokens.', s.arrayOf(s.limited(s.integer, { minimum: 0 }))) },
   { model },
 );
 
-const piece = objectOf({
-  id: integer,
+const piece = s.objectOf({
+  id: s.integer,
   /** A text, or the bytes as numbers where they are not valid UTF-8 by themselves. */
-  piece: anyOf(string, arrayOf(integer)),
+  piece: s.anyOf(s.string, s.arrayOf(s.integer)),
 });
 
 /** With `count` and `max_model_len` in the reply to `prompt`. */
-export const tokenizeReplySchema = objectOf(
-  { tokens: anyOf(arrayOf(integer), arrayOf(piece)) },
-  { count: integer, max_model_len: integer },
+export const tokenizeReplySchema = s.objectOf(
+  { tokens: s.anyOf(s.arrayOf(s.integer), s.arrayOf(piece)) },
+  { count: s.integer, max_model_len: s.integer },
 );
 /** `prompt` is vLLM's name of `content`. */
-export const detokenizeReplySchema = objectOf({ content: string, prompt: string });
-export const applyTemplateReplySchema = objectOf({ prompt: string });
+export const detokenizeReplySchema = s.objectOf({ content: s.string, prompt: s.string });
+export const applyTemplateReplySchema = s.objectOf({ prompt: s.string });
 
-export type TokenizeRequest = Static<typeof tokenizeSchema>;
-export type DetokenizeRequest = Static<typeof detokenizeSchema>;
-export type TokenPiece = Static<typeof piece>;
-export type TokenizeReply = Static<typeof tokenizeReplySchema>;
-export type DetokenizeReply = Static<typeof detokenizeReplySchema>;
-export type ApplyTemplateReply = Static<typeof applyTemplateReplySchema>;
+export type TokenizeRequest = s.Static<typeof tokenizeSchema>;
+export type DetokenizeRequest = s.Static<typeof detokenizeSchema>;
+export type TokenPiece = s.Static<typeof piece>;
+export type TokenizeReply = s.Static<typeof tokenizeReplySchema>;
+export type DetokenizeReply = s.Static<typeof detokenizeReplySchema>;
+export type ApplyTemplateReply = s.Static<typeof applyTemplateReplySchema>;

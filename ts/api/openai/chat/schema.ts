@@ -1,16 +1,6 @@
 /** One event of a streamed chat completion. */
 
-import {
-  anyOf,
-  arrayOf,
-  exactly,
-  integer,
-  objectOf,
-  oneOf,
-  orNull,
-  type Static,
-  string,
-} from '../../../http/schema/json-schema.js';
+import * as s from '../../../http/schema/json-schema.js';
 import {
   choiceLogprobs,
   promptProgress,
@@ -19,67 +9,67 @@ import {
   usage,
 } from '../../shared/completion/chat-reply-schema.js';
 
-const calledFunction = objectOf({ arguments: string }, { name: string });
+const calledFunction = s.objectOf({ arguments: s.string }, { name: s.string });
 
 /** The first delta of a call has its id and name; the later ones continue its arguments, or its input. */
-const toolCallDelta = objectOf(
+const toolCallDelta = s.objectOf(
   {
     /** Index of the call within the completion; calls are streamed one after another. */
-    index: integer,
+    index: s.integer,
   },
   {
-    id: string,
-    type: oneOf('function', 'custom'),
+    id: s.string,
+    type: s.oneOf('function', 'custom'),
     /** Present in calls of functions. */
     function: calledFunction,
     /** Present in calls of custom tools. */
-    custom: objectOf({ input: string }, { name: string }),
+    custom: s.objectOf({ input: s.string }, { name: s.string }),
   },
 );
 
-const delta = objectOf(
+const delta = s.objectOf(
   {
     /** Present in every chunk; null if the chunk carries other data. */
-    content: orNull(string),
+    content: s.orNull(s.string),
   },
   {
-    role: exactly('assistant'),
-    reasoning_content: string,
-    tool_calls: arrayOf(toolCallDelta),
+    role: s.exactly('assistant'),
+    reasoning_content: s.string,
+    tool_calls: s.arrayOf(toolCallDelta),
     /** In place of `tool_calls` if the request has `functions`; the first one has the name. */
     function_call: calledFunction,
   },
 );
 
-const choice = objectOf({
-  index: integer,
+const choice = s.objectOf({
+  index: s.integer,
   delta,
   logprobs: choiceLogprobs,
-  finish_reason: orNull(oneOf('stop', 'length', 'tool_calls', 'function_call')),
+  finish_reason: s.orNull(s.oneOf('stop', 'length', 'tool_calls', 'function_call')),
 });
 
-export const chatChunkSchema = objectOf(
+export const chatChunkSchema = s.objectOf(
   {
-    id: string,
-    object: exactly('chat.completion.chunk'),
-    created: integer,
-    model: string,
-    system_fingerprint: string,
+    id: s.string,
+    object: s.exactly('chat.completion.chunk'),
+    created: s.integer,
+    model: s.string,
+    system_fingerprint: s.string,
     /** Empty in the usage chunk only. */
-    choices: arrayOf(choice),
+    choices: s.arrayOf(choice),
   },
   {
     /** Present only when `stream_options.include_usage` asked for it: `null` in all chunks but the last, or the counts so far. */
-    usage: orNull(usage),
+    usage: s.orNull(usage),
     /**
      * Whole ones when `timings` asked for them, in the chunk that ends a choice; those so far when `timings_per_token` did,
      * in the chunks before it.
      */
-    timings: anyOf(timings, timingsSoFar),
+    timings: s.anyOf(timings, timingsSoFar),
     /** In chunks before the first one of the completion, when `return_progress` asked for it. */
     prompt_progress: promptProgress,
   },
 );
 
-export type ToolCallDelta = Static<typeof toolCallDelta>;
-export type ChatCompletionChunk = Static<typeof chatChunkSchema>;
+export type ToolCallDelta = s.Static<typeof toolCallDelta>;
+export type ChatCompletionChunk = s.Static<typeof chatChunkSchema>;

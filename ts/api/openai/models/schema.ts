@@ -1,150 +1,136 @@
 /** Schemas of the model list, and of the requests that load and unload a model. */
-import {
-  anyOf,
-  arrayOf,
-  boolean,
-  exactly,
-  field,
-  integer,
-  number,
-  objectOf,
-  oneOf,
-  orNull,
-  type Static,
-  string,
-  typed,
-} from '../../../http/schema/json-schema.js';
+import * as s from '../../../http/schema/json-schema.js';
 
-const status = objectOf(
-  { value: oneOf('unloaded', 'loading', 'loaded', 'failed') },
+const status = s.objectOf(
+  { value: s.oneOf('unloaded', 'loading', 'loaded', 'failed') },
   {
     /** How much of it is loaded, from 0 to 1. */
-    progress: number,
+    progress: s.number,
     /** Why it failed. */
-    reason: string,
-    pid: integer,
+    reason: s.string,
+    pid: s.integer,
     /** The process that prepares requests for it. */
-    preparation_pid: integer,
+    preparation_pid: s.integer,
     /** Bytes of memory that both processes take, as measured last. */
-    memory: integer,
-    running: integer,
+    memory: s.integer,
+    running: s.integer,
     /** How many requests wait for it to be loaded. */
-    queued: integer,
+    queued: s.integer,
     /** Time in Unix seconds at which the model is unloaded if it stays idle. */
-    expires_at: integer,
+    expires_at: s.integer,
     /** It stays, once it is loaded, until it is unloaded by name. */
-    pinned: exactly(true),
+    pinned: s.exactly(true),
   },
 );
 
 /** The same as the fields beside it, and more, under llama-server's names. */
-const meta = objectOf({
-  vocab_type: integer,
-  n_vocab: integer,
-  n_ctx: integer,
-  n_ctx_train: integer,
-  n_embd: integer,
-  n_params: integer,
-  size: integer,
-  ftype: string,
+const meta = s.objectOf({
+  vocab_type: s.integer,
+  n_vocab: s.integer,
+  n_ctx: s.integer,
+  n_ctx_train: s.integer,
+  n_embd: s.integer,
+  n_params: s.integer,
+  size: s.integer,
+  ftype: s.string,
   /** How a text's embedding comes about. */
-  pooling: string,
+  pooling: s.string,
 });
 
-const words = typed<readonly string[]>(arrayOf(string));
+const words = s.typed<readonly string[]>(s.arrayOf(s.string));
 
 /** The fields that only a loaded model has are absent before. */
-export const listedModelSchema = objectOf(
+export const listedModelSchema = s.objectOf(
   {
-    id: string,
-    object: exactly('model'),
+    id: s.string,
+    object: s.exactly('model'),
     /** Unix seconds; when the model was loaded, or before that, when the server came to know it. */
-    created: integer,
-    owned_by: string,
+    created: s.integer,
+    owned_by: s.string,
     status,
   },
   {
     /** Its other names, where it has any. */
     aliases: words,
     /** Of an adapter: the model that it belongs to. */
-    parent: string,
+    parent: s.string,
     /** Bytes of its file; of its weights, once it is loaded. */
-    size: integer,
+    size: s.integer,
     /** The longest prompt plus completion, in tokens. */
-    context_length: integer,
+    context_length: s.integer,
     input_modalities: words,
     output_modalities: words,
     /** A subset of `completion`, `chat`, `infill`, `embeddings`, `rerank`. */
     capabilities: words,
     /** How the weights are stored, such as `Q4_K - Medium`. */
-    quantization: string,
+    quantization: s.string,
     meta,
   },
 );
 
-export const modelListSchema = objectOf({ object: exactly('list'), data: arrayOf(listedModelSchema) });
+export const modelListSchema = s.objectOf({ object: s.exactly('list'), data: s.arrayOf(listedModelSchema) });
 
-const modelStatusEvent = objectOf({
-  model: string,
-  event: exactly('model_status'),
-  data: objectOf(
-    { status: oneOf('unloaded', 'loading', 'loaded', 'failed') },
+const modelStatusEvent = s.objectOf({
+  model: s.string,
+  event: s.exactly('model_status'),
+  data: s.objectOf(
+    { status: s.oneOf('unloaded', 'loading', 'loaded', 'failed') },
     {
       /** While it is being loaded; `value` is how much of it is, from 0 to 1. */
-      progress: objectOf({ stages: arrayOf(string), current: string, value: number }),
+      progress: s.objectOf({ stages: s.arrayOf(s.string), current: s.string, value: s.number }),
       /** Why it failed; of one that is being loaded: why again, for its engine had ended. */
-      reason: string,
+      reason: s.string,
     },
   ),
 });
 
 /** The model is no longer among those of the server. */
-const modelRemoveEvent = objectOf({ model: string, event: exactly('model_remove') });
+const modelRemoveEvent = s.objectOf({ model: s.string, event: s.exactly('model_remove') });
 
-export const modelEventSchema = anyOf(modelStatusEvent, modelRemoveEvent);
+export const modelEventSchema = s.anyOf(modelStatusEvent, modelRemoveEvent);
 
-const modelId = field('The id of the model.', string);
+const modelId = s.field('The id of the model.', s.string);
 
-export const modelUnloadSchema = objectOf(
+export const modelUnloadSchema = s.objectOf(
   { model: modelId },
-  { force: field('Whether it is unloaded at once; requests that use it end with an error.', boolean) },
+  { force: s.field('Whether it is unloaded at once; requests that use it end with an error.', s.boolean) },
 );
 
-export const modelLoadSchema = objectOf(
+export const modelLoadSchema = s.objectOf(
   { model: modelId },
   {
-    pin: field('Whether to keep the model loaded: it is neither evicted nor unloaded when idle.', boolean),
+    pin: s.field('Whether to keep the model loaded: it is neither evicted nor unloaded when idle.', s.boolean),
   },
 );
 
 /** The operation has begun; the list of models shows its progress. */
-export const modelActionReplySchema = objectOf({ success: exactly(true) });
+export const modelActionReplySchema = s.objectOf({ success: s.exactly(true) });
 
-export type ListedModel = Static<typeof listedModelSchema>;
-export type ModelList = Static<typeof modelListSchema>;
-export type ModelStatusEvent = Static<typeof modelStatusEvent>;
-export type ModelRemoveEvent = Static<typeof modelRemoveEvent>;
-export type ModelLoad = Static<typeof modelLoadSchema>;
-export type ModelUnload = Static<typeof modelUnloadSchema>;
-export type ModelActionReply = Static<typeof modelActionReplySchema>;
+export type ListedModel = s.Static<typeof listedModelSchema>;
+export type ModelList = s.Static<typeof modelListSchema>;
+export type ModelStatusEvent = s.Static<typeof modelStatusEvent>;
+export type ModelRemoveEvent = s.Static<typeof modelRemoveEvent>;
+export type ModelLoad = s.Static<typeof modelLoadSchema>;
+export type ModelUnload = s.Static<typeof modelUnloadSchema>;
+export type ModelActionReply = s.Static<typeof modelActionReplySchema>;
 
-export const anthropicModelSchema = objectOf({
-  type: exactly('model'),
-  id: string,
-  display_name: string,
+export const anthropicModelSchema = s.objectOf({
+  type: s.exactly('model'),
+  id: s.string,
+  display_name: s.string,
   /** RFC 3339; when the model was loaded, or before that, when the server came to know it. */
-  created_at: string,
+  created_at: s.string,
   /** Tokens, of prompt and completion together; `null` before the model is loaded. */
-  max_input_tokens: orNull(integer),
-  max_tokens: orNull(integer),
+  max_input_tokens: s.orNull(s.integer),
+  max_tokens: s.orNull(s.integer),
 });
 
-export const anthropicModelListSchema = objectOf({
-  data: arrayOf(anthropicModelSchema),
-  has_more: boolean,
-  first_id: orNull(string),
-  last_id: orNull(string),
+export const anthropicModelListSchema = s.objectOf({
+  data: s.arrayOf(anthropicModelSchema),
+  has_more: s.boolean,
+  first_id: s.orNull(s.string),
+  last_id: s.orNull(s.string),
 });
 
-export type AnthropicModel = Static<typeof anthropicModelSchema>;
-export type AnthropicModelList = Static<typeof anthropicModelListSchema>;
+export type AnthropicModel = s.Static<typeof anthropicModelSchema>;
+export type AnthropicModelList = s.Static<typeof anthropicModelListSchema>;

@@ -6,17 +6,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../../errors.js';
 import type { Operation } from '../../../http/openapi/operation.js';
 import { bodyRoute, nameIgnoredParts } from '../../../http/read-fields.js';
-import {
-  anyOf,
-  arrayOf,
-  exactly,
-  integer,
-  objectOf,
-  type Static,
-  type StaticFields,
-  string,
-  typed,
-} from '../../../http/schema/json-schema.js';
+import * as s from '../../../http/schema/json-schema.js';
 import type { AppContext } from '../../context.js';
 import { model } from '../../shared/chat/chat-schema.js';
 import { withModel } from '../../shared/with-model.js';
@@ -40,26 +30,26 @@ const SUMMARY_REQUEST =
 const { input, instructions, previous_response_id, prompt_cache_key } = responseFields;
 const required = { model };
 const optional = { input, instructions, previous_response_id, prompt_cache_key };
-const compactSchema = objectOf(required, optional);
+const compactSchema = s.objectOf(required, optional);
 
-type CompactRequest = StaticFields<typeof required, typeof optional>;
+type CompactRequest = s.StaticFields<typeof required, typeof optional>;
 
-const compactionSchema = objectOf({
-  id: string,
-  object: exactly('response.compaction'),
+const compactionSchema = s.objectOf({
+  id: s.string,
+  object: s.exactly('response.compaction'),
   /** Unix seconds. */
-  created_at: integer,
+  created_at: s.integer,
   /** The user messages, then the compaction item. Input of the next response. */
-  output: arrayOf(
-    anyOf(
-      objectOf({ type: exactly('compaction'), id: string, encrypted_content: string }),
-      typed<StoredItem | CompactionItem>({ type: 'object', required: ['type', 'id', 'status', 'role', 'content'] }),
+  output: s.arrayOf(
+    s.anyOf(
+      s.objectOf({ type: s.exactly('compaction'), id: s.string, encrypted_content: s.string }),
+      s.typed<StoredItem | CompactionItem>({ type: 'object', required: ['type', 'id', 'status', 'role', 'content'] }),
     ),
   ),
   usage: usageSchema,
 });
 
-type Compaction = Static<typeof compactionSchema>;
+type Compaction = s.Static<typeof compactionSchema>;
 
 type Request = FastifyRequest<{ Body: ResponsesRequest }>;
 

@@ -1,26 +1,15 @@
 /** The events of a streamed response, numbered from 0. */
 
-import {
-  anyOf,
-  arrayOf,
-  exactly,
-  type Fields,
-  integer,
-  objectOf,
-  oneOf,
-  orNull,
-  type Schema,
-  string,
-} from '../../../http/schema/json-schema.js';
+import * as s from '../../../http/schema/json-schema.js';
 import { logprobEntry, promptProgress, timings, timingsSoFar } from '../../shared/completion/chat-reply-schema.js';
 import { contentSchema, itemSchema, responseSchema } from './object-schema.js';
 
-function event(type: Schema<string>, fields: Fields) {
-  return objectOf(
-    { type, sequence_number: integer, ...fields },
+function event(type: s.Schema<string>, fields: s.Fields) {
+  return s.objectOf(
+    { type, sequence_number: s.integer, ...fields },
     {
       /** When `timings_per_token` asked for them: those so far with what a step brought, whole ones with the end. */
-      timings: anyOf(timings, timingsSoFar),
+      timings: s.anyOf(timings, timingsSoFar),
       /** In events of the response in progress, before its first item, when `return_progress` asked for it. */
       prompt_progress: promptProgress,
     },
@@ -31,30 +20,33 @@ const OF_RESPONSE = ['created', 'queued', 'in_progress', 'completed', 'incomplet
   (name) => `response.${name}`,
 );
 
-function inItem(type: string, fields: Fields) {
-  return event(exactly(type), { item_id: string, output_index: integer, ...fields });
+function inItem(type: string, fields: s.Fields) {
+  return event(s.exactly(type), { item_id: s.string, output_index: s.integer, ...fields });
 }
 
-function inPart(type: string, fields: Fields) {
-  return inItem(type, { content_index: integer, ...fields });
+function inPart(type: string, fields: s.Fields) {
+  return inItem(type, { content_index: s.integer, ...fields });
 }
 
-const logprobs = arrayOf(logprobEntry);
+const logprobs = s.arrayOf(logprobEntry);
 
-const failure = objectOf({ message: string, type: string, param: orNull(string), code: string });
+const failure = s.objectOf({ message: s.string, type: s.string, param: s.orNull(s.string), code: s.string });
 
-export const responseEventSchema = anyOf(
-  event(oneOf(...OF_RESPONSE), { response: responseSchema }),
-  event(oneOf('response.output_item.added', 'response.output_item.done'), { output_index: integer, item: itemSchema }),
+export const responseEventSchema = s.anyOf(
+  event(s.oneOf(...OF_RESPONSE), { response: responseSchema }),
+  event(s.oneOf('response.output_item.added', 'response.output_item.done'), {
+    output_index: s.integer,
+    item: itemSchema,
+  }),
   inPart('response.content_part.added', { part: contentSchema }),
   inPart('response.content_part.done', { part: contentSchema }),
-  inPart('response.output_text.delta', { delta: string, logprobs }),
-  inPart('response.output_text.done', { text: string, logprobs }),
-  inPart('response.reasoning_text.delta', { delta: string }),
-  inPart('response.reasoning_text.done', { text: string }),
-  inItem('response.function_call_arguments.delta', { delta: string }),
-  inItem('response.function_call_arguments.done', { name: string, arguments: string }),
-  inItem('response.custom_tool_call_input.delta', { delta: string }),
-  inItem('response.custom_tool_call_input.done', { input: string }),
-  event(exactly('error'), { code: string, message: string, param: orNull(string), error: failure }),
+  inPart('response.output_text.delta', { delta: s.string, logprobs }),
+  inPart('response.output_text.done', { text: s.string, logprobs }),
+  inPart('response.reasoning_text.delta', { delta: s.string }),
+  inPart('response.reasoning_text.done', { text: s.string }),
+  inItem('response.function_call_arguments.delta', { delta: s.string }),
+  inItem('response.function_call_arguments.done', { name: s.string, arguments: s.string }),
+  inItem('response.custom_tool_call_input.delta', { delta: s.string }),
+  inItem('response.custom_tool_call_input.done', { input: s.string }),
+  event(s.exactly('error'), { code: s.string, message: s.string, param: s.orNull(s.string), error: failure }),
 );

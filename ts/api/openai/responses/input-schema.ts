@@ -1,32 +1,21 @@
 /** What `input` of `POST /v1/responses` holds: messages, tool calls and their results, reasoning. */
-import {
-  anyObject,
-  anything,
-  arrayOf,
-  exactly,
-  limited,
-  objectOf,
-  oneOf,
-  orNull,
-  type Static,
-  string,
-} from '../../../http/schema/json-schema.js';
+import * as s from '../../../http/schema/json-schema.js';
 import { textOrParts, variantsBy, withFields } from '../../../http/schema/variants.js';
 
-const textPart = <const Type extends string>(type: Type) => objectOf({ type: exactly(type), text: string });
+const textPart = <const Type extends string>(type: Type) => s.objectOf({ type: s.exactly(type), text: s.string });
 const inputText = textPart('input_text');
 const outputText = textPart('output_text');
-const refusal = objectOf({ type: exactly('refusal'), refusal: string });
-const image = objectOf({ type: exactly('input_image'), image_url: limited(string, { minLength: 1 }) });
+const refusal = s.objectOf({ type: s.exactly('refusal'), refusal: s.string });
+const image = s.objectOf({ type: s.exactly('input_image'), image_url: s.limited(s.string, { minLength: 1 }) });
 
-const file = objectOf(
-  { type: exactly('input_file') },
+const file = s.objectOf(
+  { type: s.exactly('input_file') },
   {
     /** Base64, also as a data URI. */
-    file_data: orNull(limited(string, { minLength: 1 })),
-    file_url: orNull(string),
-    file_id: orNull(string),
-    filename: orNull(string),
+    file_data: s.orNull(s.limited(s.string, { minLength: 1 })),
+    file_url: s.orNull(s.string),
+    file_id: s.orNull(s.string),
+    filename: s.orNull(s.string),
   },
 );
 
@@ -34,62 +23,62 @@ const shownContent = textOrParts([inputText, image, file]);
 
 const message = withFields(
   variantsBy('role', [
-    objectOf({ role: exactly('user'), content: shownContent }),
-    objectOf({ role: oneOf('system', 'developer'), content: textOrParts([inputText]) }),
-    objectOf({ role: exactly('assistant'), content: textOrParts([outputText, inputText, refusal]) }),
+    s.objectOf({ role: s.exactly('user'), content: shownContent }),
+    s.objectOf({ role: s.oneOf('system', 'developer'), content: textOrParts([inputText]) }),
+    s.objectOf({ role: s.exactly('assistant'), content: textOrParts([outputText, inputText, refusal]) }),
   ]),
-  objectOf({ type: exactly('message') }),
+  s.objectOf({ type: s.exactly('message') }),
 );
 
 /** The namespace of the tool that was called, where it is in one. */
-const namespace = orNull(string);
+const namespace = s.orNull(s.string);
 
-const functionCall = objectOf(
+const functionCall = s.objectOf(
   {
-    type: exactly('function_call'),
-    call_id: string,
-    name: string,
+    type: s.exactly('function_call'),
+    call_id: s.string,
+    name: s.string,
     /** JSON text. */
-    arguments: string,
+    arguments: s.string,
   },
   { namespace },
 );
 
-const customCall = objectOf(
-  { type: exactly('custom_tool_call'), call_id: string, name: string, input: string },
+const customCall = s.objectOf(
+  { type: s.exactly('custom_tool_call'), call_id: s.string, name: s.string, input: s.string },
   { namespace },
 );
 
-const callOutput = objectOf({
-  type: oneOf('function_call_output', 'custom_tool_call_output'),
-  call_id: string,
+const callOutput = s.objectOf({
+  type: s.oneOf('function_call_output', 'custom_tool_call_output'),
+  call_id: s.string,
   output: shownContent,
 });
 
 /** Calls of OpenAI's own tools that the client runs; `action` or `operation` has their arguments. */
-const clientCall = objectOf(
+const clientCall = s.objectOf(
   {
-    type: oneOf('local_shell_call', 'shell_call', 'apply_patch_call', 'computer_call'),
-    call_id: string,
+    type: s.oneOf('local_shell_call', 'shell_call', 'apply_patch_call', 'computer_call'),
+    call_id: s.string,
   },
-  { action: orNull(anyObject), operation: orNull(anyObject) },
+  { action: s.orNull(s.anyObject), operation: s.orNull(s.anyObject) },
 );
 
-const clientCallOutput = objectOf(
-  { type: oneOf('local_shell_call_output', 'shell_call_output', 'apply_patch_call_output', 'computer_call_output') },
+const clientCallOutput = s.objectOf(
+  { type: s.oneOf('local_shell_call_output', 'shell_call_output', 'apply_patch_call_output', 'computer_call_output') },
   {
-    call_id: orNull(string),
+    call_id: s.orNull(s.string),
     /** Some have the id of the call here. */
-    id: orNull(string),
+    id: s.orNull(s.string),
     /** `failed` of an `apply_patch_call_output`. */
-    status: orNull(string),
-    output: anything,
+    status: s.orNull(s.string),
+    output: s.anything,
   },
 );
 
 /** Items of tools hosted by OpenAI, and items that only OpenAI can decrypt. */
-const hosted = objectOf({
-  type: oneOf(
+const hosted = s.objectOf({
+  type: s.oneOf(
     'web_search_call',
     'file_search_call',
     'image_generation_call',
@@ -108,14 +97,17 @@ const hosted = objectOf({
 });
 
 /** A summary of earlier items. */
-const compaction = objectOf({ type: exactly('compaction'), encrypted_content: string }, { id: orNull(string) });
+const compaction = s.objectOf(
+  { type: s.exactly('compaction'), encrypted_content: s.string },
+  { id: s.orNull(s.string) },
+);
 
 /** An item of a stored response. */
-const reference = objectOf({ type: exactly('item_reference'), id: string });
+const reference = s.objectOf({ type: s.exactly('item_reference'), id: s.string });
 
-const reasoning = objectOf(
-  { type: exactly('reasoning') },
-  { content: orNull(arrayOf(variantsBy('type', [textPart('reasoning_text')]))) },
+const reasoning = s.objectOf(
+  { type: s.exactly('reasoning') },
+  { content: s.orNull(s.arrayOf(variantsBy('type', [textPart('reasoning_text')]))) },
 );
 
 export const inputItem = variantsBy('type', [
@@ -131,9 +123,9 @@ export const inputItem = variantsBy('type', [
   hosted,
 ]);
 
-export type InputPart = Static<typeof inputText | typeof outputText | typeof refusal | typeof image | typeof file>;
-export type ClientCall = Static<typeof clientCall>;
-export type ClientCallOutput = Static<typeof clientCallOutput>;
-export type InputItem = Static<typeof inputItem>;
+export type InputPart = s.Static<typeof inputText | typeof outputText | typeof refusal | typeof image | typeof file>;
+export type ClientCall = s.Static<typeof clientCall>;
+export type ClientCallOutput = s.Static<typeof clientCallOutput>;
+export type InputItem = s.Static<typeof inputItem>;
 /** An item of a stored response, with the id that it can be referred to by. */
 export type StoredItem = InputItem & { id: string };

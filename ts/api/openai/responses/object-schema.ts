@@ -1,173 +1,162 @@
 /** The reply of `POST /v1/responses`: whole, and inside the events that begin and end a stream. */
 
-import {
-  anyOf,
-  arrayOf,
-  boolean,
-  exactly,
-  integer,
-  nothing,
-  number,
-  objectOf,
-  oneOf,
-  orNull,
-  recordOf,
-  type Static,
-  string,
-  typed,
-} from '../../../http/schema/json-schema.js';
+import * as s from '../../../http/schema/json-schema.js';
 import { logprobEntry } from '../../shared/completion/chat-reply-schema.js';
 import type { StoredItem } from './input-schema.js';
 import type { ResponseTextFormat } from './schema.js';
 import type { ResponseTool, ResponseToolChoice } from './tools-schema.js';
 
-const status = oneOf('in_progress', 'completed', 'incomplete');
-const noItems = arrayOf(typed<never>({}));
+const status = s.oneOf('in_progress', 'completed', 'incomplete');
+const noItems = s.arrayOf(s.typed<never>({}));
 
-const outputText = objectOf({
-  type: exactly('output_text'),
-  text: string,
+const outputText = s.objectOf({
+  type: s.exactly('output_text'),
+  text: s.string,
   annotations: noItems,
-  logprobs: arrayOf(logprobEntry),
+  logprobs: s.arrayOf(logprobEntry),
 });
 
-const reasoningText = objectOf({ type: exactly('reasoning_text'), text: string });
+const reasoningText = s.objectOf({ type: s.exactly('reasoning_text'), text: s.string });
 
-export const contentSchema = anyOf(outputText, reasoningText);
+export const contentSchema = s.anyOf(outputText, reasoningText);
 
-export const itemSchema = anyOf(
-  objectOf({
-    type: exactly('message'),
-    id: string,
+export const itemSchema = s.anyOf(
+  s.objectOf({
+    type: s.exactly('message'),
+    id: s.string,
     status,
-    role: exactly('assistant'),
-    content: arrayOf(outputText),
+    role: s.exactly('assistant'),
+    content: s.arrayOf(outputText),
   }),
-  objectOf({
-    type: exactly('reasoning'),
-    id: string,
+  s.objectOf({
+    type: s.exactly('reasoning'),
+    id: s.string,
     status,
     /** The reasoning itself is in `content`. */
     summary: noItems,
-    content: arrayOf(reasoningText),
+    content: s.arrayOf(reasoningText),
   }),
-  objectOf(
+  s.objectOf(
     {
-      type: exactly('function_call'),
-      id: string,
+      type: s.exactly('function_call'),
+      id: s.string,
       status,
-      call_id: string,
-      name: string,
+      call_id: s.string,
+      name: s.string,
       /** JSON text. */
-      arguments: string,
+      arguments: s.string,
     },
-    { namespace: string },
+    { namespace: s.string },
   ),
-  objectOf(
-    { type: exactly('custom_tool_call'), id: string, status, call_id: string, name: string, input: string },
-    { namespace: string },
+  s.objectOf(
+    { type: s.exactly('custom_tool_call'), id: s.string, status, call_id: s.string, name: s.string, input: s.string },
+    { namespace: s.string },
   ),
-  objectOf({
-    type: exactly('local_shell_call'),
-    id: string,
+  s.objectOf({
+    type: s.exactly('local_shell_call'),
+    id: s.string,
     status,
-    call_id: string,
-    action: objectOf({
-      type: exactly('exec'),
-      command: arrayOf(string),
-      env: recordOf(string),
-      timeout_ms: orNull(number),
-      user: orNull(string),
-      working_directory: orNull(string),
+    call_id: s.string,
+    action: s.objectOf({
+      type: s.exactly('exec'),
+      command: s.arrayOf(s.string),
+      env: s.recordOf(s.string),
+      timeout_ms: s.orNull(s.number),
+      user: s.orNull(s.string),
+      working_directory: s.orNull(s.string),
     }),
   }),
-  objectOf({
-    type: exactly('shell_call'),
-    id: string,
+  s.objectOf({
+    type: s.exactly('shell_call'),
+    id: s.string,
     status,
-    call_id: string,
-    action: objectOf({
-      commands: arrayOf(string),
-      timeout_ms: orNull(number),
-      max_output_length: orNull(number),
+    call_id: s.string,
+    action: s.objectOf({
+      commands: s.arrayOf(s.string),
+      timeout_ms: s.orNull(s.number),
+      max_output_length: s.orNull(s.number),
     }),
-    environment: objectOf({ type: exactly('local') }),
+    environment: s.objectOf({ type: s.exactly('local') }),
   }),
-  objectOf({
-    type: exactly('apply_patch_call'),
-    id: string,
-    status: oneOf('in_progress', 'completed'),
-    call_id: string,
-    operation: anyOf(
-      objectOf({ type: oneOf('create_file', 'update_file'), path: string, diff: string }),
-      objectOf({ type: exactly('delete_file'), path: string }),
+  s.objectOf({
+    type: s.exactly('apply_patch_call'),
+    id: s.string,
+    status: s.oneOf('in_progress', 'completed'),
+    call_id: s.string,
+    operation: s.anyOf(
+      s.objectOf({ type: s.oneOf('create_file', 'update_file'), path: s.string, diff: s.string }),
+      s.objectOf({ type: s.exactly('delete_file'), path: s.string }),
     ),
   }),
 );
 
-export const usageSchema = objectOf({
-  input_tokens: integer,
-  input_tokens_details: objectOf({ cached_tokens: integer, cache_write_tokens: integer }),
-  output_tokens: integer,
-  output_tokens_details: objectOf({ reasoning_tokens: integer }),
-  total_tokens: integer,
+export const usageSchema = s.objectOf({
+  input_tokens: s.integer,
+  input_tokens_details: s.objectOf({ cached_tokens: s.integer, cache_write_tokens: s.integer }),
+  output_tokens: s.integer,
+  output_tokens_details: s.objectOf({ reasoning_tokens: s.integer }),
+  total_tokens: s.integer,
 });
 
-export const responseSchema = objectOf({
-  id: string,
-  object: exactly('response'),
+export const responseSchema = s.objectOf({
+  id: s.string,
+  object: s.exactly('response'),
   /** Unix seconds. */
-  created_at: integer,
-  completed_at: orNull(integer),
-  status: oneOf('queued', 'in_progress', 'completed', 'incomplete', 'failed', 'cancelled'),
+  created_at: s.integer,
+  completed_at: s.orNull(s.integer),
+  status: s.oneOf('queued', 'in_progress', 'completed', 'incomplete', 'failed', 'cancelled'),
   /** The code is `server_error`, or that of an error which the request has caused. */
-  error: orNull(objectOf({ code: string, message: string })),
-  incomplete_details: orNull(objectOf({ reason: exactly('max_output_tokens') })),
-  model: string,
-  output: arrayOf(itemSchema),
-  usage: orNull(usageSchema),
-  instructions: orNull(string),
-  max_output_tokens: orNull(integer),
-  metadata: recordOf(string),
-  parallel_tool_calls: boolean,
-  reasoning: objectOf({ effort: orNull(string), summary: nothing }),
-  temperature: number,
-  top_p: number,
-  presence_penalty: number,
-  frequency_penalty: number,
-  top_logprobs: integer,
+  error: s.orNull(s.objectOf({ code: s.string, message: s.string })),
+  incomplete_details: s.orNull(s.objectOf({ reason: s.exactly('max_output_tokens') })),
+  model: s.string,
+  output: s.arrayOf(itemSchema),
+  usage: s.orNull(usageSchema),
+  instructions: s.orNull(s.string),
+  max_output_tokens: s.orNull(s.integer),
+  metadata: s.recordOf(s.string),
+  parallel_tool_calls: s.boolean,
+  reasoning: s.objectOf({ effort: s.orNull(s.string), summary: s.nothing }),
+  temperature: s.number,
+  top_p: s.number,
+  presence_penalty: s.number,
+  frequency_penalty: s.number,
+  top_logprobs: s.integer,
   // These three are repeated as the request has them, with the defaults of their fields.
-  text: objectOf({ format: typed<ResponseTextFormat>({ type: 'object' }) }),
-  tool_choice: typed<ResponseToolChoice>({ type: ['string', 'object'] }),
-  tools: arrayOf(typed<ResponseTool>({ type: 'object' })),
-  truncation: oneOf('auto', 'disabled'),
-  background: boolean,
+  text: s.objectOf({ format: s.typed<ResponseTextFormat>({ type: 'object' }) }),
+  tool_choice: s.typed<ResponseToolChoice>({ type: ['string', 'object'] }),
+  tools: s.arrayOf(s.typed<ResponseTool>({ type: 'object' })),
+  truncation: s.oneOf('auto', 'disabled'),
+  background: s.boolean,
   /** Whether it can be asked for again. */
-  store: boolean,
-  service_tier: exactly('default'),
-  max_tool_calls: orNull(integer),
-  safety_identifier: orNull(string),
-  prompt_cache_key: orNull(string),
-  previous_response_id: orNull(string),
-  conversation: orNull(objectOf({ id: string })),
+  store: s.boolean,
+  service_tier: s.exactly('default'),
+  max_tool_calls: s.orNull(s.integer),
+  safety_identifier: s.orNull(s.string),
+  prompt_cache_key: s.orNull(s.string),
+  previous_response_id: s.orNull(s.string),
+  conversation: s.orNull(s.objectOf({ id: s.string })),
 });
 
-export const deletedResponseSchema = objectOf({ id: string, object: exactly('response'), deleted: exactly(true) });
+export const deletedResponseSchema = s.objectOf({
+  id: s.string,
+  object: s.exactly('response'),
+  deleted: s.exactly(true),
+});
 
 /** The reply of `GET /v1/responses/{id}/input_items`. */
-export const inputItemListSchema = objectOf({
-  object: exactly('list'),
+export const inputItemListSchema = s.objectOf({
+  object: s.exactly('list'),
   /** As they were sent, each with an id. */
-  data: arrayOf(typed<StoredItem | OutputItem>({ type: 'object', required: ['type', 'id'] })),
-  first_id: orNull(string),
-  last_id: orNull(string),
-  has_more: boolean,
+  data: s.arrayOf(s.typed<StoredItem | OutputItem>({ type: 'object', required: ['type', 'id'] })),
+  first_id: s.orNull(s.string),
+  last_id: s.orNull(s.string),
+  has_more: s.boolean,
 });
 
-export type ItemStatus = Static<typeof status>;
-export type OutputText = Static<typeof outputText>;
-export type OutputItem = Static<typeof itemSchema>;
-export type ResponseUsage = Static<typeof usageSchema>;
-export type ResponseObject = Static<typeof responseSchema>;
-export type DeletedResponse = Static<typeof deletedResponseSchema>;
-export type InputItemList = Static<typeof inputItemListSchema>;
+export type ItemStatus = s.Static<typeof status>;
+export type OutputText = s.Static<typeof outputText>;
+export type OutputItem = s.Static<typeof itemSchema>;
+export type ResponseUsage = s.Static<typeof usageSchema>;
+export type ResponseObject = s.Static<typeof responseSchema>;
+export type DeletedResponse = s.Static<typeof deletedResponseSchema>;
+export type InputItemList = s.Static<typeof inputItemListSchema>;

@@ -3,24 +3,7 @@
  * ts/responses. Every field may also be `null`, which means absent: nulls are removed before the schema is applied.
  */
 
-import {
-  anyObject,
-  anything,
-  arrayOf,
-  boolean,
-  exactly,
-  field,
-  integer,
-  limited,
-  objectOf,
-  oneOf,
-  orNull,
-  orString,
-  recordOf,
-  type Static,
-  type StaticFields,
-  string,
-} from '../../../http/schema/json-schema.js';
+import * as s from '../../../http/schema/json-schema.js';
 import { functionName, variantsBy } from '../../../http/schema/variants.js';
 import {
   MAX_TOP_LOGPROBS,
@@ -36,21 +19,21 @@ import { inputItem } from './input-schema.js';
 import { responseTool, responseToolChoice } from './tools-schema.js';
 
 const format = variantsBy('type', [
-  objectOf({ type: exactly('text') }),
-  objectOf({ type: exactly('json_object') }),
-  objectOf(
-    { type: exactly('json_schema'), name: functionName, schema: anyObject },
-    { strict: orNull(boolean), description: orNull(string) },
+  s.objectOf({ type: s.exactly('text') }),
+  s.objectOf({ type: s.exactly('json_object') }),
+  s.objectOf(
+    { type: s.exactly('json_schema'), name: functionName, schema: s.anyObject },
+    { strict: s.orNull(s.boolean), description: s.orNull(s.string) },
   ),
 ]);
 
 // OpenAI has the same limits; every event of a stream that carries the response repeats these fields.
-export const metadata = field('Comes back with it.', recordOf(limited(string, { maxLength: 512 })), {
+export const metadata = s.field('Comes back with it.', s.recordOf(s.limited(s.string, { maxLength: 512 })), {
   maxProperties: 16,
 });
 
 /** Every event of a stream that carries the response repeats it. */
-const clientKey = limited(string, { maxLength: 512 });
+const clientKey = s.limited(s.string, { maxLength: 512 });
 
 /** The reply holds log-probabilities when `include` names them or `top_logprobs` asks for alternatives. */
 export const INCLUDES_LOGPROBS = 'message.output_text.logprobs';
@@ -71,80 +54,87 @@ const INCLUDABLE = [
 
 const required = {
   model,
-  input: field(
+  input: s.field(
     'The input: a text, or the items of a conversation.',
-    orString(limited(arrayOf(inputItem), { minItems: 1 })),
+    s.orString(s.limited(s.arrayOf(inputItem), { minItems: 1 })),
   ),
 };
 
 const optional = {
-  instructions: field('The system message.', string),
-  tools: field(
+  instructions: s.field('The system message.', s.string),
+  tools: s.field(
     'The functions and custom tools that the model may call. Those that only OpenAI runs are passed over.',
-    arrayOf(responseTool),
+    s.arrayOf(responseTool),
   ),
-  tool_choice: field('Whether the model must call a tool, and which.', responseToolChoice),
-  parallel_tool_calls: field('Whether a completion may have several calls.', boolean),
-  text: field(
+  tool_choice: s.field('Whether the model must call a tool, and which.', responseToolChoice),
+  parallel_tool_calls: s.field('Whether a completion may have several calls.', s.boolean),
+  text: s.field(
     'In `format`: what the completion must be: text, any JSON object, or JSON that follows a schema.',
-    objectOf({}, { format: orNull(format) }),
+    s.objectOf({}, { format: s.orNull(format) }),
   ),
-  reasoning: field(
+  reasoning: s.field(
     'In `effort`: how long the model should reason, where its template knows that.',
-    objectOf({}, { effort: orNull(oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh')) }),
+    s.objectOf({}, { effort: s.orNull(s.oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh')) }),
   ),
-  max_output_tokens: field('The most tokens that the completion may have.', integer, { minimum: 1 }),
+  max_output_tokens: s.field('The most tokens that the completion may have.', s.integer, { minimum: 1 }),
   temperature,
   top_p: topP,
-  top_logprobs: field('How many alternatives to report with each token.', integer, {
+  top_logprobs: s.field('How many alternatives to report with each token.', s.integer, {
     minimum: 0,
     maximum: MAX_TOP_LOGPROBS,
   }),
-  include: field(
+  include: s.field(
     'With `message.output_text.logprobs` the reply reports how probable its tokens were. Images of messages are always ' +
       'in their items. What else OpenAI has here is passed over.',
-    arrayOf(oneOf(...INCLUDABLE)),
+    s.arrayOf(s.oneOf(...INCLUDABLE)),
   ),
   stream,
-  stream_options: field('Nothing to choose here.', anyObject),
+  stream_options: s.field('Nothing to choose here.', s.anyObject),
   timings_per_token: timingsPerToken,
   return_progress: returnProgress,
   metadata,
-  store: field('False: the response is not kept, and cannot be asked for or referred to.', boolean, { default: true }),
-  service_tier: field(
+  store: s.field('False: the response is not kept, and cannot be asked for or referred to.', s.boolean, {
+    default: true,
+  }),
+  service_tier: s.field(
     'Has no effect; the reply says `default`.',
-    oneOf('auto', 'default', 'flex', 'scale', 'priority'),
+    s.oneOf('auto', 'default', 'flex', 'scale', 'priority'),
   ),
-  max_tool_calls: field("Limit of calls of OpenAI's own tools, which are never called here.", integer, { minimum: 1 }),
-  safety_identifier: field('Repeated in the reply; has no other effect.', clientKey),
-  prompt_cache_key: field(
+  max_tool_calls: s.field("Limit of calls of OpenAI's own tools, which are never called here.", s.integer, {
+    minimum: 1,
+  }),
+  safety_identifier: s.field('Repeated in the reply; has no other effect.', clientKey),
+  prompt_cache_key: s.field(
     'Repeated in the reply; has no other effect, because all prompts share one cache.',
     clientKey,
   ),
-  truncation: field(
+  truncation: s.field(
     'With `auto`, the oldest items are omitted if the prompt does not fit. Otherwise it is refused.',
-    oneOf('auto', 'disabled'),
+    s.oneOf('auto', 'disabled'),
     { default: 'disabled' },
   ),
-  background: field(
+  background: s.field(
     'Replies at once; the response is computed meanwhile, to be asked for by its id. With `stream`, its events are sent, and kept for a while.',
-    boolean,
+    s.boolean,
     { default: false },
   ),
-  previous_response_id: field('The stored response that this one goes on from: its items come before `input`.', string),
-  conversation: field(
-    'The conversation, or its id, that this response goes on from: its items come before `input`, and what comes of it is added.',
-    orString(objectOf({ id: string })),
+  previous_response_id: s.field(
+    'The stored response that this one goes on from: its items come before `input`.',
+    s.string,
   ),
-  prompt: field('Refused, because prompts are not stored: send `instructions` and `input`.', anything),
+  conversation: s.field(
+    'The conversation, or its id, that this response goes on from: its items come before `input`, and what comes of it is added.',
+    s.orString(s.objectOf({ id: s.string })),
+  ),
+  prompt: s.field('Refused, because prompts are not stored: send `instructions` and `input`.', s.anything),
 };
 
-export type ResponseTextFormat = Static<typeof format>;
-export type ResponsesRequest = StaticFields<typeof required, typeof optional & ReturnType<typeof chatExtras>>;
+export type ResponseTextFormat = s.Static<typeof format>;
+export type ResponsesRequest = s.StaticFields<typeof required, typeof optional & ReturnType<typeof chatExtras>>;
 
 export const responseFields = { ...required, ...optional };
 
 /** Returns the schema for a mode that supports these chat `parameters`. */
 export function responsesSchema(parameters: readonly string[]) {
-  return objectOf(required, { ...optional, ...chatExtras(parameters) });
+  return s.objectOf(required, { ...optional, ...chatExtras(parameters) });
 }

@@ -1,16 +1,5 @@
 /** The request fields of the sampling parameters, made from their table. */
-import {
-  arrayOf,
-  field,
-  integer,
-  type JsonSchema,
-  limited,
-  number,
-  oneOf,
-  orString,
-  type Schema,
-  string,
-} from '../../../http/schema/json-schema.js';
+import * as s from '../../../http/schema/json-schema.js';
 import {
   MAX_BREAKER_LENGTH,
   MAX_BREAKERS,
@@ -29,12 +18,12 @@ export const samplingFields = Object.fromEntries(
   Object.entries(SETTING_OF).map(([name, setting]) => {
     const row = SAMPLING_NUMBERS[setting];
     const accepted = 'accepts' in row ? row.accepts : boundsOf(row);
-    return [name, field(description(row.help), row.type === 'integer' ? integer : number, accepted)];
+    return [name, s.field(description(row.help), row.type === 'integer' ? s.integer : s.number, accepted)];
   }),
-) as Record<SamplingField, Schema<number>>;
+) as Record<SamplingField, s.Schema<number>>;
 
 /** Values beyond what single precision or 32 bits hold are clamped, not refused. */
-function boundsOf({ min, max }: { min: number; max: number }): JsonSchema {
+function boundsOf({ min, max }: { min: number; max: number }): s.JsonSchema {
   return { ...(min > -MAX_MAGNITUDE && { minimum: min }), ...(max < MAX_MAGNITUDE && { maximum: max }) };
 }
 
@@ -52,15 +41,15 @@ export const ollamaSampling: readonly string[] = Object.values(SAMPLING_NUMBERS)
 );
 
 export const samplerFields = {
-  dry_sequence_breakers: field(
+  dry_sequence_breakers: s.field(
     'DRY: texts that end a repetition.',
-    arrayOf(limited(string, { minLength: 1, maxLength: MAX_BREAKER_LENGTH })),
+    s.arrayOf(s.limited(s.string, { minLength: 1, maxLength: MAX_BREAKER_LENGTH })),
     { maxItems: MAX_BREAKERS },
   ),
-  samplers: field(
+  samplers: s.field(
     "Samplers to apply, in this order, as names or as a string of llama.cpp's letters; default: all.",
-    orString(
-      limited(arrayOf(oneOf(...SAMPLERS, 'typical_p' as const) as Schema<SamplerName | 'typical_p'>), {
+    s.orString(
+      s.limited(s.arrayOf(s.oneOf(...SAMPLERS, 'typical_p' as const) as s.Schema<SamplerName | 'typical_p'>), {
         minItems: 1,
         maxItems: MAX_SAMPLERS,
       }),

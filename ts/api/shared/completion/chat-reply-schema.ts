@@ -1,124 +1,112 @@
 /** The reply of `POST /v1/chat/completions`: whole, or in chunks. */
 import type { FinishReason } from '../../../engine/engine.js';
-import {
-  arrayOf,
-  exactly,
-  integer,
-  nothing,
-  number,
-  objectOf,
-  orNull,
-  type Schema,
-  type Static,
-  string,
-  typed,
-} from '../../../http/schema/json-schema.js';
+import * as s from '../../../http/schema/json-schema.js';
 
 /** An enum in chunks. The schema of the whole reply says only `string`, which is serialised fastest. */
-function word<Word extends string>(): Schema<Word> {
-  return typed(string);
+function word<Word extends string>(): s.Schema<Word> {
+  return s.typed(s.string);
 }
 
 const tokenFields = {
-  token: string,
-  logprob: number,
+  token: s.string,
+  logprob: s.number,
   /** The token's bytes. If they are only part of a character, `token` has a replacement character. */
-  bytes: arrayOf(integer),
+  bytes: s.arrayOf(s.integer),
 };
 
-export const logprobEntry = objectOf({ ...tokenFields, top_logprobs: arrayOf(objectOf(tokenFields)) });
+export const logprobEntry = s.objectOf({ ...tokenFields, top_logprobs: s.arrayOf(s.objectOf(tokenFields)) });
 
-export const choiceLogprobs = orNull(objectOf({ content: arrayOf(logprobEntry), refusal: nothing }));
+export const choiceLogprobs = s.orNull(s.objectOf({ content: s.arrayOf(logprobEntry), refusal: s.nothing }));
 
-export const usage = objectOf(
+export const usage = s.objectOf(
   {
-    prompt_tokens: integer,
-    completion_tokens: integer,
-    total_tokens: integer,
-    prompt_tokens_details: objectOf({ cached_tokens: integer }),
+    prompt_tokens: s.integer,
+    completion_tokens: s.integer,
+    total_tokens: s.integer,
+    prompt_tokens_details: s.objectOf({ cached_tokens: s.integer }),
   },
   {
     /** Present in chats. */
-    completion_tokens_details: objectOf({ reasoning_tokens: integer }),
+    completion_tokens_details: s.objectOf({ reasoning_tokens: s.integer }),
   },
 );
 
-const calledFunction = objectOf({
-  name: string,
+const calledFunction = s.objectOf({
+  name: s.string,
   /** JSON, as text. */
-  arguments: string,
+  arguments: s.string,
 });
 
-const toolCall = objectOf(
-  { id: string, type: word<'function' | 'custom'>() },
+const toolCall = s.objectOf(
+  { id: s.string, type: word<'function' | 'custom'>() },
   {
     /** Present in calls of functions. */
     function: calledFunction,
     /** Present in calls of custom tools. */
-    custom: objectOf({
-      name: string,
+    custom: s.objectOf({
+      name: s.string,
       /** Free text. */
-      input: string,
+      input: s.string,
     }),
   },
 );
 
 /** The names are llama.cpp's; times are in milliseconds. */
-export const timings = objectOf(
+export const timings = s.objectOf(
   {
     /** The time until the request was first scheduled. */
-    queued_ms: number,
+    queued_ms: s.number,
     /** The prompt's tokens that were found in the cache, and those that were computed. */
-    cache_n: integer,
-    prompt_n: integer,
-    prompt_ms: number,
-    prompt_per_second: number,
-    predicted_n: integer,
+    cache_n: s.integer,
+    prompt_n: s.integer,
+    prompt_ms: s.number,
+    prompt_per_second: s.number,
+    predicted_n: s.integer,
     /** The time from the first token to the last. */
-    predicted_ms: number,
-    predicted_per_second: number,
+    predicted_ms: s.number,
+    predicted_per_second: s.number,
   },
   {
     /** How many tokens speculative decoding drafted, and how many were accepted; present where it drafted any. */
-    draft_n: integer,
-    draft_n_accepted: integer,
+    draft_n: s.integer,
+    draft_n_accepted: s.integer,
   },
 );
 
 /** What is known before the end of a completion, as the server sees it. */
-export const timingsSoFar = objectOf({
+export const timingsSoFar = s.objectOf({
   /** The tokens of the prompt that were there already, and those that have been computed. */
-  cache_n: integer,
-  prompt_n: integer,
+  cache_n: s.integer,
+  prompt_n: s.integer,
   /** The time until the first token arrived. */
-  prompt_ms: number,
-  prompt_per_second: number,
-  predicted_n: integer,
-  predicted_ms: number,
-  predicted_per_second: number,
+  prompt_ms: s.number,
+  prompt_per_second: s.number,
+  predicted_n: s.integer,
+  predicted_ms: s.number,
+  predicted_per_second: s.number,
 });
 
 /** Sent before the first token of a stream with `return_progress`. */
-export const promptProgress = objectOf({
+export const promptProgress = s.objectOf({
   /** The tokens of the prompt, those that were cached, and those that are computed or were cached. */
-  total: integer,
-  cache: integer,
-  processed: integer,
-  time_ms: integer,
+  total: s.integer,
+  cache: s.integer,
+  processed: s.integer,
+  time_ms: s.integer,
 });
 
-const choice = objectOf({
-  index: integer,
-  message: objectOf(
+const choice = s.objectOf({
+  index: s.integer,
+  message: s.objectOf(
     {
       role: word<'assistant'>(),
       /** `null` when there are only tool calls. */
-      content: orNull(string),
-      refusal: nothing,
+      content: s.orNull(s.string),
+      refusal: s.nothing,
     },
     {
-      reasoning_content: string,
-      tool_calls: arrayOf(toolCall),
+      reasoning_content: s.string,
+      tool_calls: s.arrayOf(toolCall),
       /** In place of `tool_calls` if the request has `functions`. */
       function_call: calledFunction,
     },
@@ -128,15 +116,15 @@ const choice = objectOf({
 });
 
 /** Fastify compiles this schema into a function that serialises faster than `JSON.stringify`. */
-export const chatCompletionReplySchema = objectOf(
+export const chatCompletionReplySchema = s.objectOf(
   {
-    id: string,
+    id: s.string,
     object: word<'chat.completion'>(),
     /** Unix seconds. */
-    created: integer,
-    model: string,
-    system_fingerprint: string,
-    choices: arrayOf(choice),
+    created: s.integer,
+    model: s.string,
+    system_fingerprint: s.string,
+    choices: s.arrayOf(choice),
     usage,
   },
   {
@@ -145,15 +133,15 @@ export const chatCompletionReplySchema = objectOf(
   },
 );
 
-export type LogprobEntry = Static<typeof logprobEntry>;
-export type Usage = Static<typeof usage>;
-export type ToolCallReply = Static<typeof toolCall>;
-export type PromptProgressReport = Static<typeof promptProgress>;
-export type TimingsReport = Static<typeof timings>;
-export type TimingsSoFar = Static<typeof timingsSoFar>;
-export type ChatCompletion = Static<typeof chatCompletionReplySchema>;
+export type LogprobEntry = s.Static<typeof logprobEntry>;
+export type Usage = s.Static<typeof usage>;
+export type ToolCallReply = s.Static<typeof toolCall>;
+export type PromptProgressReport = s.Static<typeof promptProgress>;
+export type TimingsReport = s.Static<typeof timings>;
+export type TimingsSoFar = s.Static<typeof timingsSoFar>;
+export type ChatCompletion = s.Static<typeof chatCompletionReplySchema>;
 
 /** The reply of endpoints that count the tokens of a prompt. */
-export const inputTokensSchema = objectOf({ object: exactly('response.input_tokens'), input_tokens: integer });
+export const inputTokensSchema = s.objectOf({ object: s.exactly('response.input_tokens'), input_tokens: s.integer });
 
-export type InputTokens = Static<typeof inputTokensSchema>;
+export type InputTokens = s.Static<typeof inputTokensSchema>;

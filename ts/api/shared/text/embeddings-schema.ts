@@ -1,52 +1,43 @@
 /** `POST /v1/embeddings`: body and reply. */
 
-import {
-  anyOf,
-  arrayOf,
-  exactly,
-  field,
-  integer,
-  number,
-  objectOf,
-  oneOf,
-  type Static,
-  string,
-} from '../../../http/schema/json-schema.js';
+import * as s from '../../../http/schema/json-schema.js';
 import { model } from '../chat/chat-schema.js';
 import { modelUseFields } from '../model-use-schema.js';
 import { textInputs } from './text-schema.js';
 
 export const MAX_EMBEDDING_INPUTS = 2048;
 
-export const embeddingsSchema = objectOf(
+export const embeddingsSchema = s.objectOf(
   {
     model,
-    input: field('One text or several, as characters or as tokens.', textInputs),
+    input: s.field('One text or several, as characters or as tokens.', textInputs),
   },
   {
-    encoding_format: field(
+    encoding_format: s.field(
       'Numbers, or the bytes of 32-bit floats (little-endian) in base64.',
-      oneOf('float', 'base64'),
+      s.oneOf('float', 'base64'),
     ),
-    dimensions: field("How many numbers to keep, up to the length of the model's embeddings.", integer, { minimum: 1 }),
+    dimensions: s.field("How many numbers to keep, up to the length of the model's embeddings.", s.integer, {
+      minimum: 1,
+    }),
     ...modelUseFields,
   },
 );
 
-export type EmbeddingsRequest = Static<typeof embeddingsSchema>;
+export type EmbeddingsRequest = s.Static<typeof embeddingsSchema>;
 
-export const embeddingData = objectOf({
-  object: exactly('embedding'),
-  index: integer,
+export const embeddingData = s.objectOf({
+  object: s.exactly('embedding'),
+  index: s.integer,
   /** Numbers, or in base64 the bytes of 32-bit floats, little-endian. */
-  embedding: anyOf(arrayOf(number), string),
+  embedding: s.anyOf(s.arrayOf(s.number), s.string),
 });
 
-export const embeddingsReplySchema = objectOf({
-  object: exactly('list'),
-  model: string,
-  data: arrayOf(embeddingData),
-  usage: objectOf({ prompt_tokens: integer, total_tokens: integer }),
+export const embeddingsReplySchema = s.objectOf({
+  object: s.exactly('list'),
+  model: s.string,
+  data: s.arrayOf(embeddingData),
+  usage: s.objectOf({ prompt_tokens: s.integer, total_tokens: s.integer }),
 });
 
-export type EmbeddingsReply = Static<typeof embeddingsReplySchema>;
+export type EmbeddingsReply = s.Static<typeof embeddingsReplySchema>;

@@ -1,57 +1,45 @@
 /** `POST /v1/rerank`: body and reply, as Jina and llama-server have them. */
 
-import {
-  arrayOf,
-  boolean,
-  exactly,
-  field,
-  integer,
-  limited,
-  number,
-  objectOf,
-  orString,
-  type Static,
-  string,
-} from '../../../http/schema/json-schema.js';
+import * as s from '../../../http/schema/json-schema.js';
 import { model } from '../chat/chat-schema.js';
 import { modelUseFields } from '../model-use-schema.js';
 
 export const MAX_DOCUMENTS = 2048;
 
-export const rerankSchema = objectOf(
+export const rerankSchema = s.objectOf(
   {
-    query: field('What is looked for.', string),
-    documents: field(
+    query: s.field('What is looked for.', s.string),
+    documents: s.field(
       'The texts to rank.',
-      limited(arrayOf(orString(objectOf({ text: string }))), { minItems: 1, maxItems: MAX_DOCUMENTS }),
+      s.limited(s.arrayOf(s.orString(s.objectOf({ text: s.string }))), { minItems: 1, maxItems: MAX_DOCUMENTS }),
     ),
   },
   {
     model,
-    top_n: field('How many results to return, the most relevant first; without it, all.', integer, { minimum: 1 }),
-    return_documents: field('Returns the texts as well.', boolean),
+    top_n: s.field('How many results to return, the most relevant first; without it, all.', s.integer, { minimum: 1 }),
+    return_documents: s.field('Returns the texts as well.', s.boolean),
     ...modelUseFields,
   },
 );
 
-export type RerankRequest = Static<typeof rerankSchema>;
+export type RerankRequest = s.Static<typeof rerankSchema>;
 
-const result = objectOf(
+const result = s.objectOf(
   {
     /** Its place in the request. */
-    index: integer,
+    index: s.integer,
     /** The output of the model's head; for most models a logit, so that only the order of scores has a meaning. */
-    relevance_score: number,
+    relevance_score: s.number,
   },
-  { document: objectOf({ text: string }) },
+  { document: s.objectOf({ text: s.string }) },
 );
 
-export const rerankReplySchema = objectOf({
-  object: exactly('list'),
-  model: string,
+export const rerankReplySchema = s.objectOf({
+  object: s.exactly('list'),
+  model: s.string,
   /** The most relevant first. */
-  results: arrayOf(result),
-  usage: objectOf({ prompt_tokens: integer, total_tokens: integer }),
+  results: s.arrayOf(result),
+  usage: s.objectOf({ prompt_tokens: s.integer, total_tokens: s.integer }),
 });
 
-export type RerankReply = Static<typeof rerankReplySchema>;
+export type RerankReply = s.Static<typeof rerankReplySchema>;

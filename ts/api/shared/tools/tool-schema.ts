@@ -1,93 +1,80 @@
 /** The tools that a request offers to the model, and which of them it must use. */
-import {
-  arrayOf,
-  boolean,
-  exactly,
-  type JsonSchema,
-  limited,
-  objectOf,
-  oneOf,
-  orNull,
-  type Schema,
-  type Static,
-  string,
-  typed,
-} from '../../../http/schema/json-schema.js';
+import * as s from '../../../http/schema/json-schema.js';
 import { functionName, jsonSchema, variantsBy } from '../../../http/schema/variants.js';
 
-export const functionSchema = objectOf(
+export const functionSchema = s.objectOf(
   { name: functionName },
   {
-    description: orNull(string),
+    description: s.orNull(s.string),
     /** A JSON Schema; without it the function takes no arguments. */
-    parameters: orNull(jsonSchema),
+    parameters: s.orNull(jsonSchema),
     /** Demands that the whole schema is enforced; a part that cannot be enforced is an error then. */
-    strict: orNull(boolean),
+    strict: s.orNull(s.boolean),
   },
 );
 
-export const functionToolSchema = objectOf({ type: oneOf('function'), function: functionSchema });
+export const functionToolSchema = s.objectOf({ type: s.oneOf('function'), function: functionSchema });
 
-const grammar = { syntax: oneOf('lark', 'regex'), definition: string };
+const grammar = { syntax: s.oneOf('lark', 'regex'), definition: s.string };
 
-export const customFormat = objectOf(
-  { type: oneOf('text', 'grammar') },
+export const customFormat = s.objectOf(
+  { type: s.oneOf('text', 'grammar') },
   {
     /** The form of responses, which chats take as well. */
     ...grammar,
     /** The form of chats, which responses take as well. */
-    grammar: objectOf(grammar),
+    grammar: s.objectOf(grammar),
   },
 );
 
 /** A tool that takes free text. */
-const customToolSchema = objectOf({
-  type: exactly('custom'),
-  custom: objectOf({ name: functionName }, { description: orNull(string), format: orNull(customFormat) }),
+const customToolSchema = s.objectOf({
+  type: s.exactly('custom'),
+  custom: s.objectOf({ name: functionName }, { description: s.orNull(s.string), format: s.orNull(customFormat) }),
 });
 
 export const toolSchema = variantsBy('type', [functionToolSchema, customToolSchema]);
 
-export type CustomFormat = Static<typeof customFormat>;
-export type CustomTool = Static<typeof customToolSchema>;
+export type CustomFormat = s.Static<typeof customFormat>;
+export type CustomTool = s.Static<typeof customToolSchema>;
 /** A function; where a body has been read, custom tools have become functions. */
-export type Tool = Static<typeof functionToolSchema>;
+export type Tool = s.Static<typeof functionToolSchema>;
 
 const CHOICES = ['none', 'auto', 'required'] as const;
 
 /** One of the words that choose among all tools, or an object that names some. */
 export function toolChoiceOf<T, Word extends string = (typeof CHOICES)[number]>(
-  named: Schema<T>,
+  named: s.Schema<T>,
   words: readonly string[] = CHOICES,
-): Schema<Word | T> {
-  const { type: _type, ...object } = named as JsonSchema;
+): s.Schema<Word | T> {
+  const { type: _type, ...object } = named as s.JsonSchema;
   // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
-  return typed({ type: ['string', 'object'], if: { type: 'string' }, then: { enum: words }, else: object });
+  return s.typed({ type: ['string', 'object'], if: { type: 'string' }, then: { enum: words }, else: object });
 }
 
 /** `function_call`, the old form of `tool_choice`. */
-export const functionChoice = toolChoiceOf<{ name: string }, 'none' | 'auto'>(objectOf({ name: string }), [
+export const functionChoice = toolChoiceOf<{ name: string }, 'none' | 'auto'>(s.objectOf({ name: s.string }), [
   'none',
   'auto',
 ]);
 
-const namedFunction = objectOf({ type: exactly('function'), function: objectOf({ name: string }) });
-const namedCustom = objectOf({ type: exactly('custom'), custom: objectOf({ name: string }) });
+const namedFunction = s.objectOf({ type: s.exactly('function'), function: s.objectOf({ name: s.string }) });
+const namedCustom = s.objectOf({ type: s.exactly('custom'), custom: s.objectOf({ name: s.string }) });
 
 /** Chooses among some of the tools; the model is told of these alone. */
-const allowedTools = objectOf({
-  type: exactly('allowed_tools'),
-  allowed_tools: objectOf({
-    mode: oneOf('auto', 'required'),
-    tools: limited(arrayOf(variantsBy('type', [namedFunction, namedCustom])), { minItems: 1 }),
+const allowedTools = s.objectOf({
+  type: s.exactly('allowed_tools'),
+  allowed_tools: s.objectOf({
+    mode: s.oneOf('auto', 'required'),
+    tools: s.limited(s.arrayOf(variantsBy('type', [namedFunction, namedCustom])), { minItems: 1 }),
   }),
 });
 
 export const toolChoiceSchema = toolChoiceOf(variantsBy('type', [namedFunction, namedCustom, allowedTools]));
 
-export type SentToolChoice = Static<typeof toolChoiceSchema>;
-export type NamedFunction = Static<typeof namedFunction>;
-export type NamedTool = NamedFunction | Static<typeof namedCustom>;
+export type SentToolChoice = s.Static<typeof toolChoiceSchema>;
+export type NamedFunction = s.Static<typeof namedFunction>;
+export type NamedTool = NamedFunction | s.Static<typeof namedCustom>;
 
 /** The same where all tools are functions. */
 export type ToolChoice =

@@ -124,6 +124,28 @@ test('get, ls, rm', async ({ run, hub, folder }) => {
   assert.match(gone.stderr, /^chasqui: Model chasqui\/demo-GGUF:Q4_K_M not found on this computer\.\n$/);
 });
 
+test('show, of a file and of a name', async ({ run }) => {
+  const { code, stdout, stderr } = await run('show', demoModelPath);
+  assert.equal([code, stderr], [0, '']);
+  for (const line of ['architecture    llama', 'quantization    Q8_0', 'context length  2048', 'license         mit'])
+    assert.match(stdout, new RegExp(`^${line}$`, 'm'));
+  assert.match(stdout, /^capabilities {4}chat, tools, vision$/m);
+  const facts = JSON.parse((await run('show', 'demo', '--json')).stdout);
+  assert.equal([facts.size_bytes, facts.parameters], [DEMO.length, 1_600_160]);
+  assert.is((await run('show', 'demo', '--template')).stdout, `${facts.chat_template}\n`);
+  const missing = await run('show', 'nosuch');
+  assert.equal([missing.code, missing.stdout], [5, '']);
+  assert.match(missing.stderr, 'nosuch is no file, and no model on this computer');
+});
+
+test('other names of commands', async ({ run }) => {
+  const usages = { pull: 'get|pull', list: 'ls|list', remove: 'rm|remove', delete: 'rm|remove', stop: 'unload|stop' };
+  for (const [name, usage] of Object.entries({ ...usages, 'keys ls': 'keys list|ls', 'secrets remove': 'rm|remove' })) {
+    const { code, stdout } = await run(...name.split(' '), '--help');
+    assert.equal([code, stdout.includes(`${usage} [options]`)], [0, true], name);
+  }
+});
+
 test('import, by a copy and by a link; what rm frees is said', async ({ run, folder }) => {
   const file = path.join(folder, 'mine.gguf');
   fs.copyFileSync(demoModelPath, file);

@@ -30,8 +30,8 @@ test('commands are called as they were called', async () => {
 const MISTAKES: [args: string[], says: RegExp][] = [
   [['serv'], /unknown command 'serv'\n\(Did you mean serve\?\)\n$/],
   [['desk'], /\(Did you mean desktop\?\)/],
-  [['pull', 'llama'], /\(Did you mean get\?\)/],
-  [['list'], /\(Did you mean ls\?\)/],
+  [['download', 'llama'], /\(Did you mean get\?\)/],
+  [['pull'], /missing required argument 'model'\n\(Usage: chasqui get \[options\] <model>\)/],
   [['keys', 'creat'], /unknown command 'creat'\n\(Did you mean create\?\)/],
   [['keys', 'list-all-of-them'], /\(chasqui keys --help lists the commands\.\)/],
   [['get', 'ada/tiny', '--data-dir', '/big'], /unknown option '--data-dir'/],

@@ -26,9 +26,14 @@ function commandsIn(page: string): string[] {
     .filter((call) => /^[a-z]/.test(call));
 }
 
+/** With the aliases: `get` and `pull`. */
+function namesOf(command: Command): string[] {
+  return [command.name(), ...command.aliases()].map((name) => nameOf(command).replace(/\S+$/, name));
+}
+
 /** What is wrong with a call, or null. */
 function problemOf(call: string): string | null {
-  const command = leaves.find((each) => `${call} `.startsWith(`${nameOf(each)} `));
+  const command = leaves.find((each) => namesOf(each).some((name) => `${call} `.startsWith(`${name} `)));
   const isGroup = (each: Command) => each.name() === call;
   if (command === undefined) return program.commands.some(isGroup) ? null : `no command: ${call}`;
   const words = expandAliases(['', '', ...call.split(/\s+/)], {

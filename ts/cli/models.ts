@@ -58,6 +58,7 @@ export function modelCommands(): Command[] {
       .option('--pin', 'Never evict the model')
       .action((id: string, options: LoadCommandOptions) => run(() => change(id, 'load', options))),
     command('unload', 'Unload a model from a server after its running requests, and wait until it is unloaded.')
+      .alias('stop')
       .argument('<model>', 'its id')
       .option('--force', 'Unload immediately; running requests fail')
       .action((id: string, options: UnloadCommandOptions) => run(() => change(id, 'unload', options))),

@@ -16,15 +16,17 @@ import { keysCommand } from './keys.js';
 import { launchCommand } from './launch.js';
 import { modelCommands } from './models.js';
 import { HOSTING_OPTIONS } from './options/hosting-option-table.js';
+import { ALWAYS_ON } from './options/other-servers.js';
 import { expandAliases } from './options/table-options.js';
 import { rmCommand } from './rm.js';
 import { searchCommand } from './search.js';
 import { serveCommand } from './serve.js';
+import { showCommand } from './show.js';
 
 /** @param args the full `process.argv` */
 export async function runProgram(args: readonly string[]): Promise<void> {
   if (args.length <= 2) console.log(firstSteps(VERSION, ownCall()));
-  else await allCommands().parseAsync(expandAliases(args, { ...HOSTING_OPTIONS, ...LOAD_OPTIONS }));
+  else await allCommands().parseAsync(expandAliases(args, { ...ALWAYS_ON, ...HOSTING_OPTIONS, ...LOAD_OPTIONS }));
 }
 
 export function allCommands(): Command {
@@ -35,10 +37,26 @@ export function allCommands(): Command {
     .addCommand(serveCommand())
     .addCommand(chatCommand())
     .addCommand(desktopCommand());
-  const ofModels = [searchCommand(), getCommand(), ...modelCommands(), rmCommand(), importCommand()];
+  const ofModels = [searchCommand(), getCommand(), ...modelCommands(), showCommand(), rmCommand(), importCommand()];
   const ofApps = [...desktopStatusCommands(), launchCommand(), ...cloudCommands()];
   for (const command of [...ofModels, ...ofApps]) program.addCommand(command);
   program.addCommand(keysCommand()).addCommand(benchCommand()).addCommand(doctorCommand()).addCommand(buildCommand());
-  addSuggestions(program);
-  return program;
+  addAliases(program);
+  return addSuggestions(program);
+}
+
+/** Other names of commands, in all groups. */
+const ALIASES: Readonly<Record<string, readonly string[]>> = {
+  get: ['pull'],
+  list: ['ls'],
+  ls: ['list'],
+  rm: ['remove', 'delete'],
+  revoke: ['rm'],
+};
+
+function addAliases(command: Command): void {
+  for (const each of command.commands) {
+    for (const alias of ALIASES[each.name()] ?? []) each.alias(alias);
+    addAliases(each);
+  }
 }

@@ -3,6 +3,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { LOAD_OPTIONS } from '../options/load-option-table.js';
 import { isHubName } from './hub/find-model.js';
 import { HOSTING_OPTIONS } from './options/hosting-option-table.js';
+import { ALWAYS_ON } from './options/other-servers.js';
 import { addTableOptions, expandAliases } from './options/table-options.js';
 
 const ENVIRONMENT_HELP = `
@@ -20,6 +21,8 @@ export function serveCommand(): Command {
     .action(async (name, parsed, self) =>
       (await import('./serve/run-serve.js')).runServe(withModel(name, parsed, self)),
     );
+  addTableOptions(command, ALWAYS_ON);
+  for (const option of command.options) option.hideHelp();
   return addTableOptions(addTableOptions(command, HOSTING_OPTIONS), LOAD_OPTIONS);
 }
 
@@ -32,7 +35,9 @@ export function parseServe(args: readonly string[]): Record<string, unknown> | u
     parsed = withModel(name, options, self);
   });
   try {
-    command.parse(expandAliases(args.slice(3), { ...HOSTING_OPTIONS, ...LOAD_OPTIONS }), { from: 'user' });
+    command.parse(expandAliases(args.slice(3), { ...ALWAYS_ON, ...HOSTING_OPTIONS, ...LOAD_OPTIONS }), {
+      from: 'user',
+    });
     return parsed;
   } catch (error) {
     if (error instanceof CommanderError) return undefined;

@@ -151,7 +151,11 @@ export class Library {
 type Description = Pick<LocalModel, 'architecture' | 'parameters' | 'contextLength' | 'capabilities'>;
 
 /** The header of a split model's first part lists only some of the tensors. */
-function describeHeader({ metadata, parameters }: GgufHeader, hasProjector: boolean, inParts: boolean): Description {
+export function describeHeader(
+  { metadata, parameters }: GgufHeader,
+  hasProjector: boolean,
+  inParts: boolean,
+): Description {
   const architecture = metadata.get('general.architecture');
   const context = metadata.get(`${architecture}.context_length`);
   const template = metadata.get('tokenizer.chat_template');

@@ -16,6 +16,7 @@ export const MODEL_OPTIONS = {
     type: 'names',
     flag: '--alias',
     short: '-a',
+    aliases: ['--served-model-name'],
     placeholder: 'names',
     group: MODEL,
     help: 'Model name in requests, and further names; comma-separated or repeatable',

@@ -7,6 +7,8 @@ interface CommonFields {
   readonly short?: `-${string}`;
   /** Further flags, hidden in the help: names in earlier versions and in llama.cpp. */
   readonly aliases?: readonly `-${string}`[];
+  /** The text that means the default on the command line and in variables, as in llama.cpp. */
+  readonly unset?: string;
   /** Short flags for the negation, as in llama.cpp. */
   readonly noAliases?: readonly `-${string}`[];
   /** The environment variable, if it does not derive from the flag. */

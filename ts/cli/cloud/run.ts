@@ -19,7 +19,7 @@ const SCRIPT_OPTIONS: OptionRows = Object.fromEntries(
 export function runCommand(): Command {
   const command = withHelp(new Command('run'))
     .description('Chat with a model as chasqui chat does, or run an app of a script.')
-    .argument('<model|script>', `${MODEL_HELP}; or a script`)
+    .argument('<name>', `${MODEL_HELP}; or a script`)
     .argument('[prompt...]', 'Prints the answer of the model to this prompt, and ends')
     .addHelpText('after', SCRIPT_HELP + CHAT_HELP)
     .action((name: string, words: readonly string[], parsed: Readonly<Record<string, unknown>>) => {

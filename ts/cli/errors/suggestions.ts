@@ -7,16 +7,11 @@ import { nearestNames } from './nearest-names.js';
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   app: 'desktop',
   benchmark: 'bench',
-  delete: 'rm',
   download: 'get',
   find: 'search',
   install: 'get',
-  list: 'ls',
-  pull: 'get',
-  remove: 'rm',
   server: 'serve',
   start: 'serve',
-  stop: 'unload',
 };
 
 /** Adds a suggestion to the usage errors of this command and its subcommands, and sets their exit code. */

@@ -24,7 +24,7 @@ export function optionsOfEnvironment<Rows extends OptionRows>(
   for (const [name, row] of Object.entries(rows)) {
     const variable = variableOf(row);
     const text = variable === null ? undefined : environment[variable];
-    if (variable === null || !text || row.foreign?.test(text)) continue;
+    if (variable === null || !text || text === row.unset || row.foreign?.test(text)) continue;
     if (byFlag[name] !== undefined || row.excludes?.some((other) => byFlag[other] !== undefined)) continue;
     options[name] = parseVariable(variable, row, text);
   }

@@ -41,7 +41,8 @@ export function givenOptions<Rows extends OptionRows>(
   const byFlag = Object.entries(rows)
     .filter(([name]) => parsed[name] !== undefined)
     // Commander returns `false` for --no-mmproj, and so does `parserOf` for `--mmproj none`.
-    .map(([name, row]) => [name, isNullable(row) && parsed[name] === false ? null : parsed[name]]);
+    .map(([name, row]) => [name, isNullable(row) && parsed[name] === false ? null : parsed[name]])
+    .map(([name, value]) => [name, value === DEFAULT ? undefined : value]);
   const given = Object.fromEntries(byFlag) as OptionsOf<Rows>;
   return { ...optionsOfEnvironment(rows, given, environment), ...given };
 }
@@ -83,8 +84,12 @@ function negated(name: string, row: OptionRow, flag: string): Option {
   return option.helpGroup(`${row.group}:`).hideHelp(row.type === 'boolean');
 }
 
+/** Commander stores this for an option that returns to its default. The empty text is no value of any option. */
+const DEFAULT = '';
+
 function parserOf(row: OptionRow): (text: string, previous: unknown) => unknown {
   return (text, previous) => {
+    if (text === row.unset) return DEFAULT;
     const value = parseOption(row, text);
     if (value === undefined) throw new InvalidArgumentError(`It must be ${wantedText(row)}.`);
     // Commander interprets null as a flag without a value.

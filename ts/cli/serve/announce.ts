@@ -1,6 +1,8 @@
 /** What `chasqui serve` prints when it is ready. */
 import os from 'node:os';
 import type { ModelInfo } from '../../engine/engine.js';
+import type { LoadOptions } from '../../engine/load-options.js';
+import { formatBytes } from '../../hub/format-bytes.js';
 import type { ModelEntry } from '../../models/pool.js';
 import type { Profile } from '../../profiles/profile.js';
 import type { Server } from '../../server/start.js';
@@ -14,6 +16,7 @@ export function announce(
   models: readonly ModelEntry[],
   profile: Profile,
   options: HostingOptions,
+  load: LoadOptions,
 ): void {
   const { host, port, basePath } = server;
   const scheme = schemeOf(profile, options);
@@ -28,8 +31,10 @@ export function announce(
     console.log(`Layers on ${devices.join(', ')}: ${gpuLayers} of ${layers}`);
   }
   warnAboutAddress(server, scheme, socket);
-  const context = info === undefined ? undefined : contextOf(info);
-  if (context !== undefined) console.log(`Context: ${context}`);
+  if (info !== undefined) {
+    console.log(`Context: ${contextOf(info)}; model: ${formatBytes(info.sizeBytes)}, ${info.quantization}`);
+    for (const warning of warningsOf(info, load)) console.error(`chasqui: ${warning}`);
+  }
   if (info?.unfitted !== undefined) console.error(`chasqui: ${withFlags(info.unfitted)}`);
   for (const { id } of models.filter(({ engine }) => engine?.model.genericTools && engine.model.generates)) {
     console.log(`The chat template of ${id} does not support tools: using a generic format.`);
@@ -61,14 +66,31 @@ function warnAboutAddress({ host, port }: Server, scheme: CurlSettings['scheme']
   if (scheme === null) console.error('chasqui: everyone who reaches these addresses can use the server; see --api-key');
 }
 
-/** Returns `undefined` if each completion has the full trained context. */
-function contextOf({ contextLength, trainedContextLength, parallel, kvCells }: ModelInfo): string | undefined {
+export function warningsOf(
+  {
+    contextLength,
+    trainedContextLength,
+    placement,
+  }: Pick<ModelInfo, 'contextLength' | 'trainedContextLength' | 'placement'>,
+  { gpuLayers }: LoadOptions,
+): string[] {
+  const isLong = contextLength > trainedContextLength && trainedContextLength > 0;
+  const warnings = isLong
+    ? [`the context exceeds the ${trainedContextLength} tokens that the model was trained with; see --rope-scaling`]
+    : [];
+  const hasLayers = typeof gpuLayers === 'number' ? gpuLayers > 0 : gpuLayers === 'all';
+  if (hasLayers && placement.devices.length === 0)
+    warnings.push('--gpu-layers has no effect: no GPU is used; see chasqui doctor');
+  return warnings;
+}
+
+function contextOf({ contextLength, trainedContextLength, parallel, kvCells }: ModelInfo): string {
   const length = `${contextLength} of ${trainedContextLength} tokens`;
   if (kvCells < contextLength * parallel) {
     return `${length}, and ${kvCells} for ${parallel} completions at a time together; see --kv-budget`;
   }
-  if (contextLength >= trainedContextLength) return undefined;
-  return `${length}, for each of ${parallel} completions at a time; see --ctx-size`;
+  const advice = contextLength < trainedContextLength ? ', see --ctx-size' : '';
+  return `${length} for each of ${parallel} completions at a time${advice}`;
 }
 
 function schemeOf({ authentication }: Profile, { auth }: HostingOptions): CurlSettings['scheme'] {

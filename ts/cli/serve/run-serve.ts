@@ -48,7 +48,7 @@ export async function runServe(parsed: Readonly<Record<string, unknown>>): Promi
     const ready = await server.load();
     progress.clear();
     if (failures.length > 0) throw failures[0];
-    if (ready !== null) announce(server, ready, profile, hosting);
+    if (ready !== null) announce(server, ready, profile, hosting, model);
   } catch (error) {
     progress.clear();
     const { explainStart } = await import('../errors/explain-start.js');

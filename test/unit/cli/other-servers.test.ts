@@ -1,0 +1,45 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { givenOptions } from '../../../ts/cli/options/table-options.js';
+import { warningsOf } from '../../../ts/cli/serve/announce.js';
+import { parseServe } from '../../../ts/cli/serve.js';
+import { LOAD_OPTIONS } from '../../../ts/options/load-option-table.js';
+
+const test = suite('cli: flags of other servers');
+
+const parse = (...args: string[]) => parseServe(['node', 'chasqui', 'serve', ...args]);
+
+test('flags for what is always on are accepted', () => {
+  const flags = '--jinja --metrics --embeddings --reranking -cb --no-webui --slots --enable-prefix-caching';
+  assert.equal(parse(...flags.split(' '), '-m', 'x.gguf')?.model, ['x.gguf']);
+  assert.is(parse('--jinjo'), undefined);
+});
+
+test('names of vLLM and LM Studio set the same options', () => {
+  for (const flag of ['--max-model-len', '--context-length', '-c']) {
+    const parsed = flag === '-c' ? parse('-c', '8192') : parse(flag, '8192');
+    assert.is(parsed?.contextSize, 8192, flag);
+  }
+  assert.equal(parse('--served-model-name', 'me')?.alias, ['me']);
+  assert.is(parse('--max-num-seqs', '8')?.parallel, 8);
+});
+
+test('-c 0 is the default, as in llama.cpp', () => {
+  const given = (...args: string[]) =>
+    givenOptions(LOAD_OPTIONS, parse(...args) ?? {}, { CHASQUI_CTX_SIZE: '512' }).contextSize;
+  assert.equal([given(), given('-c', '64'), given('-c', '0')], [512, 64, undefined]);
+  assert.equal(givenOptions(LOAD_OPTIONS, {}, { CHASQUI_CTX_SIZE: '0' }), {});
+});
+
+test('options without effect, and contexts beyond the trained one, are warned about', () => {
+  const cpu = { contextLength: 4096, trainedContextLength: 4096, placement: { devices: [], gpuLayers: 0, layers: 8 } };
+  const gpu = { ...cpu, placement: { devices: ['CUDA0'], gpuLayers: 8, layers: 8 } };
+  for (const gpuLayers of [10, 'all'] as const) {
+    assert.match(warningsOf(cpu, { gpuLayers })[0] ?? '', '--gpu-layers has no effect: no GPU is used');
+    assert.equal(warningsOf(gpu, { gpuLayers }), []);
+  }
+  for (const gpuLayers of [0, 'auto'] as const) assert.equal(warningsOf(cpu, { gpuLayers }), []);
+  assert.match(warningsOf({ ...cpu, contextLength: 8192 }, {})[0] ?? '', 'exceeds the 4096 tokens');
+});
+
+test.run();

@@ -21,6 +21,7 @@ import { LiveApps } from './apps/apps-view.js';
 import { AppControl } from './apps/control.js';
 import { HubWeights } from './apps/hub-weights.js';
 import { isAddressWanted, oldUploads, removeAbandonedParts, removeOldWeights } from './apps/old-weights.js';
+import { readQuotas } from './apps/quotas.js';
 import { Supervisor } from './apps/supervisor.js';
 import { measure } from './apps/views.js';
 import { WeightStore } from './apps/weights.js';
@@ -46,6 +47,8 @@ export interface CloudSettings {
   publicUrl?: string | undefined;
   /** Memory for all runners; default: 80 % of the memory that is free at the start. */
   memoryBytes?: number | undefined;
+  /** Quotas of organisations; default: unlimited. */
+  quotas?: readonly string[] | undefined;
   /** Disk space for uploaded models; default: half of their disk. */
   uploadsLimitBytes?: number | undefined;
   /** Whether remote deployments may fetch models from private networks; default: false. */
@@ -158,6 +161,7 @@ function assemble(
     logFolder: places.logs,
     responsesFolder: places.responses,
     budgetBytes: settings.memoryBytes ?? DEFAULT_SHARE * (availableMemory() + bytesOfRunners(store)),
+    quotas: readQuotas(settings.quotas ?? []),
     endsWithParent,
     ...(onEvent && { onEvent }),
   });

@@ -1,4 +1,5 @@
 /** Options of the cloud commands. Flags and help derive from these rows. */
+import { QUOTA_PATTERN } from '../../cloud/apps/quotas.js';
 import { MAX_COUNT, type OptionRows } from '../../options/option-row.js';
 import { HOSTING_OPTIONS } from '../options/hosting-option-table.js';
 import { KUBERNETES_OPTIONS, WEIGHTS_OPTION } from './kubernetes-option-table.js';
@@ -65,6 +66,18 @@ export const CLOUD_START_OPTIONS = {
     flag: '--runners-memory',
     help: 'Memory limit for all runners',
     otherwise: '80 % of the memory that is free at startup',
+  },
+  orgQuota: {
+    type: 'texts',
+    max: 1000,
+    maxLength: 130,
+    pattern: QUOTA_PATTERN,
+    says: 'apps=5, runners=8 or memory=16384 (MiB), for one organisation acme:apps=5',
+    flag: '--org-quota',
+    placeholder: '[org:]name=value',
+    group: GROUP,
+    help: 'Quota of each organisation, or of one: apps, runners, or MiB of memory for its runners; repeatable',
+    otherwise: 'unlimited',
   },
   uploadsLimit: {
     ...count(1),

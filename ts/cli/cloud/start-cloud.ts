@@ -30,6 +30,7 @@ export async function startFromOptions(parsed: Readonly<Record<string, unknown>>
     port,
     publicUrl: options.publicUrl,
     memoryBytes: runnersMemory === undefined ? undefined : runnersMemory * MIB,
+    quotas: options.orgQuota,
     uploadsLimitBytes: uploadsLimit === undefined ? undefined : uploadsLimit * MIB,
     allowsPrivateModelHosts: options.allowPrivateModelHosts ?? false,
     command: runnerCommand(),

@@ -65,6 +65,8 @@ export class AppControl {
     refuseTooLittleMemory(manifest, bytes, name);
     refuseImpossibleMachine(manifest, this.parts.gpus, name);
     this.parts.secrets.requireAll(org, manifest.secrets);
+    const runners = Math.max(1, this.parts.supervisor.find(org, name)?.row.scale_min ?? manifest.scale.min);
+    this.parts.supervisor.refuseBeyondQuota(org, name, { runners, bytes: manifest.memoryBytes ?? bytes });
     const isLocal = actor.kind === 'local';
     if (!isLocal) this.#refuseOtherFiles(manifest, actor);
     const { supervisor, store } = this.parts;
@@ -133,6 +135,8 @@ export class AppControl {
         throw invalid(field, `\`${field}\` must be a whole number from ${min} to ${MAX_RUNNERS}.`);
       }
       if (scale.min > scale.max) throw invalid('min', '`min` must be at most `max`.');
+      const needs = { runners: scale.min, bytes: app.active?.bytes ?? 0 };
+      this.parts.supervisor.refuseBeyondQuota(org, name, needs);
     }
     this.parts.store.set(app.id, { scale_min: scale?.min ?? null, scale_max: scale?.max ?? null });
     const bounds = scale === null ? 'as in the script' : `from ${scale.min} to ${scale.max} runners`;

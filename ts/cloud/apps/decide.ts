@@ -6,9 +6,12 @@
  * - If memory is short, idle runners are evicted, those of the least recently used app first.
  * - Runners that wait for memory start in the order of their requests. Nothing behind the first one starts, unless it
  *   waits for memory that it cannot get: memory that other apps always keep, or all of it.
+ * - Runners beyond the quota of their organisation wait and block nothing; only idle runners of the same organisation are
+ *   evicted for them. A candidate may start beside the runners that it replaces.
  * - A deployment holds that place for `MAX_RESERVATION_MS`, or longer if evicting idle runners is enough for it.
  */
 import { formatMemory } from '../../hub/format-bytes.js';
+import { beyondQuota, type Quotas } from './quotas.js';
 
 export interface PlannedRunner {
   readonly id: string;
@@ -32,6 +35,7 @@ export interface Candidate {
 
 export interface PlannedApp {
   readonly id: string;
+  readonly org: string;
   /** Shown in messages. */
   readonly name: string;
   /** The revision that serves requests. */
@@ -62,6 +66,7 @@ export interface ScalingState {
   readonly apps: readonly PlannedApp[];
   /** Memory for all runners. A runner that needs more starts when no other is there. */
   readonly budgetBytes: number;
+  readonly quotas: Quotas;
 }
 
 export type Action =
@@ -174,17 +179,25 @@ function placeInOrder(
   const stopping = new Set(stops.flatMap((action) => (action.kind === 'stop' ? [action.runner] : [])));
   let used = sumOf(state.apps.flatMap(({ runners }) => runners));
   let reservedFor: PlannedApp | null = null;
+  const started: WantedRunner[] = [];
   for (const runner of wanted) {
     const { app, revision, bytes } = runner;
     const free = state.budgetBytes - used;
     const fits = bytes <= free || used === 0;
+    const budgetBytes = Math.min(state.budgetBytes, state.quotas(app.org).memory);
+    const excess = excessOf(runner, state, started);
     if (app.candidate?.strategy === 'recreate' && app.runners.length > 0) {
       actions.push({ kind: 'wait', app: app.id, reason: 'the runners of the previous revision are stopping' });
-    } else if (fits && reservedFor === null) {
+    } else if (fits && reservedFor === null && excess === null) {
       actions.push({ kind: 'start', app: app.id, revision });
       used += bytes;
-    } else if (neverFits(runner, state.budgetBytes)) {
-      actions.push({ kind: 'refuse', app: app.id, reason: ownRunnersInTheWay(runner, state.budgetBytes) });
+      started.push(runner);
+    } else if (neverFits(runner, budgetBytes)) {
+      actions.push({ kind: 'refuse', app: app.id, reason: ownRunnersInTheWay(runner, budgetBytes) });
+    } else if (excess !== null) {
+      const apps = state.apps.filter(({ org }) => org === app.org);
+      if (runner.isNeeded) actions.push(...evictIdle(runner, { ...state, apps }, stopping, 1));
+      actions.push({ kind: 'wait', app: app.id, reason: excess });
     } else {
       if (reservedFor === null) {
         const started = actions.filter((action) => action.kind === 'start' && action.app === app.id).length;
@@ -197,6 +210,18 @@ function placeInOrder(
     }
   }
   return actions;
+}
+
+function excessOf(
+  { app, revision, bytes }: WantedRunner,
+  { apps, quotas }: ScalingState,
+  started: readonly WantedRunner[],
+): string | null {
+  const quota = quotas(app.org);
+  const isCandidate = revision === app.candidate?.revision;
+  const runners = [...apps.flatMap((each) => each.runners.map((runner) => ({ ...runner, app: each }))), ...started];
+  const own = runners.filter((runner) => runner.app.org === app.org);
+  return beyondQuota(app.org, isCandidate ? { ...quota, runners: Infinity } : quota, own, bytes);
 }
 
 function claimOf(

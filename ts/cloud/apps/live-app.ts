@@ -175,6 +175,7 @@ export class LiveApp implements DeployedApp {
     const runners = [...this.runnersById.values()].map((runner) => toPlanned(runner, this.#runningAt(runner.id)));
     const app = {
       id: this.id,
+      org: this.org,
       name: `${this.org}/${this.name}`,
       active: isOff || this.row.active === null ? null : this.#plannedActive(this.row.active),
       candidate: this.#candidate(runners),

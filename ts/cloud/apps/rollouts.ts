@@ -11,6 +11,7 @@ import type { AppStore, RevisionRow, RevisionState, Strategy } from './app-store
 import { backOff, CRASH_MEMORY_MS, type LiveApp, type Rollout, type Startable } from './live-app.js';
 import { PERMANENT } from './live-runner.js';
 import { isFullDisk } from './old-weights.js';
+import type { AppNeeds } from './quotas.js';
 import { estimateRunner, refuseTooLittleMemory, refuseTooSmallFit } from './runner-memory.js';
 import type { FetchWatcher, FileMarks, WeightStore } from './weights.js';
 
@@ -22,6 +23,7 @@ export interface RolloutParts {
   freeDisk(): number;
   /** Hosts that remote deployments may fetch models from; default: public addresses. */
   readonly modelHosts?: ImageHosts;
+  checkQuota(app: LiveApp, needs: AppNeeds): void;
   /** Receives a log line for each change. */
   onEvent?(line: string): void;
 }
@@ -267,6 +269,7 @@ export class Rollouts {
     const estimate = estimateRunner(manifest, weights);
     if (isNew) refuseTooSmallFit(manifest, estimate, app.name);
     const bytes = manifest.memoryBytes ?? estimate;
+    if (isNew) this.parts.checkQuota(app, { runners: Math.max(1, app.row.scale_min ?? manifest.scale.min), bytes });
     if (bytes > totalmem()) {
       const message = `A runner needs ${formatMemory(bytes)}, but this machine has only ${formatMemory(totalmem())}.`;
       throw new ChasquiError('deployment_refused', message);

@@ -17,10 +17,11 @@ import { type Action, decide } from './decide.js';
 import { LiveApp, type Startable } from './live-app.js';
 import { LiveRunner, type RunnerEnd, type RunnerHooks } from './live-runner.js';
 import { boundLog, lastLineOf, logFileOf, pruneLogs } from './logs.js';
+import { type AppNeeds, type Quotas, refuseBeyondQuota } from './quotas.js';
 import { type RolloutParts, Rollouts } from './rollouts.js';
 import { runnerModels } from './runner-memory.js';
 
-export interface SupervisorParts extends RolloutParts {
+export interface SupervisorParts extends Omit<RolloutParts, 'checkQuota'> {
   readonly command: RunnerCommand;
   /** For new runners. Runners of an earlier control plane keep theirs. */
   readonly isolation: IsolationName;
@@ -31,6 +32,7 @@ export interface SupervisorParts extends RolloutParts {
   /** Stored responses, in a folder per app. */
   readonly responsesFolder: string;
   readonly budgetBytes: number;
+  readonly quotas: Quotas;
   /** Whether runners exit with this process, even if it is killed. */
   readonly endsWithParent: boolean;
 }
@@ -51,7 +53,8 @@ export class Supervisor {
 
   constructor(readonly parts: SupervisorParts) {
     fs.mkdirSync(parts.runFolder, { recursive: true, mode: 0o700 });
-    this.rollouts = new Rollouts(parts, () => this.reconcileSoon());
+    const checkQuota = (app: LiveApp, needs: AppNeeds) => this.refuseBeyondQuota(app.org, app.name, needs);
+    this.rollouts = new Rollouts({ ...parts, checkQuota }, () => this.reconcileSoon());
   }
 
   /** Takes over the runners and rollouts of an earlier control plane. */
@@ -72,6 +75,15 @@ export class Supervisor {
   /** Returns the app, new and without a revision if it does not exist. */
   findOrAdd(org: string, name: string): LiveApp {
     return this.find(org, name) ?? this.#add(this.parts.store.addApp(org, name));
+  }
+
+  /** @throws {ChasquiError} `deployment_refused` if the app with these needs exceeds the quota of its organisation. */
+  refuseBeyondQuota(org: string, name: string, needs: AppNeeds): void {
+    const others = [...this.apps.values()].filter((app) => {
+      return app.org === org && app.name !== name && app.row.deleted === 0;
+    });
+    const kept = others.map(({ scale, active }) => ({ runners: scale.min, bytes: active?.bytes ?? 0 }));
+    refuseBeyondQuota(org, this.parts.quotas(org), [...kept, needs]);
   }
 
   /** Reloads the app from the database. */
@@ -125,6 +137,7 @@ export class Supervisor {
     const state = {
       apps: [...this.apps.values()].map((app) => app.planned(now)),
       budgetBytes: this.parts.budgetBytes,
+      quotas: this.parts.quotas,
     };
     for (const action of decide(state, now)) {
       const app = this.apps.get(action.app);

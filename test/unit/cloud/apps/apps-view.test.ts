@@ -8,6 +8,7 @@ import { LOCAL_ACTOR } from '../../../../ts/cloud/accounts/audit.js';
 import { AppStore } from '../../../../ts/cloud/apps/app-store.js';
 import { LiveApps } from '../../../../ts/cloud/apps/apps-view.js';
 import { AppControl } from '../../../../ts/cloud/apps/control.js';
+import { readQuotas } from '../../../../ts/cloud/apps/quotas.js';
 import { Supervisor } from '../../../../ts/cloud/apps/supervisor.js';
 import { WeightStore } from '../../../../ts/cloud/apps/weights.js';
 import { Podman } from '../../../../ts/cloud/runners/podman.js';
@@ -34,6 +35,7 @@ test('changes of a scale, of a revision’s state, and new events are told, also
     logFolder: folder,
     responsesFolder: folder,
     budgetBytes: 0,
+    quotas: readQuotas([]),
     endsWithParent: true,
   });
   const parts = { supervisor, store, logFolder: folder, uploads: { isOf: () => false }, publicUrl: () => 'http://x' };

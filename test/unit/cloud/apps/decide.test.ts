@@ -10,38 +10,9 @@ import {
   type PlannedApp,
   type PlannedRunner,
 } from '../../../../ts/cloud/apps/decide.ts';
+import { readQuotas } from '../../../../ts/cloud/apps/quotas.ts';
 import { seededRandom } from '../../../support/seeded-random.ts';
-
-const GIB = 2 ** 30;
-
-function appOf(name: string, changes: Partial<PlannedApp> = {}): PlannedApp {
-  return {
-    id: name,
-    name,
-    active: { revision: 1, bytes: GIB },
-    candidate: null,
-    slots: 2,
-    scale: { min: 0, max: 3, buffer: 0, keepAliveMs: 1000, delayMs: 0 },
-    demand: { running: 0, queued: 0 },
-    tooFewSince: null,
-    tooManySince: null,
-    usedAt: 0,
-    backOffUntil: 0,
-    restoring: false,
-    runners: [],
-    ...changes,
-  };
-}
-
-const runner = (id: string, changes: Partial<PlannedRunner> = {}): PlannedRunner => {
-  return { id, revision: 1, state: 'ready', bytes: GIB, running: 0, ...changes };
-};
-const plan = (apps: PlannedApp[], { budgetBytes = 10 * GIB, now = 5000 } = {}) => decide({ apps, budgetBytes }, now);
-const short = (actions: Action[]) =>
-  actions.map((action) => {
-    if (action.kind === 'start') return `start ${action.app} ${action.revision}`;
-    return action.kind === 'stop' ? `stop ${action.runner}: ${action.reason}` : `${action.kind} ${action.app}`;
-  });
+import { appOf, GIB, plan, runner, short } from './planned-apps.ts';
 
 test('a request wakes an app that sleeps, at once', () => {
   const scale = { min: 0, max: 3, buffer: 0, keepAliveMs: 0, delayMs: 60_000 };
@@ -254,7 +225,7 @@ class Day {
     this.apps.forEach((app, index) => {
       this.apps[index] = this.#live(app, calls);
     });
-    const actions = decide({ apps: this.apps, budgetBytes: this.budgetBytes }, this.now);
+    const actions = decide({ apps: this.apps, budgetBytes: this.budgetBytes, quotas: readQuotas([]) }, this.now);
     for (const action of actions) this.#check(action);
     for (const action of actions) this.#carryOut(action);
     const runners = this.apps.flatMap((app) => app.runners);
@@ -364,7 +335,7 @@ test('in seeded days with memory for one, everybody who waits gets a turn when t
       const app = day.apps[index] as PlannedApp;
       day.apps[index] = { ...app, demand: { running: 0, queued: 1 }, tooFewSince: app.tooFewSince ?? day.now };
       served = app.runners.some(({ state }) => state === 'ready');
-      const actions = decide({ apps: day.apps, budgetBytes: day.budgetBytes }, day.now);
+      const actions = decide({ apps: day.apps, budgetBytes: day.budgetBytes, quotas: readQuotas([]) }, day.now);
       if (actions.some((action) => action.kind === 'start' && action.app === asks.id)) served = true;
     }
     assert.ok(served, `seed ${seed}`);

@@ -24,7 +24,10 @@ test.before.each(() => {
   folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-rollouts-'));
   database = openDatabase(folder);
   store = new AppStore(database);
-  rollouts = new Rollouts({ store, weights: weights as never, secrets: () => ({}), freeDisk: () => 0 }, () => {});
+  rollouts = new Rollouts(
+    { store, weights: weights as never, secrets: () => ({}), freeDisk: () => 0, checkQuota: () => {} },
+    () => {},
+  );
   const row = store.addApp('me', 'chat');
   for (let revision = 0; revision < 2; revision++) store.activate(row, add(row), 'deployed');
   app = new LiveApp(store.app(row.id) ?? row, () => {});

@@ -56,24 +56,25 @@ void Engine::open_disk_cache(const EngineOptions& options) {
     }
 }
 
-std::string Engine::adapters_key(const AdapterSet& adapters) const {
+// The adapters as in their files, then the salt.
+std::string Engine::disk_scope(const CacheScope& scope) const {
     std::string key;
-    for (const AdapterUse& use : adapters) {
+    for (const AdapterUse& use : scope.adapters) {
         uint32_t scale = 0;
         std::memcpy(&scale, &use.scale, sizeof scale);
         key += adapter_prints_.at(use.adapter) + " " + std::to_string(scale) + "\n";
     }
-    return key;
+    return scope.salt.empty() ? key : key + "\n" + scope.salt;
 }
 
 // A sequence waits for the state of a prefix if that is on disk and no similar prefix is in memory.
 void Engine::fetch_state(Sequence& sequence) noexcept {
     if (!disk_ || !state_waits_.may_request() || !scheduler_.may_reuse(sequence)) return;
     try {
-        const std::string adapters = adapters_key(sequence.job().adapters);
-        const size_t      n_saved  = disk_->n_saved(sequence.tokens, adapters);
+        const std::string scope   = disk_scope(sequence.job().cache_scope());
+        const size_t      n_saved = disk_->n_saved(sequence.tokens, scope);
         if (n_saved < scheduler_.n_cached_tokens(sequence) + kMinGain) return;
-        if (!disk_->fetch(sequence.id(), sequence.tokens, adapters)) return;
+        if (!disk_->fetch(sequence.id(), sequence.tokens, scope)) return;
         state_waits_.add(sequence.id(), Clock::now());
         sequence.awaits_state = true;
     } catch (const std::exception&) {
@@ -91,9 +92,9 @@ void Engine::handle(FetchedState fetched) {
         sequence->awaits_state = false;
         waiting                = sequence;
     }
-    // Without a waiting sequence its adapters are unknown; the next sequence fetches the state again.
+    // Without a waiting sequence its scope is unknown; the next sequence fetches the state again.
     if (waiting == nullptr || fetched.state == nullptr) return;
-    const auto snapshot = scheduler_.adopt(fetched.tokens, waiting->job().adapters);
+    const auto snapshot = scheduler_.adopt(fetched.tokens, waiting->job().cache_scope());
     if (snapshot) decoder_.adopt(*snapshot, std::move(fetched.state));
 }
 
@@ -110,8 +111,8 @@ void Engine::save_to_disk(int32_t id) noexcept {
     try {
         for (const PrefixCache::CachedPrefix& held : scheduler_.cache().idle_prefixes()) {
             if (held.id != id) continue;
-            const std::string adapters = adapters_key(*held.adapters);
-            if (disk_->lacks(*held.tokens, adapters)) disk_->save(*held.tokens, adapters, decoder_.state_of(id));
+            const std::string scope = disk_scope(*held.scope);
+            if (disk_->lacks(*held.tokens, scope)) disk_->save(*held.tokens, scope, decoder_.state_of(id));
             return;
         }
     } catch (const std::exception&) {
@@ -123,7 +124,7 @@ void Engine::save_to_disk(int32_t id) noexcept {
 void Engine::discard_state(const Placement& placement) {
     if (!disk_ || placement.source != Placement::Source::snapshot) return;
     for (const Sequence* sequence : scheduler_.all()) {
-        if (sequence->slot == placement.slot) disk_->forget(sequence->tokens, adapters_key(sequence->job().adapters));
+        if (sequence->slot == placement.slot) disk_->forget(sequence->tokens, disk_scope(sequence->job().cache_scope()));
     }
 }
 
@@ -134,10 +135,10 @@ void Engine::save_all_to_disk() {
     disk_->end_by(until);
     try {
         for (const PrefixCache::CachedPrefix& held : scheduler_.cache().idle_prefixes()) {
-            const std::string adapters = adapters_key(*held.adapters);
+            const std::string scope = disk_scope(*held.scope);
             if (Clock::now() >= until) break;
-            if (disk_->lacks(*held.tokens, adapters)) {
-                disk_->save_now(*held.tokens, adapters, decoder_.state_of(held.id));
+            if (disk_->lacks(*held.tokens, scope)) {
+                disk_->save_now(*held.tokens, scope, decoder_.state_of(held.id));
             }
         }
     } catch (const std::exception&) {

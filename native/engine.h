@@ -224,7 +224,7 @@ private:
 
     static std::string identity_of_files(const std::string& path, const EngineOptions& options);
     void        open_disk_cache(const EngineOptions& options);
-    std::string adapters_key(const AdapterSet& adapters) const;
+    std::string disk_scope(const CacheScope& scope) const;
     void        fetch_state(Sequence& sequence) noexcept;
     void               resume_overdue();
     void               save_to_disk(int32_t id) noexcept;

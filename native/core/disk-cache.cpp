@@ -33,8 +33,8 @@ bool has_image(const std::vector<TokenId>& tokens) {
 }
 
 uint64_t checksum_of(const StateOrigin& origin) {
-    const uint64_t adapters = checksum(origin.adapters.data(), origin.adapters.size());
-    return checksum(origin.tokens.data(), origin.tokens.size() * sizeof(TokenId), adapters);
+    const uint64_t scope = checksum(origin.scope.data(), origin.scope.size());
+    return checksum(origin.tokens.data(), origin.tokens.size() * sizeof(TokenId), scope);
 }
 
 }  // namespace
@@ -75,15 +75,15 @@ void DiskCache::scan() {
         std::optional<StateOrigin> origin = read_state_origin(path);
         if (!origin || origin->model != options_.model || origin->tokens.size() > options_.max_tokens) continue;
         const std::lock_guard<std::mutex> lock(mutex_);
-        add({path, std::move(origin->adapters), std::move(origin->tokens)});
+        add({path, std::move(origin->scope), std::move(origin->tokens)});
     }
 }
 
 // The entry that saves the most computation; no entry if computing the tokens is as fast. The last token is always left
 // to compute.
-DiskCache::Hit DiskCache::best(const std::vector<TokenId>& tokens, const std::string& adapters) const {
+DiskCache::Hit DiskCache::best(const std::vector<TokenId>& tokens, const std::string& scope) const {
     Hit        hit;
-    const auto tree = trees_.find(adapters);
+    const auto tree = trees_.find(scope);
     if (tree == trees_.end() || tokens.empty()) return hit;
     for (const auto& [id, length] : tree->second.find(tokens)) {
         const size_t n_common = std::min(length, tokens.size() - 1);
@@ -95,15 +95,15 @@ DiskCache::Hit DiskCache::best(const std::vector<TokenId>& tokens, const std::st
     return hit;
 }
 
-size_t DiskCache::n_saved(const std::vector<TokenId>& tokens, const std::string& adapters) const {
+size_t DiskCache::n_saved(const std::vector<TokenId>& tokens, const std::string& scope) const {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const Hit hit = best(tokens, adapters);
+    const Hit hit = best(tokens, scope);
     return hit.n_tokens < kMinTokens ? 0 : hit.n_saved;
 }
 
-bool DiskCache::fetch(uint32_t job_id, const std::vector<TokenId>& tokens, const std::string& adapters) {
+bool DiskCache::fetch(uint32_t job_id, const std::vector<TokenId>& tokens, const std::string& scope) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const Hit hit = best(tokens, adapters);
+    const Hit hit = best(tokens, scope);
     if (hit.n_tokens < kMinTokens) return false;
     const Path path           = entries_.at(hit.id).path;
     const auto [jobs, is_new] = fetching_.try_emplace(path);
@@ -125,9 +125,9 @@ void DiskCache::taken() {
     was_taken_.notify_one();
 }
 
-void DiskCache::forget(const std::vector<TokenId>& tokens, const std::string& adapters) {
+void DiskCache::forget(const std::vector<TokenId>& tokens, const std::string& scope) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const Hit hit = best(tokens, adapters);
+    const Hit hit = best(tokens, scope);
     if (hit.n_tokens > 0) remove(hit.id);
 }
 
@@ -164,12 +164,12 @@ void DiskCache::read(const Path& path) {
 bool DiskCache::is_entry(const Path& path, const StateOrigin& origin) const {
     return std::any_of(entries_.begin(), entries_.end(), [&](const auto& each) {
         const Entry& entry = each.second;
-        return entry.path == path && StateOrigin{options_.model, entry.adapters, entry.tokens} == origin;
+        return entry.path == path && StateOrigin{options_.model, entry.scope, entry.tokens} == origin;
     });
 }
 
-bool DiskCache::is_covered(const std::vector<TokenId>& tokens, const std::string& adapters) const {
-    const auto tree = trees_.find(adapters);
+bool DiskCache::is_covered(const std::vector<TokenId>& tokens, const std::string& scope) const {
+    const auto tree = trees_.find(scope);
     if (tree == trees_.end()) return false;
     const auto matches = tree->second.find(tokens);
     return std::any_of(matches.begin(), matches.end(), [&](const PrefixTree::Match& match) {
@@ -178,10 +178,10 @@ bool DiskCache::is_covered(const std::vector<TokenId>& tokens, const std::string
     });
 }
 
-bool DiskCache::lacks(const std::vector<TokenId>& tokens, const std::string& adapters) const {
+bool DiskCache::lacks(const std::vector<TokenId>& tokens, const std::string& scope) const {
     if (tokens.size() < kMinTokens || has_image(tokens)) return false;
     const std::lock_guard<std::mutex> lock(mutex_);
-    return !is_covered(tokens, adapters);
+    return !is_covered(tokens, scope);
 }
 
 // Whether read_state_file() would accept the state.
@@ -189,16 +189,16 @@ bool DiskCache::is_readable(const std::shared_ptr<const SnapshotBuffer>& state) 
     return state != nullptr && state->size() > 0 && state->size() <= options_.max_state_bytes;
 }
 
-void DiskCache::save(const std::vector<TokenId>& tokens, const std::string& adapters,
+void DiskCache::save(const std::vector<TokenId>& tokens, const std::string& scope,
                      std::shared_ptr<const SnapshotBuffer> state) {
-    if (!is_readable(state) || !lacks(tokens, adapters)) return;
+    if (!is_readable(state) || !lacks(tokens, scope)) return;
     {
         const std::lock_guard<std::mutex> lock(mutex_);
         // States in the queue take memory in addition to the snapshots, once those are evicted.
         if (bytes_to_write_ > 0 && bytes_to_write_ + state->size() > options_.max_state_bytes / 2) return;
         bytes_to_write_ += state->size();
     }
-    const StateOrigin origin{options_.model, adapters, tokens};
+    const StateOrigin origin{options_.model, scope, tokens};
     writer_.put([self = shared_from_this(), origin, state = std::move(state)] {
         self->write(origin, *state);
         const std::lock_guard<std::mutex> lock(self->mutex_);
@@ -206,17 +206,17 @@ void DiskCache::save(const std::vector<TokenId>& tokens, const std::string& adap
     });
 }
 
-void DiskCache::save_now(const std::vector<TokenId>& tokens, const std::string& adapters,
+void DiskCache::save_now(const std::vector<TokenId>& tokens, const std::string& scope,
                          const std::shared_ptr<const SnapshotBuffer>& state) {
     if (!is_readable(state)) return;
-    const StateOrigin origin{options_.model, adapters, tokens};
+    const StateOrigin origin{options_.model, scope, tokens};
     run_on(writer_, give_up_, [this, origin, state] { write(origin, *state); });
 }
 
 // Thread: writer.
 void DiskCache::write(const StateOrigin& origin, const SnapshotBuffer& state) {
     try {
-        if (Clock::now() < retry_at_ || !lacks(origin.tokens, origin.adapters)) return;
+        if (Clock::now() < retry_at_ || !lacks(origin.tokens, origin.scope)) return;
         write_to_folder(origin, state);
         failed_ = false;
     } catch (const std::exception& error) {
@@ -229,7 +229,7 @@ void DiskCache::write(const StateOrigin& origin, const SnapshotBuffer& state) {
 // if there is space for both.
 void DiskCache::write_to_folder(const StateOrigin& origin, const SnapshotBuffer& state) {
     const uint64_t n_bytes = state.size() + origin.tokens.size() * sizeof(TokenId) + origin.model.size() +
-                             origin.adapters.size() + kStateFileOverhead;
+                             origin.scope.size() + kStateFileOverhead;
     const std::vector<Path> prefixes = prefixes_of(origin);
     folder_.prepare();
     const bool fits = folder_.free_space(n_bytes, prefixes);
@@ -247,7 +247,7 @@ void DiskCache::write_to_folder(const StateOrigin& origin, const SnapshotBuffer&
         const std::lock_guard<std::mutex> lock(mutex_);
         remove(path);
         for (const Path& each : prefixes) remove(each);
-        add({path, origin.adapters, origin.tokens});
+        add({path, origin.scope, origin.tokens});
     }
     // Another process may have written at the same time.
     folder_.free_space(0);
@@ -257,7 +257,7 @@ void DiskCache::write_to_folder(const StateOrigin& origin, const SnapshotBuffer&
 std::vector<DiskCache::Path> DiskCache::prefixes_of(const StateOrigin& origin) const {
     std::vector<Path>                 prefixes;
     const std::lock_guard<std::mutex> lock(mutex_);
-    const auto                        tree = trees_.find(origin.adapters);
+    const auto                        tree = trees_.find(origin.scope);
     if (options_.truncation != Truncation::anywhere || tree == trees_.end()) return prefixes;
     for (const auto& [id, length] : tree->second.find(origin.tokens)) {
         const Entry& entry = entries_.at(id);
@@ -279,13 +279,13 @@ void DiskCache::remove_missing() {
 }
 
 void DiskCache::add(Entry entry) {
-    trees_[entry.adapters].insert(next_id_, entry.tokens);
+    trees_[entry.scope].insert(next_id_, entry.tokens);
     entries_[next_id_++] = std::move(entry);
 }
 
 void DiskCache::remove(Id id) {
     const Entry& entry = entries_.at(id);
-    const auto   tree  = trees_.find(entry.adapters);
+    const auto   tree  = trees_.find(entry.scope);
     tree->second.remove(id, entry.tokens);
     if (tree->second.is_empty()) trees_.erase(tree);
     entries_.erase(id);

@@ -62,23 +62,23 @@ public:
     ~DiskCache() { close(); }
 
     // How many of these tokens the best state would save, minus those that could be computed while it is read.
-    size_t n_saved(const std::vector<TokenId>& tokens, const std::string& adapters) const;
+    size_t n_saved(const std::vector<TokenId>& tokens, const std::string& scope) const;
     // Reads the best state for the job; several jobs may wait for the same one. False if there is none.
-    bool fetch(uint32_t job_id, const std::vector<TokenId>& tokens, const std::string& adapters);
+    bool fetch(uint32_t job_id, const std::vector<TokenId>& tokens, const std::string& scope);
     // The last fetched state has been adopted or dropped. Until then no other state is read, to limit memory.
     void taken();
     // The state with the longest prefix of these tokens was unusable; it is not fetched again.
-    void forget(const std::vector<TokenId>& tokens, const std::string& adapters);
+    void forget(const std::vector<TokenId>& tokens, const std::string& scope);
 
     // Writes a state in the background, unless it is short, already on disk, or too much data is queued.
-    void save(const std::vector<TokenId>& tokens, const std::string& adapters,
+    void save(const std::vector<TokenId>& tokens, const std::string& scope,
               std::shared_ptr<const SnapshotBuffer> state);
     // Writes synchronously, until one second after the time of end_by(). For the end of an engine, when there is no
     // memory for copies of all slots.
-    void save_now(const std::vector<TokenId>& tokens, const std::string& adapters,
+    void save_now(const std::vector<TokenId>& tokens, const std::string& scope,
                   const std::shared_ptr<const SnapshotBuffer>& state);
     // Whether save() would write a state of these tokens.
-    bool lacks(const std::vector<TokenId>& tokens, const std::string& adapters) const;
+    bool lacks(const std::vector<TokenId>& tokens, const std::string& scope) const;
     // Sets the end of all writing, even of a partly written file, and stops all reading.
     void end_by(TaskThread::Clock::time_point until);
     // Returns when everything is written, or at the time of end_by(), by default now. False if the disk does not
@@ -91,7 +91,7 @@ private:
 
     struct Entry {
         Path                 path;
-        std::string          adapters;
+        std::string          scope;
         std::vector<TokenId> tokens;
     };
     struct Hit {
@@ -105,9 +105,9 @@ private:
     // Runs a task on a thread and waits for its end, at most until `until`.
     void              run_on(TaskThread& thread, TaskThread::Clock::time_point until, std::function<void()> task);
     void scan();
-    Hit  best(const std::vector<TokenId>& tokens, const std::string& adapters) const;
+    Hit  best(const std::vector<TokenId>& tokens, const std::string& scope) const;
     bool is_readable(const std::shared_ptr<const SnapshotBuffer>& state) const;
-    bool is_covered(const std::vector<TokenId>& tokens, const std::string& adapters) const;
+    bool is_covered(const std::vector<TokenId>& tokens, const std::string& scope) const;
     void add(Entry entry);
     void remove(Id id);
     void remove(const Path& path);
@@ -126,7 +126,7 @@ private:
     mutable std::mutex mutex_;  // guards on_fetched_ and the following members; never locked during disk access
     std::condition_variable               was_taken_;
     std::map<Id, Entry>                   entries_;
-    std::map<std::string, PrefixTree>     trees_;  // by adapters; no empty ones
+    std::map<std::string, PrefixTree>     trees_;  // by scope; no empty ones
     std::map<Path, std::vector<uint32_t>> fetching_;
     Id                                    next_id_        = 0;
     uint64_t                              bytes_to_write_ = 0;

@@ -1,7 +1,7 @@
 // Thread: built on the JS thread, then owned by the engine thread.
 #pragma once
 
-#include "adapter-set.h"
+#include "cache-scope.h"
 #include "sampling-fields.h"
 
 #include <cstddef>
@@ -77,6 +77,7 @@ struct Job {
     int32_t                      top_logprobs = -1;     // -1: no log-probabilities
     int32_t                      prompt_logprobs = -1;  // the same for the tokens of the prompt
     bool                         cache_prompt = true;   // may start from a cached prefix
+    std::string                  cache_salt;            // see CacheScope
     bool                         ignore_eos   = false;  // bans end-of-generation tokens, once submitted
     std::vector<std::string>     stop;                  // without empty ones; not within reasoning and tool calls
     std::vector<std::string>     format_stops;          // everywhere
@@ -93,6 +94,8 @@ struct Job {
 
     std::optional<ReasoningLimit>    reasoning_limit;
     std::shared_ptr<ReasoningBudget> reasoning_budget;  // the same, of this job only, once submitted; nullptr: no limit
+
+    CacheScope cache_scope() const { return {adapters, cache_salt}; }
 };
 
 }  // namespace chasqui

@@ -4,9 +4,9 @@
 namespace chasqui {
 
 std::vector<int32_t> PrefixCache::forget(const std::vector<TokenId>& tokens, size_t n_cached,
-                                         const AdapterSet& adapters) {
+                                         const CacheScope& scope) {
     std::vector<int32_t> forgotten;
-    for (const PrefixTree::Match& match : find(adapters, tokens)) {
+    for (const PrefixTree::Match& match : find(scope, tokens)) {
         const Entry& entry    = entries_.at(match.holder);
         const bool   may_hold = match.length == entry.tokens.size() || (n_cached > 0 && match.length >= n_cached);
         if (may_hold && !entry.in_use) forgotten.push_back(match.holder);

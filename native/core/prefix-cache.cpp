@@ -39,8 +39,8 @@ PrefixCache::PrefixCache(const PrefixCacheOptions& options)
 
 PlacementResult PrefixCache::place(const std::vector<TokenId>& tokens, bool reuse,
                                    const std::vector<size_t>& snapshot_at, const Media* media,
-                                   const AdapterSet& adapters) {
-    const auto matches = reuse ? find(adapters, tokens) : std::vector<PrefixTree::Match>();
+                                   const CacheScope& scope) {
+    const auto matches = reuse ? find(scope, tokens) : std::vector<PrefixTree::Match>();
     const Hit  best    = best_hit_in_any_slot(tokens, matches, media);
     if (is_prefix_in_flight(tokens, matches, best.n_tokens)) return {PlacementStatus::prefix_in_flight, {}};
     if (n_in_use() == options_.n_slots) return {PlacementStatus::no_free_slot, {}};
@@ -63,7 +63,7 @@ PlacementResult PrefixCache::place(const std::vector<TokenId>& tokens, bool reus
     snapshot_if_unique(slot, in_place ? placement.n_keep : 0, placement);
     const size_t n_copied = in_place ? entries_.at(slot).n_copied : placement.n_keep;
     clear_entry(slot);
-    set_entry(slot, adapters, tokens, placement.n_keep, true);
+    set_entry(slot, scope, tokens, placement.n_keep, true);
     entries_.at(slot).n_copied = n_copied;
     for (const size_t point : snapshot_at) {
         const bool is_possible = bytes_of(point) <= options_.max_snapshot_bytes;
@@ -112,22 +112,22 @@ bool PrefixCache::continues_entry(const Hit& hit) const {
     return hit.n_tokens > 0 && 2 * hit.n_tokens >= entries_.at(hit.id).n_computed;
 }
 
-std::vector<PrefixTree::Match> PrefixCache::find(const AdapterSet&           adapters,
+std::vector<PrefixTree::Match> PrefixCache::find(const CacheScope&           scope,
                                                  const std::vector<TokenId>& tokens) const {
-    const auto tree = trees_.find(adapters);
+    const auto tree = trees_.find(scope);
     return tree == trees_.end() ? std::vector<PrefixTree::Match>() : tree->second.find(tokens);
 }
 
 size_t PrefixCache::n_cached_tokens(const std::vector<TokenId>& tokens, const Media* media,
-                                    const AdapterSet& adapters) const {
-    const auto matches = find(adapters, tokens);
+                                    const CacheScope& scope) const {
+    const auto matches = find(scope, tokens);
     const Hit  best    = best_hit_in_any_slot(tokens, matches, media);
     return best.n_tokens == 0 ? 0 : choose_start(best, tokens, matches, media).hit.n_tokens;
 }
 
 bool PrefixCache::is_prefix_in_flight(const std::vector<TokenId>& tokens, const Media* media,
-                                      const AdapterSet& adapters) const {
-    const auto matches = find(adapters, tokens);
+                                      const CacheScope& scope) const {
+    const auto matches = find(scope, tokens);
     return is_prefix_in_flight(tokens, matches, best_hit_in_any_slot(tokens, matches, media).n_tokens);
 }
 
@@ -211,19 +211,19 @@ PrefixCache::Id PrefixCache::choose_slot(const Hit& hit) const {
 void PrefixCache::snapshot_if_unique(Id slot, size_t n_keep, Placement& placement) {
     const Entry& lost = entries_.at(slot);
     if (lost.n_computed < n_keep + kMinSharedTokens) return;
-    for (const auto& [id, length] : find(lost.adapters, lost.tokens)) {
+    for (const auto& [id, length] : find(lost.scope, lost.tokens)) {
         // The state of a running sequence advances and cannot be truncated, so it does not preserve this prefix.
         const bool advances = options_.truncation != Truncation::anywhere && entries_.at(id).in_use;
         if (id != slot && !advances && n_usable(id, length, is_free(id)) + kMinSharedTokens > lost.n_computed) return;
     }
     if (!evict_snapshots(bytes_of(lost.n_computed), placement.source_id, placement.evicted)) return;
-    placement.save_as = add_snapshot(lost.adapters, lost.tokens);
+    placement.save_as = add_snapshot(lost.scope, lost.tokens);
 }
 
-PrefixCache::Id PrefixCache::add_snapshot(const AdapterSet& adapters, std::vector<TokenId> tokens) {
+PrefixCache::Id PrefixCache::add_snapshot(const CacheScope& scope, std::vector<TokenId> tokens) {
     const size_t n_tokens = tokens.size();
     snapshot_bytes_ += bytes_of(n_tokens);
-    set_entry(next_snapshot_, adapters, std::move(tokens), n_tokens, false);
+    set_entry(next_snapshot_, scope, std::move(tokens), n_tokens, false);
     return next_snapshot_++;
 }
 
@@ -260,16 +260,16 @@ std::optional<Snapshot> PrefixCache::progress(int32_t slot, size_t n_computed) {
     const auto           end = running.tokens.begin() + static_cast<std::ptrdiff_t>(n_computed);
     std::vector<TokenId> tokens(running.tokens.begin(), end);
     Snapshot             snapshot;
-    const AdapterSet     adapters = running.adapters;
-    if (touch_if_cached(adapters, tokens) || !evict_snapshots(bytes_of(n_computed), -1, snapshot.evicted)) return std::nullopt;
+    const CacheScope     scope = running.scope;
+    if (touch_if_cached(scope, tokens) || !evict_snapshots(bytes_of(n_computed), -1, snapshot.evicted)) return std::nullopt;
     snapshot.slot = slot;
-    snapshot.id   = add_snapshot(adapters, std::move(tokens));
+    snapshot.id   = add_snapshot(scope, std::move(tokens));
     return snapshot;
 }
 
 // Whether an idle entry has exactly these tokens. Marks it as just used.
-bool PrefixCache::touch_if_cached(const AdapterSet& adapters, const std::vector<TokenId>& tokens) {
-    for (const auto& [id, length] : find(adapters, tokens)) {
+bool PrefixCache::touch_if_cached(const CacheScope& scope, const std::vector<TokenId>& tokens) {
+    for (const auto& [id, length] : find(scope, tokens)) {
         Entry& entry = entries_.at(id);
         if (entry.in_use || length != tokens.size() || entry.tokens.size() != tokens.size()) continue;
         entry.last_used = ++clock_;
@@ -280,9 +280,9 @@ bool PrefixCache::touch_if_cached(const AdapterSet& adapters, const std::vector<
 
 void PrefixCache::release(int32_t slot, const std::vector<TokenId>& tokens, size_t n_computed) {
     const size_t     n_copied = entries_.at(slot).n_copied;
-    const AdapterSet adapters = entries_.at(slot).adapters;
+    const CacheScope scope = entries_.at(slot).scope;
     clear_entry(slot);
-    set_entry(slot, adapters, {tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(n_computed)}, n_computed, false);
+    set_entry(slot, scope, {tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(n_computed)}, n_computed, false);
     entries_.at(slot).n_copied = n_copied;
 }
 
@@ -309,12 +309,12 @@ PrefixCache::Id PrefixCache::least_recently_used_slot() const {
     return oldest;
 }
 
-std::optional<Snapshot> PrefixCache::adopt(const std::vector<TokenId>& tokens, const AdapterSet& adapters) {
+std::optional<Snapshot> PrefixCache::adopt(const std::vector<TokenId>& tokens, const CacheScope& scope) {
     Snapshot snapshot;
-    if (touch_if_cached(adapters, tokens) || !evict_snapshots(bytes_of(tokens.size()), -1, snapshot.evicted)) {
+    if (touch_if_cached(scope, tokens) || !evict_snapshots(bytes_of(tokens.size()), -1, snapshot.evicted)) {
         return std::nullopt;
     }
-    snapshot.id = add_snapshot(adapters, tokens);
+    snapshot.id = add_snapshot(scope, tokens);
     return snapshot;
 }
 
@@ -322,7 +322,7 @@ std::vector<PrefixCache::CachedPrefix> PrefixCache::idle_prefixes() const {
     std::vector<std::pair<uint64_t, CachedPrefix>> by_use;
     for (const auto& [id, entry] : entries_) {
         if (entry.in_use || entry.tokens.empty()) continue;
-        by_use.push_back({entry.last_used, {id, &entry.tokens, &entry.adapters}});
+        by_use.push_back({entry.last_used, {id, &entry.tokens, &entry.scope}});
     }
     std::sort(by_use.begin(), by_use.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     std::vector<CachedPrefix> prefixes;
@@ -330,16 +330,16 @@ std::vector<PrefixCache::CachedPrefix> PrefixCache::idle_prefixes() const {
     return prefixes;
 }
 
-void PrefixCache::set_entry(Id id, const AdapterSet& adapters, std::vector<TokenId> tokens, size_t n_computed,
+void PrefixCache::set_entry(Id id, const CacheScope& scope, std::vector<TokenId> tokens, size_t n_computed,
                             bool in_use) {
-    if (!tokens.empty()) trees_[adapters].insert(id, tokens);
+    if (!tokens.empty()) trees_[scope].insert(id, tokens);
     n_in_use_ += in_use ? 1 : 0;
-    entries_[id] = {std::move(tokens), n_computed, in_use, false, ++clock_, {}, 0, adapters};
+    entries_[id] = {std::move(tokens), n_computed, in_use, false, ++clock_, {}, 0, scope};
 }
 
 void PrefixCache::clear_entry(Id id) {
     Entry& entry = entries_.at(id);
-    const auto tree = entry.tokens.empty() ? trees_.end() : trees_.find(entry.adapters);
+    const auto tree = entry.tokens.empty() ? trees_.end() : trees_.find(entry.scope);
     if (tree != trees_.end()) {
         tree->second.remove(id, entry.tokens);
         if (tree->second.is_empty()) trees_.erase(tree);
@@ -366,7 +366,7 @@ void PrefixCache::check_invariants() const {
     const auto require = [](bool holds, const char* what) {
         if (!holds) throw std::logic_error(std::string("prefix cache: ") + what);
     };
-    for (const auto& [adapters, tree] : trees_) {
+    for (const auto& [scope, tree] : trees_) {
         tree.check_invariants();
         require(!tree.is_empty(), "a tree is empty");
     }
@@ -377,9 +377,9 @@ void PrefixCache::check_invariants() const {
         require(is_slot(id) || (!entry.in_use && entry.n_computed == entry.tokens.size()), "a snapshot changed");
         if (entry.tokens.empty()) continue;
         bool is_in_tree = false;
-        for (const auto& [other, length] : find(entry.adapters, entry.tokens)) {
+        for (const auto& [other, length] : find(entry.scope, entry.tokens)) {
             require(entries_.count(other) == 1, "a tree refers to a deleted entry");
-            require(entries_.at(other).adapters == entry.adapters, "a tree refers to an entry with other adapters");
+            require(entries_.at(other).scope == entry.scope, "a tree refers to an entry of another scope");
             is_in_tree |= other == id && length == entry.tokens.size();
         }
         require(is_in_tree, "an entry is not in its tree");

@@ -1,6 +1,7 @@
 // Thread: engine.
 #pragma once
 
+#include "cache-scope.h"
 #include "job.h"
 #include "media.h"
 #include "prefix-tree.h"
@@ -74,15 +75,15 @@ public:
 
     // Finds a slot and the longest usable cached prefix for a sequence with these tokens. At least one token is always
     // left to compute. Without `reuse` no prefix is used. `snapshot_at`: after how many tokens to take snapshots,
-    // ascending. `media`: the images among the tokens. A prefix matches only if it was computed with the same adapters.
+    // ascending. `media`: the images among the tokens. A prefix matches only within its scope.
     PlacementResult place(const std::vector<TokenId>& tokens, bool reuse = true,
                           const std::vector<size_t>& snapshot_at = {}, const Media* media = nullptr,
-                          const AdapterSet& adapters = {});
+                          const CacheScope& scope = {});
     // How many of these tokens place() would not have to compute.
     size_t n_cached_tokens(const std::vector<TokenId>& tokens, const Media* media,
-                           const AdapterSet& adapters = {}) const;
+                           const CacheScope& scope = {}) const;
     // Whether place() would return `prefix_in_flight`.
-    bool is_prefix_in_flight(const std::vector<TokenId>& tokens, const Media* media, const AdapterSet& adapters) const;
+    bool is_prefix_in_flight(const std::vector<TokenId>& tokens, const Media* media, const CacheScope& scope) const;
 
     // Other sequences do not wait for the prefix of a paused sequence.
     void set_paused(int32_t slot, bool paused) { entries_.at(slot).paused = paused; }
@@ -98,19 +99,19 @@ public:
     std::vector<Placement> evict_idle_slots(size_t max_tokens);
     // Registers a snapshot of these tokens that was restored from disk. nullopt if it is cached already or does not
     // fit.
-    std::optional<Snapshot> adopt(const std::vector<TokenId>& tokens, const AdapterSet& adapters);
+    std::optional<Snapshot> adopt(const std::vector<TokenId>& tokens, const CacheScope& scope);
 
     // An idle entry: all its tokens are computed. Ids of slots are below `n_slots`.
     struct CachedPrefix {
         int32_t                     id;
         const std::vector<TokenId>* tokens;
-        const AdapterSet*           adapters;
+        const CacheScope*           scope;
     };
     // The idle entries, most recently used first. Invalidated by every change.
     std::vector<CachedPrefix> idle_prefixes() const;
     // Clears the idle entries that may contain invalid cells of a sequence: those of its first `n_cached` tokens, and the
     // snapshots of its prompt. Returns their ids.
-    std::vector<int32_t> forget(const std::vector<TokenId>& tokens, size_t n_cached, const AdapterSet& adapters);
+    std::vector<int32_t> forget(const std::vector<TokenId>& tokens, size_t n_cached, const CacheScope& scope);
     // Clears the slot's entry: its cells are undefined after a failed decode or placement.
     void invalidate(int32_t slot) { clear_entry(slot); }
 
@@ -131,7 +132,7 @@ private:
         uint64_t             last_used   = 0;
         std::vector<size_t>  snapshot_at = {};
         size_t               n_copied    = 0;  // of a slot: it cannot be truncated within these tokens (Truncation)
-        AdapterSet           adapters    = {};
+        CacheScope           scope       = {};
     };
     // Slots are 0 ... n_slots - 1, snapshots have ids above.
     using Id = PrefixTree::Holder;
@@ -177,13 +178,13 @@ private:
     Id     choose_slot(const Hit& hit) const;
     Id     least_recently_used_slot() const;
     void   snapshot_if_unique(Id slot, size_t n_keep, Placement& placement);
-    bool   touch_if_cached(const AdapterSet& adapters, const std::vector<TokenId>& tokens);
+    bool   touch_if_cached(const CacheScope& scope, const std::vector<TokenId>& tokens);
     bool   evict_snapshots(size_t bytes, Id except, std::vector<int32_t>& evicted);
-    Id     add_snapshot(const AdapterSet& adapters, std::vector<TokenId> tokens);
-    void   set_entry(Id id, const AdapterSet& adapters, std::vector<TokenId> tokens, size_t n_computed, bool in_use);
+    Id     add_snapshot(const CacheScope& scope, std::vector<TokenId> tokens);
+    void   set_entry(Id id, const CacheScope& scope, std::vector<TokenId> tokens, size_t n_computed, bool in_use);
     void   clear_entry(Id id);
 
-    std::vector<PrefixTree::Match> find(const AdapterSet& adapters, const std::vector<TokenId>& tokens) const;
+    std::vector<PrefixTree::Match> find(const CacheScope& scope, const std::vector<TokenId>& tokens) const;
 
     PrefixCacheOptions    options_;
     std::map<Id, Entry>   entries_;
@@ -192,7 +193,7 @@ private:
     size_t                n_in_use_       = 0;
     size_t                snapshot_bytes_ = 0;
 
-    std::map<AdapterSet, PrefixTree> trees_;  // no empty ones
+    std::map<CacheScope, PrefixTree> trees_;  // no empty ones
 };
 
 }  // namespace chasqui

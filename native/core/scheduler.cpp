@@ -120,7 +120,7 @@ void Scheduler::admit(Clock::time_point now, Plan& plan) {
         if (!victims->empty() && needs_images(*sequence)) continue;
         const Job& job = sequence->job();
         auto       result =
-            cache_.place(sequence->tokens, may_reuse(*sequence), job.snapshot_at, job.media.get(), job.adapters);
+            cache_.place(sequence->tokens, may_reuse(*sequence), job.snapshot_at, job.media.get(), job.cache_scope());
         if (result.status != PlacementStatus::placed) continue;
         sequence->admit(result.placement.slot, result.placement.n_keep, now);
         plan.placements.push_back(std::move(result.placement));
@@ -135,12 +135,12 @@ bool Scheduler::may_reuse(const Sequence& sequence) const {
 
 size_t Scheduler::n_cached_tokens(const Sequence& sequence) const {
     if (!may_reuse(sequence)) return 0;
-    return cache_.n_cached_tokens(sequence.tokens, sequence.media(), sequence.job().adapters);
+    return cache_.n_cached_tokens(sequence.tokens, sequence.media(), sequence.job().cache_scope());
 }
 
 bool Scheduler::is_prefix_in_flight(const Sequence& sequence) const {
     const Job& job = sequence.job();
-    return may_reuse(sequence) && cache_.is_prefix_in_flight(sequence.tokens, job.media.get(), job.adapters);
+    return may_reuse(sequence) && cache_.is_prefix_in_flight(sequence.tokens, job.media.get(), job.cache_scope());
 }
 
 void Scheduler::pause(Sequence& sequence, bool paused) {

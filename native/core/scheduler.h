@@ -88,8 +88,8 @@ public:
     // include images that are not encoded, the sequence leaves the plan and waits for them.
     void placement_failed(int32_t slot, Plan& plan);
     // See PrefixCache::adopt().
-    std::optional<Snapshot> adopt(const std::vector<TokenId>& tokens, const AdapterSet& adapters) {
-        return cache_.adopt(tokens, adapters);
+    std::optional<Snapshot> adopt(const std::vector<TokenId>& tokens, const CacheScope& scope) {
+        return cache_.adopt(tokens, scope);
     }
     bool   may_reuse(const Sequence& sequence) const;
     size_t n_cached_tokens(const Sequence& sequence) const;
@@ -110,7 +110,7 @@ public:
     const PrefixCache&     cache() const { return cache_; }
     // See PrefixCache.
     std::vector<int32_t> forget(const Sequence& sequence) {
-        return cache_.forget(sequence.tokens, sequence.n_cached(), sequence.job().adapters);
+        return cache_.forget(sequence.tokens, sequence.n_cached(), sequence.job().cache_scope());
     }
     uint64_t               n_preemptions() const { return n_preemptions_; }
 

@@ -43,7 +43,7 @@ void append(std::string& bytes, const void* data, size_t n_bytes) {
 std::string to_bytes(const StateOrigin& origin) {
     std::string bytes;
     append(bytes, origin.model.data(), origin.model.size());
-    append(bytes, origin.adapters.data(), origin.adapters.size());
+    append(bytes, origin.scope.data(), origin.scope.size());
     append(bytes, origin.tokens.data(), origin.tokens.size() * sizeof(TokenId));
     return bytes;
 }
@@ -72,7 +72,7 @@ private:
 bool from_bytes(const std::string& bytes, StateOrigin& origin) {
     Parts       parts(bytes);
     std::string tokens;
-    if (!parts.take(origin.model) || !parts.take(origin.adapters) || !parts.take(tokens)) return false;
+    if (!parts.take(origin.model) || !parts.take(origin.scope) || !parts.take(tokens)) return false;
     if (tokens.empty() || tokens.size() % sizeof(TokenId) != 0) return false;
     origin.tokens.resize(tokens.size() / sizeof(TokenId));
     std::memcpy(origin.tokens.data(), tokens.data(), tokens.size());

@@ -16,11 +16,11 @@ namespace chasqui {
 // The inputs that a sequence's state was computed from.
 struct StateOrigin {
     std::string          model;     // everything else that the state depends on: weights, context, llama.cpp
-    std::string          adapters;  // used for the computation
+    std::string          scope;  // the adapters of the computation and the cache salt
     std::vector<TokenId> tokens;
 
     bool operator==(const StateOrigin& other) const {
-        return model == other.model && adapters == other.adapters && tokens == other.tokens;
+        return model == other.model && scope == other.scope && tokens == other.tokens;
     }
 };
 

@@ -195,6 +195,7 @@ Job job_from_js(const Napi::Value& value) {
     job.top_logprobs = integer_field<int32_t>(from, "topLogprobs");
     job.prompt_logprobs = integer_field<int32_t>(from, "promptLogprobs");
     job.cache_prompt = from.Get("cachePrompt").ToBoolean();
+    job.cache_salt   = from.Get("cacheSalt").ToString();
     job.ignore_eos   = from.Get("ignoreEos").ToBoolean();
     job.drafts_from_text = from.Get("draftsFromText").ToBoolean();
     job.priority     = integer_field<int32_t>(from, "priority");

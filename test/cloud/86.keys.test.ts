@@ -1,5 +1,6 @@
 // A key's life, by the command line, with a runner that computes.
 import path from 'node:path';
+import type { ChatCompletion } from 'openai/resources';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openSqlite } from '../../ts/sqlite.js';
@@ -134,6 +135,18 @@ test('a key is revoked although the disk is full, and that is stored later', asy
     const { audit } = await cloud.client.get<{ audit: { action: string; subject: string }[] }>('/audit?limit=20');
     return audit.some(({ action, subject }) => action === 'key.revoke' && subject === made.id);
   }, 'it is in the audit log');
+});
+
+test('a key does not learn from cached tokens what another one has sent', async () => {
+  const [one, two] = [await create(), await create()];
+  const messages = [{ role: 'user', content: 'The secret is in the seventh drawer. '.repeat(8) }];
+  const cachedFor = async ({ key }: Made) => {
+    const reply = await cloud.post('chat', { messages, max_tokens: 1 }, { authorization: `Key ${key}` });
+    return ((await reply.json()) as ChatCompletion).usage?.prompt_tokens_details?.cached_tokens;
+  };
+  assert.is(await cachedFor(one), 0);
+  assert.ok(Number(await cachedFor(one)) > 30);
+  assert.is(await cachedFor(two), 0);
 });
 
 test('a request counts although the cloud was killed before its end', async () => {

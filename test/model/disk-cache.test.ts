@@ -55,7 +55,9 @@ interface Answer {
   prompt: number;
 }
 
-async function ask(model: Model, prompt = LONG, more: { adapters?: AdapterUse[]; cachePrompt?: boolean } = {}) {
+type AskOptions = { adapters?: AdapterUse[]; cachePrompt?: boolean; cacheSalt?: string };
+
+async function ask(model: Model, prompt = LONG, more: AskOptions = {}) {
   const job = completeJob({ prompt, maxTokens: 12, temperature: 0, topLogprobs: 0, ignoreEos: true, ...more });
   const answer: Answer = { ids: [], logprobs: [], text: '', cached: -1, prompt: -1 };
   for await (const { id, text, logprobs, finish } of model.submit(job)) {
@@ -92,6 +94,27 @@ test('the same prompt is found again after a restart, and says the same', async 
     const other = await ask(model, `${LONG}And then?`);
     assert.ok(other.cached > 300, JSON.stringify(other));
     assertSame(other, await ask(model, `${LONG}And then?`, { cachePrompt: false }));
+  });
+});
+
+test('a prompt with another salt finds nothing, neither in memory nor on disk', async ({ folder }) => {
+  const salts = ['', 'one', 'two'];
+  const first = await withModel(folder, async (model) => {
+    const answers = [];
+    for (const cacheSalt of salts) answers.push(await ask(model, LONG, { cacheSalt }));
+    return answers;
+  });
+  assert.equal(
+    first.map(({ cached }) => cached),
+    [0, 0, 0],
+  );
+  assert.is(kept(folder).length, salts.length);
+  await withModel(folder, async (model) => {
+    assert.is((await ask(model, LONG, { cacheSalt: 'three' })).cached, 0);
+    for (const cacheSalt of salts) {
+      const again = await ask(model, LONG, { cacheSalt });
+      assert.is(again.cached, again.prompt - 1, cacheSalt);
+    }
   });
 });
 

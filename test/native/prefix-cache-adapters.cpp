@@ -35,6 +35,23 @@ const Test other_adapters("prefix-cache: what was computed with some adapters is
     cache.check_invariants();
 });
 
+const Test salted("prefix-cache: sequences with another salt reuse nothing and wait for nothing", [] {
+    PrefixCache      cache({4, 1, 5000});
+    const Tokens     prompt = prompt_of(100), longer = prompt_of(102);
+    const CacheScope mine({}, "a"), adapted(kOne, "a");
+    const int32_t    slot = cache.place(prompt, true, {}, nullptr, mine).placement.slot;
+    for (const CacheScope& other : {CacheScope(), CacheScope({}, "b"), adapted}) {
+        expect(!cache.is_prefix_in_flight(longer, nullptr, other), "does not wait");
+    }
+    expect(cache.is_prefix_in_flight(longer, nullptr, mine), "waits");
+    cache.release(slot, prompt, 100);
+    for (const CacheScope& other : {CacheScope(), CacheScope({}, "b"), adapted}) {
+        expect_equal(cache.n_cached_tokens(longer, nullptr, other), size_t{0});
+    }
+    expect_equal(cache.n_cached_tokens(longer, nullptr, mine), size_t{100});
+    cache.check_invariants();
+});
+
 const Test no_waiting("prefix-cache: nobody waits for a prefix that is computed with other adapters", [] {
     PrefixCache  cache({4, 1, 0});
     const Tokens prompt = prompt_of(100);

@@ -30,10 +30,12 @@ import { healthRoute, LIVENESS_URL, livenessRoute } from './server/health/handle
 import { LIVE_URL, probeRoutes, READY_URL } from './server/health/probes.js';
 import { METRICS_URL, metricsRoute } from './server/metrics/handler.js';
 import { rootRoute } from './server/root/handler.js';
+import { separateCaches } from './shared/owner.js';
 import { tokenizerInfoRoute } from './vllm/tokenizer-info/handler.js';
 
 /** The routes below the base path. */
 const ROUTES: readonly ((app: FastifyInstance, context: AppContext) => void)[] = [
+  separateCaches,
   documentationRoutes,
   rootRoute,
   modelsRoutes,

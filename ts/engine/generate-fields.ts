@@ -1,6 +1,7 @@
 /** Validates the requests of library users, as `completeLoadOptions` validates load options. */
 import { closest, distance } from 'fastest-levenshtein';
 import { ChasquiError } from '../errors.js';
+import { MAX_CACHE_SALT } from '../options/model-option-table.js';
 import { fits, MAX_COUNT, type OptionRow, wanted } from '../options/option-row.js';
 import { ANY_SEED, SAMPLERS, SAMPLING_NUMBERS, SAMPLING_OPTIONS } from '../options/sampling-table.js';
 import { shown } from './load-options.js';
@@ -79,6 +80,7 @@ const COMMON: Readonly<Record<string, Check>> = {
   stop: nonEmptyTexts,
   priority: integer(-MAX_COUNT),
   cachePrompt: boolean,
+  cacheSalt: { says: `a text of at most ${MAX_CACHE_SALT} characters`, accepts: isShort },
   ignoreEos: boolean,
   topLogprobs: orNull(integer(0)),
   promptLogprobs: orNull(integer(0)),
@@ -168,6 +170,10 @@ function isListOf(accepts: (each: unknown) => boolean): (value: unknown) => bool
 
 function isNotEmpty(value: unknown): boolean {
   return typeof value === 'string' && value !== '';
+}
+
+function isShort(value: unknown): boolean {
+  return typeof value === 'string' && value.length <= MAX_CACHE_SALT;
 }
 
 function isInt32(value: unknown): boolean {

@@ -33,6 +33,8 @@ export interface Job {
   priority: number;
   /** Reuses the longest cached prefix of the prompt. */
   cachePrompt: boolean;
+  /** Reuses only prefixes of jobs with the same salt. */
+  cacheSalt: string;
   /** Continues after the end of text, until `maxTokens` or the end of context or grammar. For benchmarks. */
   ignoreEos: boolean;
   /** Alternatives to report with each token's log-probability; `null`: report no log-probabilities. */
@@ -77,6 +79,7 @@ export function completeJob(options: GenerateOptions, defaults: Readonly<Samplin
     formatStops: options.formatStops ?? [],
     priority: options.priority ?? 0,
     cachePrompt: options.cachePrompt ?? true,
+    cacheSalt: options.cacheSalt ?? '',
     ignoreEos: options.ignoreEos ?? false,
     topLogprobs: options.topLogprobs ?? null,
     promptLogprobs: options.promptLogprobs ?? null,

@@ -265,6 +265,7 @@ function toCoreJob(
     promptLogprobs: job.promptLogprobs ?? -1,
     priority: job.priority,
     cachePrompt: job.cachePrompt,
+    cacheSalt: job.cacheSalt,
     ignoreEos: job.ignoreEos,
     draftsFromText,
     stop: job.stop,

@@ -33,6 +33,7 @@ export interface NativeJob {
   promptLogprobs: number;
   priority: number;
   cachePrompt: boolean;
+  cacheSalt: string;
   ignoreEos: boolean;
   /** False disables prompt-lookup drafts: their number varies, and their rounding could change a repeated completion. */
   draftsFromText: boolean;

@@ -10,6 +10,8 @@ export const MAX_ADAPTERS = 64;
 export const MAX_ADAPTER_SCALE = 100;
 /** In characters; the message is tokenized for each job. */
 export const MAX_REASONING_MESSAGE = 2000;
+/** In characters. */
+export const MAX_CACHE_SALT = 256;
 
 export const MODEL_OPTIONS = {
   alias: {

@@ -1,6 +1,6 @@
 /** The owner of stored data: all requests with the same API key. */
 import { createHash } from 'node:crypto';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { OWNER_HEADER, readOwner } from '../../http/owner-header.js';
 
 export type Caller = Pick<FastifyRequest, 'headers' | 'apiKey'>;
@@ -15,4 +15,17 @@ export function ownerOf({ headers, apiKey }: Caller, isBehindGateway: boolean): 
   return createHash('sha256')
     .update(String(apiKey === undefined ? header : `Bearer ${apiKey}`))
     .digest('hex');
+}
+
+/**
+ * Behind a gateway, owners share no cached prefixes: `cached_tokens` would reveal what another key has sent. The salt of a
+ * caller without a key cannot equal that of an owner.
+ */
+export function separateCaches(app: FastifyInstance, { isBehindGateway }: { isBehindGateway: boolean }): void {
+  if (!isBehindGateway) return;
+  app.addHook('preHandler', async (request) => {
+    const { body } = request as { body?: { cache_salt?: string } | null };
+    if (typeof body !== 'object' || body === null) return;
+    body.cache_salt = `${ownerOf(request, true) ?? ''} ${body.cache_salt ?? ''}`;
+  });
 }

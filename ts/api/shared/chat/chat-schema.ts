@@ -25,7 +25,12 @@ import {
   typed,
 } from '../../../http/schema/json-schema.js';
 import { jsonSchema } from '../../../http/schema/variants.js';
-import { MAX_ADAPTER_SCALE, MAX_ADAPTERS, MAX_REASONING_MESSAGE } from '../../../options/model-option-table.js';
+import {
+  MAX_ADAPTER_SCALE,
+  MAX_ADAPTERS,
+  MAX_CACHE_SALT,
+  MAX_REASONING_MESSAGE,
+} from '../../../options/model-option-table.js';
 import type { Profile } from '../../../profiles/profile.js';
 import { modelUseFields } from '../model-use-schema.js';
 import {
@@ -94,6 +99,10 @@ export const completionFields = {
     { default: false },
   ),
   cache_prompt: field('Whether to reuse the cached prefix of the prompt.', boolean, { default: true }),
+  cache_salt: field(
+    'Reuses only cached prefixes of requests with the same salt (vLLM). Other clients cannot learn from cache hits what was sent.',
+    limited(string, { maxLength: MAX_CACHE_SALT }),
+  ),
   priority: field(
     'Requests with a higher priority run first, up to the limit of the server; ten seconds of waiting add one level.',
     integer,

@@ -52,6 +52,7 @@ export function toJob(
     topLogprobs: body.logprobs ? (body.top_logprobs ?? 0) : null,
     ...(body.ignore_eos !== undefined && { ignoreEos: body.ignore_eos }),
     ...(body.cache_prompt !== undefined && { cachePrompt: body.cache_prompt }),
+    ...(body.cache_salt !== undefined && { cacheSalt: body.cache_salt }),
     ...(body.priority !== undefined && { priority: Math.min(body.priority, profile.maxPriority) }),
     ...toSampling(body),
   };

@@ -1,12 +1,8 @@
 /** A download: the internal job and its public form. */
 import { contentOf } from './download-file.js';
-import type { DownloadState, StoredDownload } from './download-store.js';
+import type { StoredDownload } from './download-store.js';
 
-export interface DownloadJob {
-  id: string;
-  /** `user/repo:QUANT` */
-  model: string;
-  state: DownloadState;
+export interface DownloadJob extends Pick<StoredDownload, 'id' | 'model' | 'state' | 'startedAt' | 'finishedAt'> {
   totalBytes: number;
   downloadedBytes: number;
   /** Average of the last seconds; `null` unless bytes are arriving. */
@@ -14,9 +10,6 @@ export interface DownloadJob {
   secondsLeft: number | null;
   /** Why it failed. While downloading: the error that caused the current retry. */
   error: { code: string; message: string } | null;
-  /** Milliseconds since 1970. */
-  startedAt: number;
-  finishedAt: number | null;
   /** Path of the model's first file once the download is complete. */
   path: string | null;
 }

@@ -14,6 +14,7 @@ export interface StoredDownload extends DownloadPlan {
   id: string;
   state: DownloadState;
   error: { code: string; message: string } | null;
+  /** Milliseconds since 1970. */
   startedAt: number;
   finishedAt: number | null;
   path: string | null;

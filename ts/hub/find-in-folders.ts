@@ -11,12 +11,14 @@ export type ModelSource = 'hub' | 'lmstudio' | 'ollama' | 'folder';
 
 /** A model on this computer, before its file is read. */
 export interface FoundModel {
+  /** `user/repo:Q4_K_M`, or the file name. */
   id: string;
   /** All files except the projector, in load order. */
   files: string[];
   projector: string | null;
   quantisation: string | null;
   source: ModelSource;
+  /** False for models of other programs. */
   canDelete: boolean;
   repo: string | null;
   commit: string | null;

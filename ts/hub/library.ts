@@ -3,14 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { ChasquiError } from '../errors.js';
 import { findInCache, removeFromCache } from './find-in-cache.js';
-import {
-  type FoundModel,
-  findInFolder,
-  findOfLmStudio,
-  findOfOllama,
-  type ModelSource,
-  sizeOf,
-} from './find-in-folders.js';
+import { type FoundModel, findInFolder, findOfLmStudio, findOfOllama, sizeOf } from './find-in-folders.js';
 import { type GgufHeader, readGgufFile } from './gguf-header.js';
 import type { Capability } from './hub-types.js';
 import { type ImportKind, importModel } from './import-model.js';
@@ -19,24 +12,15 @@ import type { LibraryPlaces } from './library-places.js';
 export type { ModelSource } from './find-in-folders.js';
 export type { ImportKind } from './import-model.js';
 
-export interface LocalModel {
-  /** `user/repo:Q4_K_M`, or the file name. */
-  id: string;
+export interface LocalModel extends Omit<FoundModel, 'files'> {
   /** Path of the file to load; the first part of a split model. */
   path: string;
-  projector: string | null;
   /** All files of the model and its projector. */
   sizeBytes: number;
-  quantisation: string | null;
   architecture: string | null;
   parameters: number | null;
   contextLength: number | null;
   capabilities: Capability[];
-  source: ModelSource;
-  /** False for models of other programs. */
-  canDelete: boolean;
-  repo: string | null;
-  commit: string | null;
 }
 
 export interface LibraryOptions extends LibraryPlaces {

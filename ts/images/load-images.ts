@@ -1,25 +1,18 @@
 /** Loads and validates the image files of requests. */
 import { ChasquiError } from '../errors.js';
 import { isDataUri, parseDataUri } from './data-uri.js';
-import { fetchImage, parseAddress } from './fetch-image.js';
+import { type FetchOptions, fetchImage, parseAddress } from './fetch-image.js';
 import type { ImageType } from './formats/format.js';
 import { ImageError } from './image-error.js';
 import type { ImageSource } from './image-sources.js';
 import { MAX_DOWNLOADS, MAX_IMAGES, MAX_TOTAL_FILE_BYTES, MAX_TOTAL_PIXELS, MIB } from './limits.js';
 import { type Loading, LoadingRoom } from './loading-room.js';
-import type { ImageHosts } from './public-address.js';
-import type { Resolve } from './resolve-host.js';
 import { validateImage } from './validate-image.js';
 import { webpToPng } from './webp-to-png.js';
 
-export interface LoadImagesOptions {
-  hosts: ImageHosts;
+export interface LoadImagesOptions extends Pick<FetchOptions, 'hosts' | 'resolve' | 'timeoutMs'> {
   /** Aborts all downloads. */
   signal?: AbortSignal | undefined;
-  /** Default: by DNS. */
-  resolve?: Resolve;
-  /** Default 10 s for each download. */
-  timeoutMs?: number;
   /** Requests that share limits; default: all of this process. */
   room?: LoadingRoom;
 }

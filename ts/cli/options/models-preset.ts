@@ -17,13 +17,7 @@ export interface ModelsPreset {
   ignored: string[];
 }
 
-interface Section {
-  options: LoadOptions;
-  file?: string;
-  atStart?: boolean;
-  pin?: boolean;
-  ttlMs?: number;
-}
+type Section = Omit<ModelPreset, 'id'>;
 
 /** Option names of llama-server that differ from those of chasqui. */
 const NAMES_THERE: Readonly<Record<string, string>> = {

@@ -1,26 +1,15 @@
 /** The tools that `POST /v1/responses` offers to the model, and which of them it must use. */
-import {
-  anyObject,
-  arrayOf,
-  boolean,
-  exactly,
-  limited,
-  objectOf,
-  oneOf,
-  orNull,
-  type Static,
-  string,
-} from '../../../http/schema/json-schema.js';
+import * as s from '../../../http/schema/json-schema.js';
 import { functionName, variantsBy } from '../../../http/schema/variants.js';
 import { customFormat, toolChoiceOf } from '../../shared/tools/tool-schema.js';
 
 const optional = {
   name: functionName,
-  description: orNull(string),
+  description: s.orNull(s.string),
   /** A JSON Schema. */
-  parameters: orNull(anyObject),
-  strict: orNull(boolean),
-  format: orNull(customFormat),
+  parameters: s.orNull(s.anyObject),
+  strict: s.orNull(s.boolean),
+  format: s.orNull(customFormat),
 };
 
 /** Tools that have a name; others are run by OpenAI's own servers and have settings of their own. */
@@ -30,22 +19,22 @@ const named = {
   then: { required: ['name'] },
 };
 
-const environment = objectOf(
-  { type: string },
-  { skills: orNull(arrayOf(objectOf({ name: string, description: string, path: string }))) },
+const environment = s.objectOf(
+  { type: s.string },
+  { skills: s.orNull(s.arrayOf(s.objectOf({ name: s.string, description: s.string, path: s.string }))) },
 );
 
-const ownTool = limited(objectOf({ type: string }, optional), named);
+const ownTool = s.limited(s.objectOf({ type: s.string }, optional), named);
 
-export const responseTool = limited(
-  objectOf(
-    { type: string },
+export const responseTool = s.limited(
+  s.objectOf(
+    { type: s.string },
     {
       ...optional,
       /** Of a namespace: its functions and custom tools. */
-      tools: orNull(arrayOf(ownTool)),
+      tools: s.orNull(s.arrayOf(ownTool)),
       /** Of `shell`; default: local. */
-      environment: orNull(environment),
+      environment: s.orNull(environment),
     },
   ),
   named,
@@ -53,16 +42,16 @@ export const responseTool = limited(
 
 export const responseToolChoice = toolChoiceOf(
   variantsBy('type', [
-    objectOf({ type: exactly('function'), name: functionName }),
-    objectOf({ type: exactly('custom'), name: functionName }),
-    objectOf({ type: oneOf('local_shell', 'shell', 'apply_patch') }),
-    objectOf({
-      type: exactly('allowed_tools'),
-      mode: oneOf('auto', 'required'),
-      tools: limited(arrayOf(objectOf({ type: string }, { name: functionName })), { minItems: 1 }),
+    s.objectOf({ type: s.exactly('function'), name: functionName }),
+    s.objectOf({ type: s.exactly('custom'), name: functionName }),
+    s.objectOf({ type: s.oneOf('local_shell', 'shell', 'apply_patch') }),
+    s.objectOf({
+      type: s.exactly('allowed_tools'),
+      mode: s.oneOf('auto', 'required'),
+      tools: s.limited(s.arrayOf(s.objectOf({ type: s.string }, { name: functionName })), { minItems: 1 }),
     }),
   ]),
 );
 
-export type ResponseTool = Static<typeof responseTool>;
-export type ResponseToolChoice = Static<typeof responseToolChoice>;
+export type ResponseTool = s.Static<typeof responseTool>;
+export type ResponseToolChoice = s.Static<typeof responseToolChoice>;

@@ -11,7 +11,7 @@ const REFUSED: [args: string[], says: RegExp][] = [
   [['serve', '--port', 'abc'], /--port.*'abc' is invalid.*from 0 to 65535/],
   [['serve', '--port', '65536'], /--port.*from 0 to 65535/],
   [['serve', '--port', '-1'], /--port.*from 0 to 65535/],
-  [['serve', '--ctx-size', '0'], /--ctx-size.*whole number of tokens from 16 to/],
+  [['serve', '--ctx-size', '1'], /--ctx-size.*whole number of tokens from 16 to/],
   [['serve', '--parallel', '1.5'], /--parallel.*whole number from 1 to 256/],
   [['serve', '--threads', '1e3'], /--threads.*whole number from 1 to 512/],
   [['serve', '--body-limit', '64MB'], /--body-limit.*whole number of MiB from 1 to/],

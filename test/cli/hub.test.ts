@@ -138,6 +138,11 @@ test('show, of a file and of a name', async ({ run }) => {
   assert.match(missing.stderr, 'nosuch is no file, and no model on this computer');
 });
 
+test('a folder is not imported', async ({ run, folder }) => {
+  const { code, stderr } = await run('import', folder);
+  assert.equal([code, stderr], [1, `chasqui: Not a file: ${folder}. Name a GGUF file.\n`]);
+});
+
 test('other names of commands', async ({ run }) => {
   const usages = { pull: 'get|pull', list: 'ls|list', remove: 'rm|remove', delete: 'rm|remove', stop: 'unload|stop' };
   for (const [name, usage] of Object.entries({ ...usages, 'keys ls': 'keys list|ls', 'secrets remove': 'rm|remove' })) {

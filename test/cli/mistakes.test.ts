@@ -50,6 +50,9 @@ const MISTAKES: [args: string[], says: RegExp][] = [
   [['serve', '--app-port', '5'], /\(--app-port is an option of chasqui desktop\.\)/],
   [['serve', '--zzz'], /\(chasqui serve --help lists the options\.\)/],
   [['--port', '80'], /unknown option '--port'\n\(--port is an option of chasqui serve, chasqui desktop/],
+  [['help', 'foo'], /unknown command 'foo'\n\(chasqui --help lists the commands\.\)/],
+  [['help', 'keys', 'creat'], /unknown command 'creat'\n\(Did you mean create\?\)/],
+  [['cloud', 'start', '--public-url', 'foo'], /--public-url must be an address such as https/],
   [['--versoin'], /\(Did you mean --version\?\)/],
   [['deploy'], /missing required argument 'script'\n\(Usage: chasqui deploy \[options\] <script>\)/],
 ];
@@ -62,6 +65,13 @@ for (const [args, says] of MISTAKES) {
     assert.match(stderr, says);
   });
 }
+
+test('help shows the command that follows', async () => {
+  const { code, stdout } = await runCli(['help', 'keys', 'create']);
+  assert.is(code, 0);
+  assert.match(stdout, /^Usage: chasqui keys create /);
+  assert.match((await runCli(['help'])).stdout, /^Usage: chasqui \[options\] \[command\]/);
+});
 
 test('help and version end as they should', async () => {
   for (const args of [['--help'], ['serve', '--help'], ['keys', 'create', '--help'], ['--version']]) {

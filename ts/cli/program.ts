@@ -41,8 +41,25 @@ export function allCommands(): Command {
   const ofApps = [...desktopStatusCommands(), launchCommand(), ...cloudCommands()];
   for (const command of [...ofModels, ...ofApps]) program.addCommand(command);
   program.addCommand(keysCommand()).addCommand(benchCommand()).addCommand(doctorCommand()).addCommand(buildCommand());
+  program.helpCommand(false).addCommand(helpCommand(program));
   addAliases(program);
   return addSuggestions(program);
+}
+
+/** Commander's own help command ignores unknown names, and those after the first. */
+function helpCommand(program: Command): Command {
+  return new Command('help')
+    .description('Show the help of a command.')
+    .argument('[command...]', 'Such as keys create')
+    .helpOption('-h, --help', 'Show help')
+    .action((words: readonly string[]) => {
+      let command = program;
+      for (const word of words) {
+        const found = command.commands.find((each) => [each.name(), ...each.aliases()].includes(word));
+        command = found ?? command.error(`error: unknown command '${word}'`, { code: 'commander.unknownCommand' });
+      }
+      command.outputHelp();
+    });
 }
 
 /** Other names of commands, in all groups. */

@@ -19,8 +19,10 @@ const PART = /^(.*)-(\d{5})-of-(\d{5})\.gguf$/i;
  * @throws {ChasquiError} `model_file_missing`, `model_file_invalid`, `model_exists`, `no_space`, `download_failed`
  */
 export async function importModel(file: string, how: ImportKind, folder: string, replaces = false): Promise<string> {
-  if (!fs.statSync(file, { throwIfNoEntry: false })?.isFile()) {
-    throw new ChasquiError('model_file_missing', `File not found: ${file}.`, 'path');
+  const stat = fs.statSync(file, { throwIfNoEntry: false });
+  if (!stat?.isFile()) {
+    const message = stat === undefined ? `File not found: ${file}.` : `Not a file: ${file}. Name a GGUF file.`;
+    throw new ChasquiError('model_file_missing', message, 'path');
   }
   const parts = partsOf(file);
   await readGgufFile(parts[0] as string);

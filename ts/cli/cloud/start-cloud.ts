@@ -24,6 +24,9 @@ export async function startFromOptions(parsed: Readonly<Record<string, unknown>>
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     throw new ChasquiError('invalid_options', '`tlsCert` and `tlsKey` are given together.');
   }
+  if (options.publicUrl !== undefined && !/^https?:\/\/[^/]/.test(options.publicUrl)) {
+    throw new ChasquiError('invalid_options', '`publicUrl` must be an address such as https://cloud.example.');
+  }
   const cloud = await startOrExplain({
     home: dataDir(options.dataDir),
     host,

@@ -30,7 +30,6 @@ export async function findModel(name: string, dataDir: string | undefined): Prom
 export async function findLocalModel(name: string, dataDir?: string): Promise<FoundModels> {
   const found = await findNamed(name, dataDir);
   if (existsSync(found.paths[0] as string) || /\.gguf$/i.test(name)) return found;
-  if (DEMO.test(name)) return { paths: [DEMO_MODEL] };
   const advice = 'chasqui ls lists those that are, chasqui search finds others.';
   throw new ChasquiError('local_model_not_found', `${name} is no file, and no model on this computer; ${advice}`);
 }
@@ -42,7 +41,8 @@ export async function findNamed(name: string, dataDir: string | undefined): Prom
   const { library, client } = hubContext(dataDir);
   await client.close();
   const local = await library.find(name);
-  return local === undefined ? { paths: [name] } : modelOf(local);
+  if (local !== undefined) return modelOf(local);
+  return { paths: [DEMO.test(name) ? DEMO_MODEL : name] };
 }
 
 /** Returns the local model if there is one, without a request to the hub; `chasqui get` updates it. */

@@ -94,7 +94,9 @@ export class ChunkEncoder implements EventEncoder {
     if (this.#usage !== undefined) this.#reportUsage(this.#usage, tokens.length);
     const timings = running === undefined ? '' : toField(running.soFar());
     for (const delta of reader.read(tokens)) {
-      if (isContentAlone(delta)) chunks.push(this.#content(index, delta.content, timings));
+      const { content, reasoning_content, tool_calls, logprobs } = delta;
+      const isAlone = reasoning_content === undefined && tool_calls === undefined && logprobs === undefined;
+      if (content !== undefined && isAlone) chunks.push(this.#content(index, content, timings));
       else chunks.push(...this.#delta(index, delta, timings));
     }
     if (reader.ended) this.#encodeEnd(index, reader, chunks);
@@ -175,12 +177,6 @@ export class ChunkEncoder implements EventEncoder {
 /** The timings as a further field of a chunk. */
 function toField(timings: object): string {
   return `,"timings":${JSON.stringify(timings)}`;
-}
-
-/** Nearly all deltas are. */
-function isContentAlone(delta: CompletionDelta): delta is { content: string } {
-  const { content, reasoning_content, tool_calls, logprobs } = delta;
-  return content !== undefined && reasoning_content === undefined && tool_calls === undefined && logprobs === undefined;
 }
 
 function deltaJson({ content, reasoning_content }: CompletionDelta, tool_calls?: readonly ToolCallDelta[]): string {

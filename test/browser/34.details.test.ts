@@ -179,17 +179,17 @@ details('scroll positions do not leak into another view', async () => {
 async function drop(page: Page, selector: string, name: string, type: string): Promise<boolean> {
   return await page.evaluate<boolean>(`(() => {
     const data = new DataTransfer();
-    data.items.add(new File(['no image'], '${name}', { type: '${type}' }));
+    data.items.add(new File(['\\0 neither'], '${name}', { type: '${type}' }));
     const event = new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer: data });
     document.querySelector('${selector}').dispatchEvent(event);
     return event.defaultPrevented;
   })()`);
 }
 
-details('dropped files that are no images are named, and no drop opens a file', async () => {
+details('dropped files that cannot be read are named, and no drop opens a file', async () => {
   const page = await openChat(turns(2, (index) => `Message ${index}`));
   assert.ok(await drop(page, '.composer', 'paper.pdf', 'application/pdf'));
-  await page.getByText('paper.pdf cannot be attached.').waitFor();
+  await page.getByText('paper.pdf cannot be attached: it is neither').waitFor();
   assert.ok(await drop(page, '.composer', 'broken.png', 'image/png'));
   await page.getByText('broken.png is not a complete image.').waitFor();
   assert.is(await page.getByRole('img', { name: 'Attachment 1' }).count(), 0);

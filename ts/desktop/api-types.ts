@@ -2,6 +2,7 @@
 export type {
   Chat,
   ChatChange,
+  ChatFile,
   ChatMessage,
   ChatMessages,
   ChatStats,
@@ -9,6 +10,7 @@ export type {
   CompletionEnd,
   CompletionError,
   CompletionEvent,
+  DocumentBody,
   ListedChat,
 } from './schemas/chats.js';
 export type { DownloadBody, DownloadJob, DownloadReply, DownloadStatus } from './schemas/downloads.js';

@@ -3,6 +3,7 @@ import { ChasquiError } from '../errors.js';
 import type { Chat, ChatChange, ChatMessage, CompletionBody, CompletionError } from './api-types.js';
 import { branchTo } from './chat-branch.js';
 import { ChatCompletion, type Follower, type RequestCompletion } from './chat-completion.js';
+import { textOf } from './chat-files.js';
 import type { EventBus } from './event-bus.js';
 import { afterSummary, splitBranch, summaryRequest, WHEN_FULL, whenFull } from './shorten-chat.js';
 import type { ChatStore } from './store/chats.js';
@@ -241,7 +242,9 @@ function requestBody({ model, systemPrompt, settings }: Chat, summary: string, b
   };
 }
 
-function toRequestMessage({ role, content, images = [] }: ChatMessage): object {
+function toRequestMessage(message: ChatMessage): object {
+  const { role, images = [] } = message;
+  const content = textOf(message);
   if (images.length === 0) return { role, content };
   const parts = images.map((url) => ({ type: 'image_url', image_url: { url } }));
   return { role, content: [...(content ? [{ type: 'text', text: content }] : []), ...parts] };

@@ -1,5 +1,6 @@
 /** Shortens chats that do not fit into the context: the oldest turns are left out, or replaced by a summary. */
 import type { Chat, ChatMessage, CompletionError } from './api-types.js';
+import { textOf } from './chat-files.js';
 
 /** The field of a chat's settings with the user's choice. */
 export const WHEN_FULL = 'whenFull';
@@ -29,7 +30,7 @@ export function splitBranch(
   branch: readonly ChatMessage[],
   { n_ctx: context = 1, n_prompt_tokens: tokens = 1 }: CompletionError,
 ): { omitted: ChatMessage[]; kept: ChatMessage[] } {
-  const sizes = branch.map(({ content }) => content.length + 1);
+  const sizes = branch.map((message) => textOf(message).length + 1);
   const total = sizes.reduce((sum, size) => sum + size, 0);
   const budget = total * KEPT_SHARE * Math.min(1, context / tokens);
   const starts = branch.flatMap(({ role }, index) => (role === 'user' && index > 0 ? [index] : []));
@@ -40,7 +41,7 @@ export function splitBranch(
 
 /** The request for a summary. `share` of the transcript is used, from its end. */
 export function summaryRequest(model: string, summary: string, omitted: readonly ChatMessage[], share: number): object {
-  const lines = omitted.map(({ role, content }) => `${role === 'user' ? 'User' : 'Assistant'}: ${content}`);
+  const lines = omitted.map((message) => `${message.role === 'user' ? 'User' : 'Assistant'}: ${textOf(message)}`);
   const transcript = [...(summary && [`Earlier: ${summary}`]), ...lines].join('\n\n').slice(-MAX_TRANSCRIPT_CHARACTERS);
   const content = `Summarize this conversation. Keep facts, names, numbers and decisions.\n\n${transcript.slice(
     Math.floor(transcript.length * (1 - share)),

@@ -18,7 +18,7 @@ interface Session {
   readonly growing: Value<{ content: string } | null>;
   readonly draft: Value<{ text: string }>;
   open(id: string | null): Promise<void>;
-  send(content: string, images: readonly string[]): Promise<void>;
+  send(draft: { text: string; images: readonly string[]; files: readonly object[] }): Promise<void>;
   store(): Promise<void>;
   changed(change: AppEvents['chat']): void;
 }
@@ -145,7 +145,7 @@ test('a chat that is opened again while another one is read stays', async () => 
 
 test('a question is stored and completed in its chat, though another one is opened meanwhile', async () => {
   const session = await opened('a');
-  const asked = session.send('And then?', []);
+  const asked = session.send({ text: 'And then?', images: [], files: [] });
   const other = session.open('b');
   await app.reply('GET /api/v1/chats/b', chat('b'));
   await other;
@@ -166,7 +166,7 @@ for (const next of [null, 'b']) {
   test(`a chat that is being created when ${name} is opened is created once, and completed`, async () => {
     app.createsSlowly = true;
     const session = new ChatSession();
-    const asked = session.send('What is this?', ['data:image/png;base64,AA==']);
+    const asked = session.send({ text: 'What is this?', images: ['data:image/png;base64,AA=='], files: [] });
     const other = session.open(next);
     if (next !== null) await app.reply('GET /api/v1/chats/b', chat('b'));
     await other;
@@ -181,7 +181,7 @@ for (const next of [null, 'b']) {
 
 test('a completion grows with its events, and its end is the stored message', async () => {
   const session = await opened('a');
-  const asked = session.send('Why?', []);
+  const asked = session.send({ text: 'Why?', images: [], files: [] });
   await app.reply('POST /api/v1/chats/a/messages', { updatedAt: 2 });
   await asked;
   const { id, parent } = app.bodiesOf('POST /api/v1/chats/a/completion')[0] as { id: string; parent: string };
@@ -223,7 +223,7 @@ test('a change of another page is taken even if this page wrote a later version'
 test('a message that the app does not take becomes the draft', async () => {
   const session = await opened('a');
   globalThis.fetch = () => Promise.reject(new TypeError('no connection'));
-  await session.send('Keep me', []).then(
+  await session.send({ text: 'Keep me', images: [], files: [] }).then(
     () => assert.unreachable(),
     () => undefined,
   );

@@ -1,9 +1,10 @@
 /** The chat history, and its export as documents. */
 import type { FastifyInstance } from 'fastify';
 import { limited, objectOf, oneOf, string } from '../../http/schema/json-schema.js';
-import type { Chat, ChatChange, ChatMessage, ChatMessages } from '../api-types.js';
+import type { Chat, ChatChange, ChatMessage, ChatMessages, DocumentBody } from '../api-types.js';
 import { branchTo } from '../chat-branch.js';
-import { chat, chatChange, chatList, chatMessages, chatVersion } from '../schemas/chats.js';
+import { readFile } from '../chat-files.js';
+import { chat, chatChange, chatFile, chatList, chatMessages, chatVersion, documentBody } from '../schemas/chats.js';
 import type { DesktopApp } from './context.js';
 
 /** For several full-size images. */
@@ -73,6 +74,9 @@ export function chatsRoutes(app: FastifyInstance, { chats, completions }: Deskto
     return reply.code(204).send();
   });
 
+  const document = { summary: 'Read the text of a file', body: documentBody, response: { 200: chatFile } };
+  app.post<{ Body: DocumentBody }>('/api/v1/documents', { schema: document, ...BODIES }, ({ body }) => readFile(body));
+
   const exported = {
     summary: 'Export a chat',
     params,
@@ -102,8 +106,9 @@ export function toMarkdown(chat: Chat): string {
   const system = chat.systemPrompt === '' ? [] : [`> ${chat.systemPrompt.replaceAll('\n', '\n> ')}`];
   const messages = shownBranch(chat).map((message) => {
     const images = (message.images ?? []).map((_, index) => `*(image ${index + 1})*`).join(' ');
+    const files = (message.files ?? []).map(({ name }) => `*(file ${name})*`).join(' ');
     const name = message.role === 'assistant' && message.model ? message.model : NAMES[message.role];
-    return [`## ${name}`, ...(images === '' ? [] : [images]), message.content].join('\n\n');
+    return [`## ${name}`, ...[images, files].filter(Boolean), message.content].join('\n\n');
   });
   return `${[`# ${chat.title || 'Chat'}`, ...system, ...messages].join('\n\n')}\n`;
 }

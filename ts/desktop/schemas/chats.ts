@@ -18,6 +18,24 @@ const MIB = 2 ** 20;
 const id = limited(string, { minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9_-]+$' });
 const nullableText = (maxLength: number) => orNull(limited(string, { maxLength }));
 
+const fileName = limited(string, { minLength: 1, maxLength: 255 });
+
+/** An attached file. Its text precedes that of the message in prompts. */
+export const chatFile = closedObjectOf({
+  name: fileName,
+  sizeBytes: limited(integer, { minimum: 0 }),
+  text: limited(string, { maxLength: MIB }),
+});
+
+/** The names are those of files in completions: readers of bodies do not count their data as text. */
+export const documentBody = closedObjectOf({
+  input: closedObjectOf({
+    filename: fileName,
+    /** A data URI of a text or PDF file. */
+    file_data: limited(string, { maxLength: 28 * MIB, pattern: '^data:[^,]*;base64,' }),
+  }),
+});
+
 export const chatMessage = closedObjectOf(
   {
     id,
@@ -30,6 +48,7 @@ export const chatMessage = closedObjectOf(
     reasoning: limited(string, { maxLength: MIB }),
     /** Data URIs. */
     images: limited(arrayOf(limited(string, { maxLength: 28 * MIB, pattern: '^data:image/' })), { maxItems: 16 }),
+    files: limited(arrayOf(chatFile), { maxItems: 16 }),
     /** Statistics such as tokens per second. */
     stats: limited(recordOf(anything), { maxProperties: 50 }),
     model: nullableText(4096),
@@ -81,6 +100,8 @@ export const listedChat = objectOf(
 
 export const chatList = objectOf({ chats: arrayOf(listedChat) });
 
+export type ChatFile = Static<typeof chatFile>;
+export type DocumentBody = Static<typeof documentBody>;
 export type ChatMessage = Static<typeof chatMessage>;
 export type Chat = Static<typeof chat>;
 export type ChatChange = Static<typeof chatChange>;

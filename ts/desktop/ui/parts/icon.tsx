@@ -20,6 +20,8 @@ const paths = {
   continue: 'm6 6 6 6-6 6m7-12 6 6-6 6',
   send: 'M12 19V5m-6 6 6-6 6 6',
   image: 'M4 5h16v14H4zm0 11 5-5 4 4 3-3 4 4M15.5 9.5h.01',
+  attach: 'm19 11-7.5 7.5a4.5 4.5 0 0 1-6.4-6.4L13 4.3a3 3 0 0 1 4.3 4.3l-7.8 7.7a1.5 1.5 0 0 1-2.2-2.1L14 7.5',
+  file: 'M7 3h7l4 4v14H7zM14 3v4h4',
   compare: 'M4 5h7v14H4zm9 0h7v14h-7z',
   panel: 'M4 5h16v14H4zm10 0v14',
   history: 'M4 6h16M4 12h16M4 18h10',

@@ -3,7 +3,7 @@ import { batch, computed, type ReadonlySignal, signal } from '@preact/signals';
 import type { AppEvents, Chat, ChatMessage, CompletionEnd, CompletionEvent } from '../../api-types.js';
 import { ApiError, call, get, isAbort, post } from './api.js';
 import { alternativesOf, branchTo, lastUnder, titleOf } from './chat-tree.js';
-import { type Draft, keepDraft, noDraft, readDraft } from './drafts.js';
+import { type Attachments, type Draft, keepDraft, noDraft, readDraft } from './drafts.js';
 import { EachFrame } from './each-frame.js';
 import { followCompletion } from './follow-completion.js';
 import { type Header, headerOf, StoredChat } from './stored-chat.js';
@@ -119,13 +119,13 @@ export class ChatSession {
   }
 
   /** Resolves when the app has the message. If it cannot be stored, it becomes the draft again. */
-  async send(content: string, images: readonly string[]): Promise<void> {
+  async send({ text, ...attached }: Draft): Promise<void> {
     if (this.busy.value) return;
     const chat = this.#chat;
-    const message = newMessage('user', this.current.value, content, images);
+    const message = newMessage('user', this.current.value, text, attached);
     this.#append(message);
     try {
-      await this.#complete(newMessage('assistant', message.id, '', []));
+      await this.#complete(newMessage('assistant', message.id, ''));
     } catch (error) {
       if (!this.#stored.has(message)) this.#takeBack(chat, message);
       throw error;
@@ -133,7 +133,7 @@ export class ChatSession {
   }
 
   #takeBack(chat: StoredChat, message: ChatMessage): void {
-    const draft = { text: message.content, images: message.images ?? [] };
+    const draft = draftOf(message);
     if (chat !== this.#chat) {
       keepDraft(chat.id, draft);
       return;
@@ -150,16 +150,16 @@ export class ChatSession {
     const message = this.#find(id);
     if (!message || this.busy.value) return;
     this.current.value = message.role === 'user' ? message.id : message.parent;
-    await this.#complete(newMessage('assistant', this.current.value, '', []));
+    await this.#complete(newMessage('assistant', this.current.value, ''));
   }
 
   /** Edits a message as a branch; an edited user message is sent. */
-  async edit(id: string, content: string, images: readonly string[]): Promise<void> {
+  async edit(id: string, { text, ...attached }: Draft): Promise<void> {
     const message = this.#find(id);
     if (!message || this.busy.value) return;
-    const edited = newMessage(message.role, message.parent, content, images);
+    const edited = newMessage(message.role, message.parent, text, attached);
     this.#append(edited);
-    if (message.role === 'user') await this.#complete(newMessage('assistant', edited.id, '', []));
+    if (message.role === 'user') await this.#complete(newMessage('assistant', edited.id, ''));
     else await this.store();
   }
 
@@ -173,7 +173,7 @@ export class ChatSession {
   async retry(): Promise<void> {
     const last = this.branch.value.at(-1);
     if (!last || this.busy.value) return;
-    await this.#complete(last.role === 'user' ? newMessage('assistant', last.id, '', []) : last);
+    await this.#complete(last.role === 'user' ? newMessage('assistant', last.id, '') : last);
   }
 
   async stop(): Promise<void> {
@@ -248,7 +248,7 @@ export class ChatSession {
 
   #append(message: ChatMessage): void {
     batch(() => {
-      if (this.messages.value.length === 0) this.title.value = titleOf(message.content);
+      if (this.messages.value.length === 0) this.title.value = titleOf(message);
       this.messages.value = [...this.messages.value, message];
       this.current.value = message.id;
     });
@@ -339,13 +339,17 @@ export class ChatSession {
   }
 }
 
+export function draftOf({ content, images = [], files = [] }: ChatMessage): Draft {
+  return { text: content, images, files };
+}
+
 const pathOf = (id: string) => `/chats/${encodeURIComponent(id)}`;
 
 function newMessage(
   role: ChatMessage['role'],
   parent: string | null,
   content: string,
-  images: readonly string[],
+  { images, files }: Attachments = noDraft,
 ): ChatMessage {
   return {
     id: crypto.randomUUID(),
@@ -353,6 +357,7 @@ function newMessage(
     role,
     content,
     ...(images.length > 0 && { images: [...images] }),
+    ...(files.length > 0 && { files: [...files] }),
     createdAt: Date.now(),
   };
 }

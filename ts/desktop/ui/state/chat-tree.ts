@@ -32,7 +32,7 @@ export function lastUnder(messages: Messages, id: string): string {
   return last;
 }
 
-export function titleOf(text: string): string {
-  const line = text.trim().split('\n', 1)[0] ?? '';
+export function titleOf({ content, files = [] }: Pick<ChatMessage, 'content' | 'files'>): string {
+  const line = (content.trim() || (files[0]?.name ?? '')).split('\n', 1)[0] ?? '';
   return line.length > 60 ? `${line.slice(0, 57).trimEnd()} …` : line || 'Image';
 }

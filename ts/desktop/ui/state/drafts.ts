@@ -1,26 +1,33 @@
-/** Unsent messages, one per chat. Texts survive a reload; images are too large for the browser's storage. */
+/** Unsent messages, one per chat. Texts survive a reload; images and files are too large for the browser's storage. */
 
-export interface Draft {
-  text: string;
+import type { ChatFile } from '../../api-types.js';
+
+export interface Attachments {
   images: readonly string[];
+  files: readonly ChatFile[];
 }
 
-export const noDraft: Draft = { text: '', images: [] };
+export interface Draft extends Attachments {
+  text: string;
+}
 
-const images = new Map<string, readonly string[]>();
+export const noDraft: Draft = { text: '', images: [], files: [] };
+
+const attached = new Map<string, Attachments>();
 
 /** `null`: the new chat. */
 const keyOf = (chat: string | null) => `chasqui.draft.${chat ?? 'new'}`;
 
 export function readDraft(chat: string | null): Draft {
   const key = keyOf(chat);
-  return { text: localStorage.getItem(key) ?? '', images: images.get(key) ?? [] };
+  return { ...noDraft, ...attached.get(key), text: localStorage.getItem(key) ?? '' };
 }
 
 export function keepDraft(chat: string | null, draft: Draft): void {
   const key = keyOf(chat);
-  images.set(key, draft.images);
-  if (draft.images.length === 0) images.delete(key);
+  const { text: _, ...attachments } = draft;
+  attached.set(key, attachments);
+  if (draft.images.length + draft.files.length === 0) attached.delete(key);
   try {
     if (draft.text) localStorage.setItem(key, draft.text);
     else localStorage.removeItem(key);

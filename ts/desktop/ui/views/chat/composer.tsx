@@ -1,34 +1,41 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import type { ChatFile } from '../../../api-types.js';
 import { IconAction } from '../../parts/button.js';
 import { Icon } from '../../parts/icon.js';
 import { chatModels } from '../../state/app.js';
+import { maxAttached, readFiles } from '../../state/attachments.js';
 import { busy, first, sessions } from '../../state/chat-pages.js';
-import { noDraft } from '../../state/drafts.js';
-import { maxImages, readImages } from '../../state/images.js';
+import { type Attachments, noDraft } from '../../state/drafts.js';
+import { bytes } from '../../state/format.js';
 import { attempt, notify } from '../../state/notices.js';
 
 export function Composer() {
   const field = useRef<HTMLTextAreaElement>(null);
-  const { text, images } = first.draft.value;
+  const { text } = first.draft.value;
   const over = useSignal(false);
   useEffect(() => field.current?.focus({ preventScroll: true }), []);
 
-  const add = (files: Iterable<File>) =>
+  const add = (given: Iterable<File>) =>
     attempt(async () => {
-      const read = await readImages(files);
-      if (read.length > 0 && !seesImages()) {
+      const read = await readFiles([...given]);
+      if (read.images.length > 0 && !seesImages()) {
         notify('error', `${first.model.value} does not support images. My Models shows which models do.`);
       }
       const draft = first.draft.peek();
-      first.setDraft({ ...draft, images: [...draft.images, ...read].slice(0, maxImages) });
+      first.setDraft({
+        ...draft,
+        images: [...draft.images, ...read.images].slice(0, maxAttached),
+        files: [...draft.files, ...read.files].slice(0, maxAttached),
+      });
     });
 
   const send = async () => {
     const draft = first.draft.peek();
-    if (busy.value || (draft.text.trim() === '' && draft.images.length === 0)) return;
+    const { images, files } = draft;
+    if (busy.value || (draft.text.trim() === '' && images.length + files.length === 0)) return;
     first.setDraft(noDraft);
-    await attempt(() => Promise.all(sessions.value.map((session) => session.send(draft.text, draft.images))));
+    await attempt(() => Promise.all(sessions.value.map((session) => session.send(draft))));
   };
 
   return (
@@ -52,13 +59,13 @@ export function Composer() {
         void add(event.dataTransfer?.files ?? []);
       }}
     >
-      <Attached images={images} remove={(index) => first.setDraft({ text, images: images.toSpliced(index, 1) })} />
+      <Attached attached={first.draft.value} change={(left) => first.setDraft({ ...first.draft.peek(), ...left })} />
       <textarea
         ref={field}
         dir="auto"
         rows={2}
         value={text}
-        onInput={(event) => first.setDraft({ text: event.currentTarget.value, images })}
+        onInput={(event) => first.setDraft({ ...first.draft.peek(), text: event.currentTarget.value })}
         aria-label="Message"
         placeholder="Type a message. Enter sends, Shift+Enter starts a new line."
         onKeyDown={(event) => {
@@ -85,17 +92,44 @@ function seesImages(): boolean {
   return chatModels.value.find(({ key }) => key === first.model.value)?.capabilities.vision ?? false;
 }
 
-export function Attached({ images, remove }: { images: readonly string[]; remove: (index: number) => void }) {
-  if (images.length === 0) return null;
+interface AttachedProps {
+  attached: Attachments;
+  change: (left: Attachments) => void;
+}
+
+export function Attached({ attached: { images, files }, change }: AttachedProps) {
+  if (images.length + files.length === 0) return null;
   return (
     <ul class="attached">
       {images.map((url, index) => (
         <li key={url}>
           <img src={url} alt={`Attachment ${index + 1}`} />
-          <IconAction label={`Remove image ${index + 1}`} icon="close" run={() => remove(index)} />
+          <IconAction
+            label={`Remove image ${index + 1}`}
+            icon="close"
+            run={() => change({ images: images.toSpliced(index, 1), files })}
+          />
+        </li>
+      ))}
+      {files.map((file, index) => (
+        <li key={index} class="file-chip">
+          <FileName file={file} />
+          <IconAction
+            label={`Remove ${file.name}`}
+            icon="close"
+            run={() => change({ images, files: files.toSpliced(index, 1) })}
+          />
         </li>
       ))}
     </ul>
+  );
+}
+
+export function FileName({ file: { name, sizeBytes } }: { file: ChatFile }) {
+  return (
+    <span class="file-name">
+      <Icon name="file" /> <bdi>{name}</bdi> <span class="help">{bytes(sizeBytes)}</span>
+    </span>
   );
 }
 
@@ -103,14 +137,13 @@ function Attach({ add }: { add: (files: Iterable<File>) => unknown }) {
   const input = useRef<HTMLInputElement>(null);
   return (
     <>
-      <IconAction label="Attach images" icon="image" run={() => input.current?.click()} />
+      <IconAction label="Attach files" icon="attach" run={() => input.current?.click()} />
       <input
         ref={input}
         type="file"
         hidden
         multiple
-        accept="image/png,image/jpeg,image/webp,image/gif,image/bmp"
-        aria-label="Image files"
+        aria-label="Files"
         onChange={(event) => {
           void add([...(event.currentTarget.files ?? [])]);
           event.currentTarget.value = '';

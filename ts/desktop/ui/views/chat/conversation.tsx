@@ -144,11 +144,13 @@ function Trouble({ session }: { session: ChatSession }) {
   const error = session.error.value;
   if (!error) return null;
   const isFull = error.code === 'context_length_exceeded';
+  const hasFiles = session.branch.value.some(({ files }) => files !== undefined);
   return (
     <div class="trouble" role="alert">
       <p>
         <Icon name="warning" />{' '}
         {isFull ? 'This chat is longer than the context of the model. Choose once for this chat:' : error.message}
+        {isFull && hasFiles && ` ${error.message}`}
       </p>
       <div class="row">
         {isFull && <WhenFull session={session} />}

@@ -3,10 +3,11 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { ChatMessage } from '../../../api-types.js';
 import { Action, CopyButton, IconAction } from '../../parts/button.js';
 import { Markdown } from '../../parts/markdown.js';
-import type { ChatSession } from '../../state/chat-session.js';
+import { type ChatSession, draftOf } from '../../state/chat-session.js';
+import type { Attachments } from '../../state/drafts.js';
 import { count, milliseconds, rate } from '../../state/format.js';
 import { go } from '../../state/route.js';
-import { Attached } from './composer.js';
+import { Attached, FileName } from './composer.js';
 
 interface MessageProps {
   session: ChatSession;
@@ -20,7 +21,7 @@ export function Message({ session, message }: MessageProps) {
   const { content, reasoning } = live ?? message;
   return (
     <article class={`message ${message.role}`} aria-label={own ? 'You' : 'Model'}>
-      {!editing.value && <Images images={message.images ?? []} />}
+      {!editing.value && <Sent attached={draftOf(message)} />}
       {reasoning && <Reasoning text={reasoning} open={live !== null && content === ''} />}
       {editing.value ? (
         <Editor
@@ -52,12 +53,20 @@ export function Message({ session, message }: MessageProps) {
   );
 }
 
-function Images({ images }: { images: readonly string[] }) {
-  if (images.length === 0) return null;
+function Sent({ attached: { images, files } }: { attached: Attachments }) {
+  if (images.length + files.length === 0) return null;
   return (
     <div class="images">
       {images.map((url, index) => (
         <img key={url} src={url} alt={`Sent attachment ${index + 1}`} />
+      ))}
+      {files.map((file, index) => (
+        <details key={index} class="file-chip">
+          <summary>
+            <FileName file={file} />
+          </summary>
+          <pre dir="auto">{file.text}</pre>
+        </details>
       ))}
     </div>
   );
@@ -79,21 +88,23 @@ function LiveStats({ stats }: { stats: ChatMessage['stats'] }) {
 
 function Editor({ session, message, close }: MessageProps & { close: () => void }) {
   const field = useRef<HTMLTextAreaElement>(null);
-  const before = message.images ?? [];
-  const images = useSignal(before);
+  const before = draftOf(message);
+  const attached = useSignal<Attachments>(before);
   useEffect(() => field.current?.focus(), []);
   const save = async () => {
     const text = field.current?.value ?? '';
     close();
-    const isSame = text === message.content && images.value.length === before.length;
-    if (!isSame) await session.edit(message.id, text, images.value);
+    const { images, files } = attached.value;
+    const left = images.length + files.length;
+    const isSame = text === before.text && left === before.images.length + before.files.length;
+    if (!isSame) await session.edit(message.id, { text, images, files });
   };
   return (
     <div class="editor">
       <Attached
-        images={images.value}
-        remove={(index) => {
-          images.value = images.value.toSpliced(index, 1);
+        attached={attached.value}
+        change={(left) => {
+          attached.value = left;
         }}
       />
       <textarea ref={field} dir="auto" aria-label="Edit the message" rows={6} defaultValue={message.content} />

@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { HOSTING_OPTIONS } from '../../../ts/cli/options/hosting-option-table.js';
 import { givenOptions } from '../../../ts/cli/options/table-options.js';
 import { warningsOf } from '../../../ts/cli/serve/announce.js';
 import { parseServe } from '../../../ts/cli/serve.js';
@@ -22,6 +23,12 @@ test('names of vLLM and LM Studio set the same options', () => {
   }
   assert.equal(parse('--served-model-name', 'me')?.alias, ['me']);
   assert.is(parse('--max-num-seqs', '8')?.parallel, 8);
+});
+
+test('--sleep-idle-seconds of llama-server sets --ttl, and -1 is its default', () => {
+  const ttl = (seconds: string) =>
+    givenOptions(HOSTING_OPTIONS, parse('--sleep-idle-seconds', seconds) ?? {}, { CHASQUI_TTL: '5' }).ttl;
+  assert.equal([ttl('60'), ttl('-1')], [60, undefined]);
 });
 
 test('-c 0 is the default, as in llama.cpp', () => {

@@ -99,6 +99,8 @@ export const HOSTING_OPTIONS = {
     unit: 's',
     default: 0,
     flag: '--ttl',
+    aliases: ['--sleep-idle-seconds'],
+    unset: '-1',
     group: 'Several models',
     help: 'Unload a model after this many idle seconds; 0 keeps it loaded',
   },

@@ -25,6 +25,7 @@ import { modelEventsRoute } from './openai/models/events.js';
 import { modelsRoutes } from './openai/models/handler.js';
 import { rerankRoute } from './openai/rerank/handler.js';
 import { responsesRoutes } from './openai/responses/handler.js';
+import { responsesSocketRoute } from './openai/responses-socket/handler.js';
 import { documentationRoutes } from './server/docs/handler.js';
 import { healthRoute, LIVENESS_URL, livenessRoute } from './server/health/handler.js';
 import { LIVE_URL, probeRoutes, READY_URL } from './server/health/probes.js';
@@ -56,6 +57,7 @@ const ROUTES: readonly ((app: FastifyInstance, context: AppContext) => void)[] =
 
 /** In modes that have the endpoints of other programs for a person's own machine. */
 const LOCAL_ROUTES: typeof ROUTES = [
+  responsesSocketRoute,
   ollamaCompletionRoutes,
   ollamaEmbeddingRoutes,
   ollamaModelRoutes,

@@ -73,7 +73,7 @@ function limitHeadless(server: Server, max: number): void {
       if (own.size > max && own.get(port) === socket) socket.destroy();
     }, HEAD_GRACE_MS).unref();
   });
-  for (const event of ['request', 'checkContinue', 'checkExpectation', 'connect']) {
+  for (const event of ['request', 'checkContinue', 'checkExpectation', 'connect', 'upgrade']) {
     server.on(event, ({ socket: { remoteAddress = '', remotePort = 0 } }: IncomingMessage) => {
       // Later requests of a connection have nothing to forget.
       if (headless.get(remoteAddress)?.has(remotePort)) forget(remoteAddress, remotePort);

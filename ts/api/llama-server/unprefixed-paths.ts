@@ -18,7 +18,7 @@ export function addUnprefixedPaths(scope: FastifyInstance): void {
     const { config } = route;
     const url = PATHS[route.url];
     // Fastify adds HEAD itself.
-    if (url === undefined || config?.operation === undefined || route.method === 'HEAD') return;
+    if (url === undefined || config?.operation === undefined || route.method === 'HEAD' || 'wsHandler' in route) return;
     const operation = {
       ...config.operation,
       id: `${config.operation.id}Unprefixed`,

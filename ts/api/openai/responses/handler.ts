@@ -100,6 +100,9 @@ const createResponse: Operation = {
   id: 'createResponse',
   tag: 'Chat',
   summary: "Chat completion in OpenAI's Responses API.",
+  description:
+    'Local modes also have a WebSocket at this path. Each message is a `response.create` event: this body with a `type`. ' +
+    'The events of the response are messages.',
   requestName: 'ResponseRequest',
   errors: STORED_ERRORS,
   reply: {

@@ -1,4 +1,4 @@
-/** The tokens of prompts whose log-probabilities are reported. */
+/** Tokens of prompts, for log-probabilities. */
 import type { AbortOptions, Engine, TextInput } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
 import type { CompletionRequest } from './text-schema.js';

@@ -1,0 +1,216 @@
+/** One WebSocket. Its requests run in turn, through the same guards, limits and handler as those over HTTP. */
+import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { RawData, WebSocket } from 'ws';
+import { ChasquiError, ERRORS } from '../../../errors.js';
+import { toErrorBody } from '../../../http/error-handler.js';
+import type { AppContext } from '../../context.js';
+
+/** Names a turn to `Turns`, by a random id. */
+export const TURN_HEADER = 'x-chasqui-turn';
+/** Takes the reply of a turn, which an injected request does not return before its headers. */
+export type Turns = Map<string, (reply: ServerResponse) => void>;
+
+interface Server {
+  app: FastifyInstance;
+  options: AppContext['options'];
+  turns: Turns;
+}
+
+/** Headers of the handshake, which do not apply to its requests. */
+const OF_HANDSHAKE = /^(connection|upgrade|sec-websocket-.*|content-.*|transfer-encoding|accept.*|expect|te|trailer)$/;
+/** Waits for a slow reader beyond this. */
+const MAX_BUFFERED_BYTES = 64 * 1024;
+/** Bound of the conversation that the next request may continue, in UTF-16 units of JSON. */
+const MAX_LOCAL_LENGTH = 4 * 2 ** 20;
+
+type Body = Record<string, unknown>;
+
+/** A response that is not stored, and that only this connection can continue. */
+interface LocalResponse {
+  id: string;
+  /** Its input and output, as JSON. */
+  items: string;
+}
+
+interface Turn {
+  body: Body;
+  /** The input with all earlier items. */
+  input: unknown[];
+}
+
+export class ResponseSocket {
+  readonly #socket: WebSocket;
+  readonly #request: FastifyRequest;
+  readonly #app: FastifyInstance;
+  readonly #options: AppContext['options'];
+  readonly #turns: Turns;
+  #isClosed = false;
+  /** The reply of the running turn. */
+  #reply: ServerResponse | null = null;
+  #isRunning = false;
+  #isAlive = true;
+  #local: LocalResponse | null = null;
+
+  constructor(socket: WebSocket, request: FastifyRequest, { app, options, turns }: Server) {
+    this.#socket = socket;
+    this.#request = request;
+    this.#app = app;
+    this.#options = options;
+    this.#turns = turns;
+    const pings = setInterval(() => this.#ping(), options.keepAliveMs);
+    socket.on('pong', () => {
+      this.#isAlive = true;
+    });
+    socket.on('message', (data, isBinary) => void this.#receive(data, isBinary));
+    socket.on('close', () => {
+      clearInterval(pings);
+      this.#isClosed = true;
+      this.#reply?.destroy();
+    });
+  }
+
+  /** Disconnects a client that has not replied to the last ping. */
+  #ping(): void {
+    if (!this.#isAlive && !this.#isRunning) this.#socket.terminate();
+    this.#isAlive = false;
+    this.#socket.ping();
+  }
+
+  async #receive(data: RawData, isBinary: boolean): Promise<void> {
+    if (this.#isRunning) {
+      await this.#fail(new ChasquiError('queue_full', 'This connection computes another response: wait for its end.'));
+      return;
+    }
+    this.#isRunning = true;
+    try {
+      await this.#run(this.#toTurn(isBinary ? undefined : String(data)));
+    } catch (thrown) {
+      if (!this.#isClosed) await this.#fail(thrown);
+    } finally {
+      this.#isRunning = false;
+    }
+  }
+
+  #toTurn(text: string | undefined): Turn {
+    const { type, stream: _stream, ...body } = parseEvent(text);
+    if (type !== 'response.create') throw invalid('type', 'must be `response.create`');
+    for (const field of ['background', 'generate', 'stream_options']) {
+      if (body[field] === undefined || body[field] === null || body[field] === (field === 'generate')) continue;
+      throw new ChasquiError('unsupported_parameter', `\`${field}\` is not supported over a WebSocket.`, field);
+    }
+    const { input = [], previous_response_id: previous } = body;
+    const items = typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input;
+    if (!Array.isArray(items)) return { body, input: [] };
+    if (this.#local === null || this.#local.id !== previous) return { body, input: items };
+    // A failure evicts it.
+    const earlier = JSON.parse(this.#local.items) as unknown[];
+    this.#local = null;
+    const all = [...earlier, ...items];
+    const { previous_response_id: _previous, ...rest } = body;
+    refuseUnknownCalls(items, all);
+    return { body: { ...rest, input: all }, input: all };
+  }
+
+  async #run({ body, input }: Turn): Promise<void> {
+    const { headers, ip, url } = this.#request;
+    const own = Object.entries(headers).filter(([name]) => !OF_HANDSHAKE.test(name));
+    const turn = randomUUID();
+    this.#turns.set(turn, (raw) => {
+      this.#reply = raw;
+      if (this.#isClosed) raw.destroy();
+    });
+    const sent = this.#app.inject({
+      method: 'POST',
+      url: url.split('?', 1)[0] as string,
+      headers: { ...Object.fromEntries(own), 'content-type': 'application/json', [TURN_HEADER]: turn },
+      payload: JSON.stringify({ ...body, stream: true }),
+      remoteAddress: ip,
+      payloadAsStream: true,
+    });
+    const reply = await sent.finally(() => this.#turns.delete(turn));
+    const stream = reply.stream();
+    if (reply.statusCode !== 200) return this.#send(await toErrorEvent(reply.statusCode, stream));
+    for await (const event of eventsOf(stream)) {
+      await this.#send(event);
+      if (body.store === false && ENDS.test(event)) this.#keep(event, input);
+      if (this.#isClosed) return;
+    }
+  }
+
+  #keep(event: string, input: unknown[]): void {
+    const { response } = JSON.parse(event) as { response: { id: string; output: unknown[] } };
+    const items = JSON.stringify([...input, ...response.output]);
+    this.#local = items.length > MAX_LOCAL_LENGTH ? null : { id: response.id, items };
+  }
+
+  #fail(thrown: unknown): Promise<void> {
+    const error = thrown instanceof ChasquiError ? thrown : new ChasquiError('internal_error', 'The request failed.');
+    return this.#send(errorEvent(ERRORS[error.code].status, toErrorBody(error)));
+  }
+
+  /** Waits for slow readers, and disconnects those that read nothing for `stallTimeoutMs`. */
+  #send(event: string): Promise<void> {
+    return new Promise((resolve) => {
+      const { stallTimeoutMs } = this.#options;
+      const isBehind = this.#socket.bufferedAmount > MAX_BUFFERED_BYTES;
+      const stall =
+        isBehind && stallTimeoutMs > 0 ? setTimeout(() => this.#socket.terminate(), stallTimeoutMs) : undefined;
+      this.#socket.send(event, () => {
+        clearTimeout(stall);
+        resolve();
+      });
+      if (!isBehind) resolve();
+    });
+  }
+}
+
+function parseEvent(text: string | undefined): Body {
+  if (text === undefined) throw new ChasquiError('invalid_json', 'A message must be text, not binary.');
+  let event: unknown;
+  try {
+    event = JSON.parse(text);
+  } catch {
+    throw new ChasquiError('invalid_json', 'The message is not JSON.');
+  }
+  if (typeof event === 'object' && event !== null && !Array.isArray(event)) return event as Body;
+  throw new ChasquiError('invalid_type', 'A message must be a JSON object.');
+}
+
+function invalid(field: string, says: string): ChasquiError {
+  return new ChasquiError('invalid_value', `\`${field}\` ${says}.`, field);
+}
+
+/** Results of calls that the conversation does not contain. */
+function refuseUnknownCalls(items: readonly unknown[], all: readonly unknown[]): void {
+  const typed = (all as Body[]).filter((item) => typeof item === 'object' && item !== null);
+  const known = new Set(typed.filter(({ type }) => /_call$/.test(String(type))).map(({ call_id: id }) => id));
+  const at = (items as Body[]).findIndex(
+    (item) => /_call_output$/.test(String(item?.type)) && !known.has(item.call_id),
+  );
+  if (at >= 0) throw invalid(`input[${at}].call_id`, 'names no call of this conversation');
+}
+
+/** Events that end a response with output that can be continued. */
+const ENDS = /^\{"type":"response\.(completed|incomplete)"/;
+
+async function* eventsOf(stream: Readable): AsyncGenerator<string> {
+  let rest = '';
+  for await (const text of stream.setEncoding('utf8')) {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() as string;
+    for (const line of lines) if (line.startsWith('data: {')) yield line.slice('data: '.length);
+  }
+}
+
+async function toErrorEvent(status: number, stream: Readable): Promise<string> {
+  let text = '';
+  for await (const piece of stream.setEncoding('utf8')) text += piece;
+  return errorEvent(status, JSON.parse(text) as object);
+}
+
+function errorEvent(status: number, body: object): string {
+  return JSON.stringify({ type: 'error', status, ...body });
+}

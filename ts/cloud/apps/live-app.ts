@@ -28,6 +28,15 @@ export interface Rollout {
   progress: string;
   /** Set until the failure is stored. */
   failure: string | null;
+  /** Only of a resumed rollout. */
+  retry: Retry | null;
+}
+
+/** The next attempt to find weights, and why the last one failed. */
+export interface Retry {
+  at: number;
+  attempts: number;
+  reason: string;
 }
 
 /** Older crashes do not count. */
@@ -41,8 +50,8 @@ export class LiveApp implements DeployedApp {
   activeManifest: Manifest | null = null;
   /** Null without an active revision, and while its weights are not available. */
   active: Startable | null = null;
-  /** The next attempt to find the weights of the active revision, and why the last one failed. */
-  retry: { at: number; attempts: number; reason: string } | null = null;
+  /** Of the active revision. */
+  retry: Retry | null = null;
   demand: Demand = { running: 0, queued: 0 };
   usedAt = performance.now();
   backOffUntil = 0;

@@ -3,12 +3,12 @@
  * rollout of an earlier revision.
  */
 import { totalmem } from 'node:os';
-import { ChasquiError } from '../../errors.js';
+import { ChasquiError, type ErrorCode } from '../../errors.js';
 import { formatMemory } from '../../hub/format-bytes.js';
 import type { ImageHosts } from '../../images/public-address.js';
 import { type Manifest, storedManifest } from '../script/manifest.js';
 import type { AppStore, RevisionRow, RevisionState, Strategy } from './app-store.js';
-import { backOff, CRASH_MEMORY_MS, type LiveApp, type Rollout, type Startable } from './live-app.js';
+import { backOff, CRASH_MEMORY_MS, type LiveApp, type Retry, type Rollout, type Startable } from './live-app.js';
 import { PERMANENT } from './live-runner.js';
 import { isFullDisk } from './old-weights.js';
 import type { AppNeeds } from './quotas.js';
@@ -33,6 +33,9 @@ const MAX_CRASHES = 3;
 /** The secret with the app's own hub token, for gated models. */
 const HUB_TOKEN = 'HF_TOKEN';
 const UNREADABLE = 'was deployed by an incompatible version of chasqui. Deploy it again';
+/** Errors of a hub that may reply later. */
+const OUTAGES: readonly ErrorCode[] = ['hub_unreachable', 'hub_failed', 'hub_rate_limited'];
+const RESUMED = 'the control plane restarted';
 const UNFINISHED: readonly RevisionState[] = ['CREATED', 'FETCHING', 'STARTING', 'READY'];
 
 export class Rollouts {
@@ -48,11 +51,11 @@ export class Rollouts {
       this.#set(app, app.rollout.revision, 'RETIRED', `superseded by revision ${number}`);
     }
     if (app.rollout?.restoring) app.backOffUntil = 0;
-    const start = { startable: null, progress: 'starting', failure: null };
+    const start = { startable: null, progress: 'starting', failure: null, retry: null };
     const rollout: Rollout = { revision: number, manifest, strategy, reason, restoring, ...start };
     app.rollout = rollout;
     this.#refresh(app);
-    this.#prepare(app, rollout).catch((error: Error) => this.#say(app, error.message));
+    this.#startPreparing(app, rollout);
   }
 
   /**
@@ -81,7 +84,7 @@ export class Rollouts {
       return;
     }
     const restoring = active !== null && newest.number < active && store.revision(app.id, active)?.state === 'FAILED';
-    this.begin(app, newest.number, newest.strategy, 'the control plane restarted', restoring);
+    this.begin(app, newest.number, newest.strategy, RESUMED, restoring);
   }
 
   /**
@@ -98,6 +101,7 @@ export class Rollouts {
       this.fail(app, rollout.failure);
       return;
     }
+    if (rollout?.retry != null && now >= rollout.retry.at) this.#startPreparing(app, rollout);
     if (rollout?.startable == null) return;
     const { revision } = rollout;
     const isReady = [...app.runnersById.values()].some((r) => r.state === 'READY' && r.facts.revision === revision);
@@ -192,6 +196,11 @@ export class Rollouts {
     this.begin(app, number, 'rolling', `rolled back from revision ${from}: ${cause}`, true);
   }
 
+  #startPreparing(app: LiveApp, rollout: Rollout): void {
+    if (rollout.retry !== null) rollout.retry.at = Number.POSITIVE_INFINITY;
+    this.#prepare(app, rollout).catch((error: Error) => this.#say(app, error.message));
+  }
+
   async #prepare(app: LiveApp, rollout: Rollout): Promise<void> {
     const { revision } = rollout;
     try {
@@ -206,8 +215,19 @@ export class Rollouts {
       this.#set(app, revision, 'STARTING', 'the weights are available');
       this.onChange();
     } catch (error) {
-      if (app.rollout === rollout) this.fail(app, (error as Error).message);
+      if (app.rollout === rollout) this.#retryOrFailRollout(app, rollout, error as Error);
     }
+  }
+
+  /** A new deployment fails at once, for its author to see. A resumed one waits until the hub is reachable. */
+  #retryOrFailRollout(app: LiveApp, rollout: Rollout, error: Error): void {
+    if (rollout.reason !== RESUMED || !isOutage(error)) {
+      this.fail(app, error.message);
+      return;
+    }
+    rollout.retry = this.#laterAfter(app, rollout.retry, error);
+    rollout.progress = error.message;
+    app.changed();
   }
 
   #startPreparingActive(app: LiveApp, revision: number): void {
@@ -235,11 +255,15 @@ export class Rollouts {
       this.#setFailure(app, error.message);
       return;
     }
-    const attempts = (app.retry?.attempts ?? 0) + 1;
-    const afterMs = backOff(attempts);
-    app.retry = { at: performance.now() + afterMs, attempts, reason: error.message };
-    this.#say(app, `retrying in ${Math.ceil(afterMs / 1000)} s: ${error.message}`);
+    app.retry = this.#laterAfter(app, app.retry, error);
     app.changed();
+  }
+
+  #laterAfter(app: LiveApp, previous: Retry | null, { message }: Error): Retry {
+    const attempts = (previous?.attempts ?? 0) + 1;
+    const afterMs = backOff(attempts);
+    this.#say(app, `retrying in ${Math.ceil(afterMs / 1000)} s: ${message}`);
+    return { at: performance.now() + afterMs, attempts, reason: message };
   }
 
   async #startableOf(
@@ -303,6 +327,10 @@ export class Rollouts {
     app.changed();
     this.onChange();
   }
+}
+
+function isOutage(error: Error): boolean {
+  return error instanceof ChasquiError && OUTAGES.includes(error.code);
 }
 
 function isPermanent(error: Error): boolean {

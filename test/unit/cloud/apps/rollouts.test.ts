@@ -9,6 +9,8 @@ import { LiveApp } from '../../../../ts/cloud/apps/live-app.js';
 import { Rollouts } from '../../../../ts/cloud/apps/rollouts.js';
 import { stateOf as shownStateOf } from '../../../../ts/cloud/apps/views.js';
 import { type Database, openDatabase } from '../../../../ts/cloud/store/database.js';
+import { ChasquiError } from '../../../../ts/errors.js';
+import { until } from '../../../support/until.js';
 
 const test = suite('cloud: rollouts');
 let folder: string;
@@ -53,6 +55,32 @@ function add(row = app.row): number {
 function crash({ isPermanent = false, times = 1 } = {}): void {
   for (let time = 0; time < times; time++) rollouts.onRunnerEnd(app, 2, { reason: 'it crashed', isPermanent });
 }
+
+for (const [error, then] of [
+  [new ChasquiError('hub_unreachable', 'the hub does not reply'), 'FETCHING'],
+  [new ChasquiError('deployment_refused', 'no memory'), 'FAILED'],
+] as const) {
+  test(`a deployment that a restart has interrupted is ${then} after: ${error.message}`, async () => {
+    rollouts.begin(app, add(), 'rolling', 'deployed');
+    const fetch = () => Promise.reject(error);
+    const parts = { store, weights: { fetch } as never, secrets: () => ({}), freeDisk: () => 0, checkQuota: () => {} };
+    const later = new Rollouts(parts, () => {});
+    const found = new LiveApp(store.app(app.id) ?? app.row, () => {});
+    later.resume(found);
+    await until(() => found.rollout === null || found.rollout.retry !== null, 'the first attempt has failed');
+    assert.is(stateOf(3), then);
+    if (found.rollout === null) return;
+    later.settle(found, found.rollout.retry?.at ?? 0);
+    await until(() => found.rollout?.retry?.attempts === 2, 'the second attempt has failed');
+  });
+}
+
+test('a new deployment fails at once when the hub does not reply', async () => {
+  const fetch = () => Promise.reject(new ChasquiError('hub_unreachable', 'the hub does not reply'));
+  const parts = { store, weights: { fetch } as never, secrets: () => ({}), freeDisk: () => 0, checkQuota: () => {} };
+  new Rollouts(parts, () => {}).begin(app, add(), 'rolling', 'deployed');
+  await until(() => stateOf(3) === 'FAILED', 'it has failed');
+});
 
 const stateOf = (revision: number) => store.revision(app.id, revision)?.state;
 

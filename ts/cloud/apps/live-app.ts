@@ -50,7 +50,7 @@ export class LiveApp implements DeployedApp {
   activeManifest: Manifest | null = null;
   /** Null without an active revision, and while its weights are not available. */
   active: Startable | null = null;
-  /** Of the active revision. */
+  /** For the active revision; a rollout has its own. */
   retry: Retry | null = null;
   demand: Demand = { running: 0, queued: 0 };
   usedAt = performance.now();

@@ -14,7 +14,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { formatMemory } from '../../hub/format-bytes.js';
 import { describeExit } from '../../process/fork-script.js';
-import { countOutOfMemoryKills } from '../../process/out-of-memory.js';
+import { countMachineKills } from '../../process/out-of-memory.js';
 import {
   BRIEF_LABEL,
   CLOUD_LABEL,
@@ -37,7 +37,7 @@ const ENDED = ['stopped', 'exited'];
 export class Container {
   /** The container's own writable folder. */
   readonly folder: string;
-  readonly #killsBefore = countOutOfMemoryKills();
+  readonly #killsBefore = countMachineKills();
 
   constructor(
     private readonly podman: Podman,
@@ -131,7 +131,7 @@ export class Container {
     if (isKilled && ranOut === 'true') return `it ran out of memory: ${limited}`;
     const described = describeContainerExit(Number(exit));
     // With cgroups v1 podman may miss an OOM kill. The count of the machine includes other programs.
-    const mayHaveRunOut = isKilled && countOutOfMemoryKills() !== this.#killsBefore;
+    const mayHaveRunOut = isKilled && countMachineKills() !== this.#killsBefore;
     return mayHaveRunOut ? `${described}, perhaps because memory ran out: ${limited}` : described;
   }
 

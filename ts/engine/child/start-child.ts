@@ -242,7 +242,9 @@ class ModelProcess {
   #toEnd(exitCode: number | null, signal: NodeJS.Signals | null): EngineEnd {
     const described = describeExit(exitCode, signal);
     const cause = this.#causeOf(exitCode, signal);
-    const why = this.#hung ?? REASONS[cause];
+    const isUncertain =
+      cause === 'out_of_memory' && exitCode !== EXIT_CODES.memory && this.#killsBefore?.isOwn !== true;
+    const why = isUncertain ? 'perhaps memory ran out' : (this.#hung ?? REASONS[cause]);
     const message = why ? `${why}, and ${described}` : described;
     return { cause, message, said: this.#forked.lastWords(), signal, exitCode };
   }
@@ -253,8 +255,8 @@ class ModelProcess {
     if (exitCode === EXIT_CODES.stuck) return 'stuck';
     if (exitCode === EXIT_CODES.memory) return 'out_of_memory';
     if (signal === null || FAULTS.includes(signal)) return 'crashed';
-    const kills = countOutOfMemoryKills();
-    return signal === 'SIGKILL' && kills !== this.#killsBefore ? 'out_of_memory' : 'killed';
+    const hasKilled = countOutOfMemoryKills()?.count !== this.#killsBefore?.count;
+    return signal === 'SIGKILL' && hasKilled ? 'out_of_memory' : 'killed';
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cache-scope.h"
+#include "reasoning-pairs.h"
 #include "sampling-fields.h"
 
 #include <cstddef>
@@ -59,11 +60,10 @@ struct SamplingSettings {
 };
 
 struct ReasoningLimit {
-    std::string              start;       // opening tag; never empty
-    std::vector<std::string> ends;        // closing tags, never empty; the first one is written at the limit
-    std::string              prompt_end;  // end of the prompt, which may contain the opening tag
-    size_t                   max_tokens = 0;
-    std::vector<TokenId>     message;  // written before the closing tag
+    std::vector<ReasoningPair> pairs;       // never empty; at the limit, the first closing tag of a pair is written
+    std::string                prompt_end;  // end of the prompt, which may contain an opening tag
+    size_t                     max_tokens = 0;
+    std::vector<TokenId>       message;  // written before the closing tag
 };
 
 // One generation. The scheduler and the sequence rely on fields that were validated before submission.

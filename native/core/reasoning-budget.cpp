@@ -7,18 +7,8 @@ namespace chasqui {
 
 namespace {
 
-constexpr const char* kBlanks = " \t\r\n";
 // Maximum number of tokens of a character.
 constexpr size_t kMaxCharacter = 4;
-
-// Whether a prompt with this end leaves reasoning open.
-bool is_open(const ReasoningLimit& limit) {
-    const size_t start = limit.prompt_end.rfind(limit.start);
-    if (start == std::string::npos) return false;
-    return std::none_of(limit.ends.begin(), limit.ends.end(), [&](const std::string& end) {
-        return limit.prompt_end.find(end, start + limit.start.size()) != std::string::npos;
-    });
-}
 
 size_t longest(const std::vector<std::string>& words) {
     size_t length = 0;
@@ -29,35 +19,32 @@ size_t longest(const std::vector<std::string>& words) {
 }  // namespace
 
 ReasoningBudget::ReasoningBudget(const ReasoningLimit& limit, ReasoningTokens tokens)
-    : tokens_(std::move(tokens)),
-      tag_(limit.start),
-      message_(limit.message),
-      max_tokens_(limit.max_tokens),
-      max_wait_(longest(limit.ends) + kMaxCharacter),
-      start_({limit.start}),
-      end_(limit.ends),
-      at_start_(limit.prompt_end.find(limit.start) == std::string::npos) {
-    if (is_open(limit)) enter();
+    : limit_(limit), tokens_(std::move(tokens)), head_(limit_.pairs), start_({limit.pairs.front().start}), end_({}) {
+    at_start_ = std::none_of(limit_.pairs.begin(), limit_.pairs.end(), [this](const ReasoningPair& pair) {
+        return limit_.prompt_end.find(pair.start) != std::string::npos;
+    });
+    if (const auto open = open_reasoning(limit_.prompt_end, limit_.pairs)) enter(*open);
 }
 
 std::optional<TokenId> ReasoningBudget::forced() const {
     if (state_ != State::closing) return std::nullopt;
-    return n_tokens_ < message_.size() ? message_[n_tokens_] : tokens_.closing[n_tokens_ - message_.size()];
+    const std::vector<TokenId>& message = limit_.message;
+    return n_tokens_ < message.size() ? message[n_tokens_] : closing()[n_tokens_ - message.size()];
 }
 
 void ReasoningBudget::refuse() {
-    if (n_tokens_ >= message_.size()) return leave();
-    n_tokens_ = message_.size();
+    if (n_tokens_ >= limit_.message.size()) return leave();
+    n_tokens_ = limit_.message.size();
 }
 
 void ReasoningBudget::accept(TokenId token) {
     if (state_ == State::closing) {
-        if (++n_tokens_ == message_.size() + tokens_.closing.size()) leave();
+        if (++n_tokens_ == limit_.message.size() + closing().size()) leave();
         return;
     }
     const std::string piece = tokens_.spell(token);
     if (state_ == State::outside) {
-        if (begins(token, piece)) enter();
+        if (const auto pair = begins(token, piece)) enter(*pair);
         return;
     }
     if (end_.push(token, piece)) return leave();
@@ -66,27 +53,24 @@ void ReasoningBudget::accept(TokenId token) {
     close_if_spent();
 }
 
-bool ReasoningBudget::begins(TokenId token, const std::string& piece) {
-    const bool has_tag = start_.push(token, piece);
-    if (at_start_) {
-        head_ += piece;
-        head_.erase(0, head_.find_first_not_of(kBlanks));
-        if (head_.compare(0, tag_.size(), tag_) == 0) return true;
-        at_start_ = tag_.compare(0, head_.size(), head_) == 0;
-    }
-    if (!has_tag) return false;
+std::optional<size_t> ReasoningBudget::begins(TokenId token, const std::string& piece) {
+    if (const auto pair = at_start_ ? head_.push(piece) : std::nullopt) return pair;
+    if (!tokens_.opening || !start_.push(token, piece)) return std::nullopt;
     const std::deque<TokenId>& recent = start_.recent();
-    const bool is_control = tokens_.opening && std::find(recent.begin(), recent.end(), *tokens_.opening) != recent.end();
-    if (!is_control) start_.reset();
-    return is_control;
+    if (std::find(recent.begin(), recent.end(), *tokens_.opening) != recent.end()) return 0;
+    start_.reset();
+    return std::nullopt;
 }
 
-void ReasoningBudget::enter() {
+void ReasoningBudget::enter(size_t pair) {
+    const std::vector<std::string>& ends = limit_.pairs[pair].ends;
+    pair_     = pair;
+    end_      = TriggerWords(ends);
+    max_wait_ = longest(ends) + kMaxCharacter;
     state_    = State::inside;
     at_start_ = false;
     n_tokens_ = 0;
     text_     = {};
-    end_.reset();
     close_if_spent();
 }
 
@@ -96,9 +80,9 @@ void ReasoningBudget::leave() {
 }
 
 void ReasoningBudget::close_if_spent() {
-    if (n_tokens_ < max_tokens_) return;
+    if (n_tokens_ < limit_.max_tokens) return;
     const bool is_within = text_.is_holding() || end_.ends_within_word();
-    if (is_within && n_tokens_ - max_tokens_ < max_wait_) return;
+    if (is_within && n_tokens_ - limit_.max_tokens < max_wait_) return;
     state_    = State::closing;
     n_tokens_ = 0;
 }

@@ -15,8 +15,9 @@ namespace chasqui {
 
 // The tokens of a model's reasoning tags.
 struct ReasoningTokens {
-    std::vector<TokenId>   closing;  // the first closing tag; never empty
-    std::optional<TokenId> opening;  // first token of the opening tag, if it is a control token
+    std::vector<std::vector<TokenId>> closing;  // the first closing tag of each pair; never empty
+    // First token of the opening tag, if there is only one pair and it is a control token.
+    std::optional<TokenId> opening;
     // The text of a token; for a control token, its name.
     std::function<std::string(TokenId)> spell;
 };
@@ -37,6 +38,8 @@ struct ReasoningTokens {
 class ReasoningBudget {
 public:
     ReasoningBudget(const ReasoningLimit& limit, ReasoningTokens tokens);
+    ReasoningBudget(const ReasoningBudget&)            = delete;
+    ReasoningBudget& operator=(const ReasoningBudget&) = delete;
 
     // The only token that may come next; nullopt: any.
     std::optional<TokenId> forced() const;
@@ -50,21 +53,23 @@ public:
 private:
     enum class State { outside, inside, closing };
 
-    bool begins(TokenId token, const std::string& piece);
-    void enter();
+    std::optional<size_t> begins(TokenId token, const std::string& piece);
+    void enter(size_t pair);
     void leave();
     void close_if_spent();
 
+    const std::vector<TokenId>& closing() const { return tokens_.closing[pair_]; }
+
+    const ReasoningLimit limit_;
     ReasoningTokens      tokens_;
-    std::string          tag_;  // opening tag
-    std::vector<TokenId> message_;
-    size_t               max_tokens_, max_wait_;
+    ReasoningStart       head_;
     TriggerWords         start_, end_;
+    size_t               pair_     = 0;  // of the last reasoning
+    size_t               max_wait_ = 0;
     State                state_    = State::outside;
-    bool                 at_start_ = true;  // only whitespace and a part of the tag so far
-    std::string          head_;             // that part
-    size_t               n_tokens_ = 0;     // inside: of the reasoning; closing: written so far
-    Utf8Buffer           text_;             // of the reasoning; holds an incomplete character
+    bool                 at_start_;  // no opening tag yet
+    size_t               n_tokens_ = 0;  // inside: of the reasoning; closing: written so far
+    Utf8Buffer           text_;          // of the reasoning; holds an incomplete character
 };
 
 }  // namespace chasqui

@@ -55,6 +55,7 @@ Napi::Value grammar_to_js(Napi::Env env, const GrammarSettings& grammar) {
     result.Set("prefill", grammar.prefill);
     result.Set("thinkingStart", grammar.thinking_start);
     result.Set("thinkingEnds", strings_to_js(env, grammar.thinking_ends));
+    result.Set("detectsReasoning", grammar.detects_reasoning);
     return result;
 }
 
@@ -64,6 +65,7 @@ Napi::Value format_to_js(Napi::Env env, const ChatFormat& format) {
     result.Set("parser", format.parser);
     result.Set("generationPrompt", format.generation_prompt);
     result.Set("continues", Napi::Boolean::New(env, format.continues));
+    result.Set("detectsReasoning", format.detects_reasoning);
     return result;
 }
 
@@ -75,6 +77,7 @@ ChatFormat format_from_js(const Napi::Value& value) {
     format.parser            = string_from_js(from, "parser");
     format.generation_prompt = string_from_js(from, "generationPrompt");
     format.continues         = from.Get("continues").ToBoolean();
+    format.detects_reasoning = from.Get("detectsReasoning").ToBoolean();
     return format;
 }
 
@@ -83,6 +86,7 @@ Napi::Value reasoning_to_js(Napi::Env env, const ReasoningTags& tags) {
     result.Set("start", tags.start);
     result.Set("ends", strings_to_js(env, tags.ends));
     result.Set("promptEnd", tags.prompt_end);
+    result.Set("isDetected", tags.is_detected);
     return result;
 }
 
@@ -123,6 +127,7 @@ GrammarSettings grammar_from_js(const Napi::Value& value) {
     grammar.prefill        = string_from_js(from, "prefill");
     grammar.thinking_start = string_from_js(from, "thinkingStart");
     grammar.thinking_ends  = strings_from_js(from, "thinkingEnds");
+    grammar.detects_reasoning = from.Get("detectsReasoning").ToBoolean();
     const Napi::Value triggers = from.Get("triggers");
     if (!triggers.IsArray()) throw Napi::TypeError::New(from.Env(), "triggers must be an array.");
     for (uint32_t i = 0; i < triggers.As<Napi::Array>().Length(); ++i) {

@@ -159,12 +159,13 @@ std::optional<ReasoningLimit> reasoning_from_js(const Napi::Value& value) {
     if (value.IsNull()) return std::nullopt;
     const Napi::Object from = as_object(value, "reasoning");
     ReasoningLimit     limit;
-    limit.start      = string_field(from, "start");
-    limit.ends       = strings_from_js(from, "ends");
+    limit.pairs = {{string_field(from, "start"), strings_from_js(from, "ends")}};
+    if (from.Get("isDetected").ToBoolean()) limit.pairs = usual_reasoning_pairs();
     limit.prompt_end = string_field(from, "promptEnd");
     limit.max_tokens = integer_field<uint32_t>(from, "maxTokens");
     limit.message    = tokens_field(from, "message");
-    if (limit.start.empty() || limit.ends.empty()) throw Napi::TypeError::New(from.Env(), "reasoning must have tags.");
+    const ReasoningPair& first = limit.pairs.front();
+    if (first.start.empty() || first.ends.empty()) throw Napi::TypeError::New(from.Env(), "reasoning must have tags.");
     return limit;
 }
 

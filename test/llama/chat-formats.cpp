@@ -1,6 +1,7 @@
 #include "chat-templates.h"
 
 #include "core/error-code.h"
+#include "core/reasoning-pairs.h"
 #include "llama/chat/chat-template.h"
 
 #include <log.h>
@@ -32,6 +33,9 @@ const Family kFamilies[] = {
     {"mistralai-Mistral-Nemo-Instruct-2407", "[TOOL_CALLS][{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Lima\"}, \"id\": \"123456789\"}]",
      "", "", "{\"city\": \"Lima\"}"},
     {"deepseek-ai-DeepSeek-R1-Distill-Qwen-32B", "First, think.\n</think>\n\nThe answer.", "First, think.\n", "\n\nThe answer.", nullptr},
+    {"Qwen-Qwen2.5-7B-Instruct",
+     "<think>A <tool_call> might do.</think>\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Lima\"}}\n</tool_call>",
+     "A <tool_call> might do.", "", "{\"city\": \"Lima\"}"},
     {"google-gemma-2-2b-it", "Just text with a < and a {.", "", "Just text with a < and a {.", nullptr},
     {"openai-gpt-oss-120b", "<|channel|>analysis<|message|>Hm, weather.<|end|><|start|>assistant<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{\"city\": \"Lima\"}",
      "Hm, weather.", "", "{\"city\": \"Lima\"}"},
@@ -165,10 +169,62 @@ const Test continued("chat: a trailing assistant message is continued, and its t
     }
 });
 
-const Test plain("chat: where completions are their text there is no format, and a schema is a grammar", [] {
+const Test detected("chat: without tags of the template, the usual reasoning tags are recognized at the beginning only", [] {
+    size_t n_detected = 0;
+    for (const std::string& name : template_names()) {
+        const ChatTemplate chat(source_of(name));
+        for (const bool with_tools : {false, true}) {
+            const RenderedPrompt prompt = chat.render("{" + kQuestion + (with_tools ? std::string(",") + kTools : "") + "}");
+            if (!prompt.reasoning || !prompt.reasoning->is_detected) continue;
+            ++n_detected;
+            const auto expect_reply = [&](const std::string& text, const std::string& reasoning, const std::string& content) {
+                for (const size_t piece : {size_t{1}, size_t{3}, text.size()}) {
+                    const Reply reply = read(*prompt.format, text, piece);
+                    expect_equal(name + ": " + reply.reasoning, name + ": " + reasoning);
+                    expect_equal(name + ": " + reply.content, name + ": " + content);
+                    expect_equal(reply.calls.size(), size_t{0});
+                }
+            };
+            for (const ReasoningPair& pair : usual_reasoning_pairs()) {
+                const std::string thought = "A <b> or " + pair.ends[0].substr(0, 3) + " ü?\n";
+                expect_reply("\n" + pair.start + "\n" + thought + pair.ends[0] + "\n\nYes.", thought, "Yes.");
+                expect_reply(pair.start + "Cut " + pair.ends[0].substr(0, 2), "Cut " + pair.ends[0].substr(0, 2), "");
+                expect_reply("Say " + pair.start + "x" + pair.ends[0], "", "Say " + pair.start + "x" + pair.ends[0]);
+            }
+            expect_reply("<think></think>Yes.", "", "Yes.");
+            expect_reply("<thinker> a < b", "", "<thinker> a < b");
+            expect_reply("<th", "", "<th");
+        }
+    }
+    expect(n_detected > 30, "templates without tags: " + std::to_string(n_detected));
+});
+
+const Test undelayed("chat: text with angle brackets is not delayed", [] {
     const ChatTemplate   chat(source_of("Qwen-Qwen2.5-7B-Instruct"));
     const RenderedPrompt prompt = chat.render("{" + kQuestion + "}");
-    expect(!prompt.format && !prompt.grammar, "neither format nor grammar");
+    ChatParser           parser(*prompt.format);
+    for (const std::string token : {"<b", "> ", "<", "think>", " </think>", "\n"}) {
+        const std::vector<ChatDelta> deltas = parser.push(token, false);
+        expect_equal(deltas.size(), size_t{1});
+        expect_equal(deltas.at(0).content, token);
+    }
+    expect_equal(parser.reasoning_units(), uint32_t{0});
+    expect_equal(parser.n_parses(), uint32_t{0});
+});
+
+const Test counted("chat: the end of detected reasoning is known", [] {
+    const ChatTemplate   chat(source_of("Qwen-Qwen2.5-7B-Instruct"));
+    const RenderedPrompt prompt = chat.render("{" + kQuestion + "}");
+    ChatParser           parser(*prompt.format);
+    parser.push("\n<think>Hm", false);
+    parser.push(".</think>\nYes", true);
+    expect_equal(parser.reasoning_units(), uint32_t{11});
+});
+
+const Test plain("chat: a schema without reasoning is a grammar, and there is no format", [] {
+    const ChatTemplate   chat(source_of("Qwen-Qwen2.5-7B-Instruct"));
+    const RenderedPrompt prompt = chat.render("{" + kQuestion + "}");
+    expect(!prompt.grammar, "no grammar");
     const RenderedPrompt json = chat.render("{" + kQuestion + R"(,"json_schema": {"type": "object"}})");
     expect(!json.format && json.grammar && !json.grammar->lazy, "a grammar, and no format");
     expect_equal(json.text, prompt.text);

@@ -67,7 +67,7 @@ const Test parity("reasoning-budget: forces the tokens that llama.cpp's sampler 
         }
     };
     for (size_t max_tokens = 0; max_tokens < 6; ++max_tokens) {
-        const auto budget = reasoning_budget({start, {end}, "", max_tokens, message}, tokenizer);
+        const auto budget = reasoning_budget({{{start, {end}}}, "", max_tokens, message}, tokenizer);
         const std::unique_ptr<llama_sampler, FreeSampler> theirs(common_reasoning_budget_init(
             vocab, {{start_token}}, {{end_token}}, closing, static_cast<int32_t>(max_tokens)));
         for (int i = 0; i < 400; ++i) {
@@ -91,13 +91,13 @@ const Test tags("reasoning-budget: templates with reasoning say between which ta
         return chat.render(R"({"messages": [{"role": "user", "content": "Hi"}])" + more + "}").reasoning;
     };
     const auto open = reasoning_of("Qwen-QwQ-32B", "");
-    expect(open.has_value(), "tags of QwQ");
+    expect(open.has_value() && !open->is_detected, "tags of QwQ");
     expect_equal(open->start, "<think>");
     expect_equal(open->ends.at(0), "</think>");
     expect(open->prompt_end.find("<think>") != std::string::npos, "reasoning that the prompt opens");
     const auto closed = reasoning_of("Qwen-Qwen3-0.6B", R"(,"chat_template_kwargs": {"enable_thinking": false})");
     expect(closed.has_value() && closed->prompt_end.find("</think>") != std::string::npos, "closed reasoning");
-    expect(!reasoning_of("google-gemma-2-2b-it", "").has_value(), "no tags of Gemma 2");
+    expect(reasoning_of("google-gemma-2-2b-it", "")->is_detected, "no tags of Gemma 2");
 });
 
 // Logits of an untrained model: those from any place on are others.
@@ -117,7 +117,7 @@ std::string complete(const RenderedPrompt& prompt, size_t max_tokens, const std:
     static GrammarCompiler compiler(vocabulary("qwen2"));
     const auto             n_vocab = static_cast<size_t>(tokenizer.vocabulary_size());
     const ReasoningTags&   said    = *prompt.reasoning;
-    const ReasoningLimit   limit{said.start, said.ends, said.prompt_end, max_tokens,
+    const ReasoningLimit   limit{{{said.start, said.ends}}, said.prompt_end, max_tokens,
                                  tokenizer.tokenize("Enough.", false, false)};
     SamplingSettings       settings;
     settings.temperature = 0;
@@ -168,7 +168,7 @@ const Test none_without_tag("reasoning-budget: the closing tag follows the messa
     for (const std::string name : {"qwen2", "llama-spm", "llama-bpe", "phi-3"}) {
         const Tokenizer tokenizer(vocabulary(name));
         const auto      message = tokenizer.tokenize("Enough.", false, false);
-        const auto      budget  = reasoning_budget({"<think>", {"</think>"}, "<think>", 0, message}, tokenizer);
+        const auto      budget  = reasoning_budget({{{"<think>", {"</think>"}}}, "<think>", 0, message}, tokenizer);
         std::string     text;
         while (const auto token = budget->forced()) {
             text += tokenizer.spelled(*token);

@@ -214,11 +214,38 @@ const Test unresolved("tool calls: references by name are followed, and others r
     };
     for (const char* name : kOwnFormats) {
         expect(rendered_with(name, parameters("#name")).unenforced == std::set<std::string>{"format"}, "a schema with a name");
+        const auto referring = rendered_with(name, R"({"$ref":"#/$defs/x","$defs":{"x":{"anyOf":[{"required":["a"]},{"required":["b"]}]}}})");
+        expect(referring.unenforced == std::set<std::string>{"anyOf"}, "a keyword of the arguments behind a reference");
+        for (const char* none : {"$ref", "$dynamicRef"}) {
+            const auto error = expect_throws<Error>(
+                [&] { rendered_with(name, R"({"properties":{"a":{")" + std::string(none) + R"(":"#nope"}}})"); });
+            expect(error.code() == ErrorCode::invalid_grammar, "invalid_grammar");
+            expect(std::string(error.what()).find("properties/a") != std::string::npos, "the place, but got " + std::string(error.what()));
+        }
         expect(rendered_with(name, parameters("https://example.com/a")).unenforced == std::set<std::string>{"$ref", "format"},
                "a schema of another document");
         for (const char* index : {"x", "2", "99999999999999999999999"}) {
             const auto error = expect_throws<Error>([&] { rendered_with(name, parameters(std::string("#/properties/b/anyOf/") + index)); });
             expect(error.code() == ErrorCode::invalid_grammar, index);
+        }
+    }
+});
+
+const Test beside("tool calls: keywords beside a reference and dynamic references apply", [] {
+    std::mt19937 random{1};
+    for (const char* name : kOwnFormats) {
+        const RenderedPrompt prompt = rendered_with(name, R"({"type":"object","required":["a","b","c"],"properties":{
+            "a":{"$ref":"#/$defs/text","enum":["x","zzz"]},"b":{"$dynamicRef":"#text","description":"B"},"c":{"$ref":"#/$defs/text"}},
+            "$defs":{"text":{"$dynamicAnchor":"text","type":"string","pattern":"^[xy]$"}}})");
+        expect(prompt.unenforced.empty(), std::string(name) + " to enforce all of it");
+        RandomStrings strings(prompt.grammar->gbnf);
+        for (int i = 0; i < 20; ++i) {
+            const std::string string = strings.next(random, 200).substr(prompt.format->generation_prompt.size());
+            const auto        calls  = read(*prompt.format, string, string.size() + 1).calls;
+            expect_equal(calls.size(), size_t{1});
+            const common_json arguments = common_json::parse(calls[0].substr(2, calls[0].size() - 3));
+            expect_equal(arguments.at("a").dump(), "\"x\"");
+            for (const char* each : {"b", "c"}) expect(arguments.at(each).dump() == "\"x\"" || arguments.at(each).dump() == "\"y\"", string);
         }
     }
 });
@@ -239,6 +266,29 @@ const Test repeated("tool calls: an argument that several parts describe obeys a
             expect(is_right && calls[0].find('7') != std::string::npos, std::string(name) + ": " + calls[0]);
         }
         expect(n_read > 5, std::string(name) + ": complete calls");
+    }
+});
+
+const Test equal_calls("tool calls: required calls are not repeated, and no part of a repeated one is reported", [] {
+    const auto call = [](const std::string& arguments) {
+        return "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": " + arguments + "}\n</tool_call>";
+    };
+    const std::string lima = R"({"city": "Lima", "in": ["C", 1]})", reversed = R"({"in":["C",1],"city":"Lima"})";
+    const std::string text = call(lima) + "\n" + call(R"({"city": "Quito"})") + "\n" + call(reversed) + "\n" + call(lima);
+    const std::string last = call(R"({"city": "La Paz"})"), cut = call(R"({"city": "Li)");
+    const ChatTemplate chat(source_of("Qwen-Qwen2.5-7B-Instruct"));
+    for (const bool required : {true, false}) {
+        const RenderedPrompt prompt = chat.render(R"({"messages": [{"role": "user", "content": "Hello"}], "parallel_tool_calls": true,
+            "tool_choice": ")" + std::string(required ? "required" : "auto") + "\"," + kTools + "}");
+        for (const size_t piece : {size_t{1}, size_t{5}, size_t{1000}}) {
+            const auto calls = read(*prompt.format, text + "\n" + last, piece).calls;
+            expect_equal(calls.size(), required ? size_t{3} : size_t{5});
+            expect_equal(calls.back(), R"(get_weather({"city": "La Paz"}))");
+            if (!required) continue;
+            const std::string half = cut.substr(0, cut.find("Li") + 1);
+            expect_equal(read(*prompt.format, text + "\n" + half, piece).calls.size(), size_t{2});
+            expect_equal(read(*prompt.format, text + "\n" + half + "o", piece).calls.size(), size_t{3});
+        }
     }
 });
 

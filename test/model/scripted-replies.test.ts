@@ -37,7 +37,7 @@ async function withModel(folder: string, script: Script, use: (ask: Ask) => Prom
   await use(async (content, body = {}, url = '/v1/chat/completions') => {
     const payload = { model: 'm', temperature: 0, max_tokens: 40, messages: [{ role: 'user', content }], ...body };
     const { statusCode: status, body: text } = await app.inject({ method: 'POST', url, payload });
-    return { status, reply: JSON.parse(text) };
+    return { status, reply: text.startsWith('{') ? JSON.parse(text) : text };
   });
   await app.close();
   await engine.close();
@@ -83,6 +83,33 @@ test('stop strings do not apply within reasoning', async ({ folder }) => {
       assert.is(message.reasoning_content, 'hm, '.repeat(5));
       assert.equal([message.content ?? '', reason], [content, 'stop']);
     }
+  });
+});
+
+test('without tags of the template, a reply may begin with usual ones', async ({ folder }) => {
+  const pieces = ['<thinki', 'ng>hm, ', 'xEND.', '</thinki', 'ng>\n', 'One xENDx', ' two, then'];
+  await withModel(folder, { calls: [], say: pieces.join(''), pieces }, async (ask) => {
+    for (const [body, content, reason] of [
+      [{}, 'One xENDx two, then', 'stop'],
+      [{ stop: ['END'] }, 'One x', 'stop'],
+      [{ stop: ['END'], tools }, 'One x', 'stop'],
+      [{ max_tokens: 3 }, '', 'length'],
+    ] as const) {
+      const { reply } = await ask('Say', body);
+      const [{ message, finish_reason: end }] = reply.choices;
+      assert.equal([message.reasoning_content, message.content ?? '', end], ['hm, xEND.', content, reason]);
+      assert.is(reply.usage.completion_tokens_details.reasoning_tokens, 3);
+    }
+    const { reply: text } = await ask('Say', { stream: true, stop: ['END'] });
+    const chunks = String(text).matchAll(/^data: (\{.*\})$/gm);
+    const deltas = Array.from(chunks, ([, json = '']) => JSON.parse(json).choices[0].delta);
+    const joined = (field: string) => deltas.map((delta) => delta[field] ?? '').join('');
+    assert.equal(deltas[0], { role: 'assistant', content: '' });
+    assert.equal([joined('reasoning_content'), joined('content')], ['hm, xEND.', 'One x']);
+    const { reply } = await ask('Say', { reasoning_budget_tokens: 0, stop: ['END'] });
+    assert.is(reply.choices[0].message.reasoning_content, 'hm, ');
+    const { reply: constrained } = await ask('Say', { guided_choice: ['<th', 'no'] });
+    assert.is(constrained.choices[0].message.content, '<th');
   });
 });
 

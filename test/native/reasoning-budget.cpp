@@ -22,8 +22,8 @@ enum : TokenId { open, close, word, half, other_half, close_half, close_rest, op
 
 // A budget for a vocabulary with the opening tag as a control token or as plain text.
 std::shared_ptr<ReasoningBudget> budget_of(size_t max_tokens, const std::string& prompt_end = "", bool is_control = true) {
-    const ReasoningLimit limit{"<think>", {"</think>", "<answer>"}, prompt_end, max_tokens, {message}};
-    ReasoningTokens      tokens{{close}, {}, [](TokenId token) { return kPieces[static_cast<size_t>(token)]; }};
+    const ReasoningLimit limit{{{"<think>", {"</think>", "<answer>"}}}, prompt_end, max_tokens, {message}};
+    ReasoningTokens      tokens{{{close}}, {}, [](TokenId token) { return kPieces[static_cast<size_t>(token)]; }};
     if (is_control) tokens.opening = open;
     return std::make_shared<ReasoningBudget>(limit, std::move(tokens));
 }
@@ -55,6 +55,18 @@ const Test natural("reasoning-budget: reasoning that ends in time is left alone,
 const Test none("reasoning-budget: without tokens it is ended where it begins", [] {
     expect_text(*budget_of(0), {word, open, word}, {word, open, message, close, word});
     expect_text(*budget_of(0, "x<think>\n"), {word, word}, {message, close, word, word});
+});
+
+const Test usual("reasoning-budget: one of several tags begins a completion, and its own tag ends it", [] {
+    const auto budget = [](const std::string& prompt_end) {
+        const ReasoningLimit limit{{{"<think>", {"</think>"}}, {"a", {"!"}}}, prompt_end, 1, {}};
+        return std::make_shared<ReasoningBudget>(
+            limit, ReasoningTokens{{{close}, {message}}, {}, [](TokenId token) { return kPieces[static_cast<size_t>(token)]; }});
+    };
+    expect_text(*budget(""), {blank, word, close, word, open, word}, {blank, word, close, message, word, open, word});
+    expect_text(*budget(""), {open_half, open_rest, word, word}, {open_half, open_rest, word, close, word});
+    expect_text(*budget("<think>b</think>b"), {word, word, word}, {word, word, word});
+    expect_text(*budget("b a"), {close, word}, {close, message, word});
 });
 
 const Test of_prompt("reasoning-budget: what the prompt leaves open counts from the completion's first token", [] {

@@ -89,7 +89,7 @@ const Test in_reasoning("sequence: stop strings do not apply within reasoning, t
         job.prompt           = {1};
         (of_format ? job.format_stops : job.stop) = {"stop", "think"};
         job.reasoning_budget = std::make_shared<ReasoningBudget>(
-            ReasoningLimit{"<think>", {"</think>"}, "<think>", 1000, {}}, ReasoningTokens{{9}, {}, spell});
+            ReasoningLimit{{{"<think>", {"</think>"}}}, "<think>", 1000, {}}, ReasoningTokens{{{9}}, {}, spell});
         Sequence sequence(job);
         for (const TokenId token : {5, 9, 5}) {
             if (is_over(sequence.status)) break;

@@ -29,6 +29,8 @@ export interface Script {
    * shorter has it as its summary.
    */
   say: string;
+  /** The same text in several tokens. */
+  pieces?: readonly string[];
   /** Each completion starts with endless reasoning until a closing tag is inserted. Then it writes `say`. */
   reasons?: boolean;
   /** The token of this text has an embedding of NaN. */
@@ -59,7 +61,7 @@ interface Step {
 /** Writes the model. Its vocabulary is a real one, so that long prompts have as many tokens as elsewhere. */
 export function writeScriptedModel(file: string, script: Script): string {
   const end: Step = { text: '<|im_end|>', kind: control, next: null };
-  const steps = [end, ...stepsOf('<|say|>', [script.say], end)];
+  const steps = [end, ...stepsOf('<|say|>', script.pieces ?? [script.say], end)];
   for (const [index, call] of script.calls.entries()) {
     const head = `<tool_call>\n{"name": "${call.tool}", "arguments": `;
     steps.push(...stepsOf(`<|call_${index}|>`, [head, `${JSON.stringify(call.arguments)}}\n</tool_call>`], end));

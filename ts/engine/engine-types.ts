@@ -105,7 +105,7 @@ export interface RenderedPrompt {
   grammar: Grammar | null;
   /** For `Job.format`; `null`: the completion is plain text. */
   format: ReplyFormat | null;
-  /** For `Job.reasoning`; `null`: the template marks no reasoning. */
+  /** For `Job.reasoning`; `null`: reasoning cannot be told from the rest. */
   reasoning: ReasoningTags | null;
   /** Keywords of schemas of tools that the format of calls does not enforce, such as `pattern`. */
   unenforcedKeywords: readonly string[];

@@ -165,6 +165,8 @@ export interface NativeGrammar {
   /** A lazy grammar is not triggered inside reasoning. */
   thinkingStart: string;
   thinkingEnds: readonly string[];
+  /** Instead, the usual tags at the beginning of the completion. Default false. */
+  detectsReasoning?: boolean;
 }
 
 export interface NativeTrigger {
@@ -179,6 +181,8 @@ export interface NativeReplyFormat {
   parser: string;
   generationPrompt: string;
   continues: boolean;
+  /** The completion may begin with the usual reasoning tags. Default false. */
+  detectsReasoning?: boolean;
 }
 
 /** The tags around reasoning. `promptEnd`: the end of the prompt, where reasoning may have begun. */
@@ -186,6 +190,8 @@ export interface NativeReasoningTags {
   start: string;
   ends: readonly string[];
   promptEnd: string;
+  /** The template declares no tags: the completion may begin with any of the usual ones, of which these are the first. */
+  isDetected?: boolean;
 }
 
 /** After `maxTokens` of reasoning the tokens of `message` and the first closing tag are inserted. */
@@ -200,7 +206,7 @@ export interface NativeRenderedPrompt {
   preservedTokens: string[];
   grammar: NativeGrammar | null;
   format: NativeReplyFormat | null;
-  /** `null`: the template marks no reasoning. */
+  /** `null`: reasoning cannot be told from the rest. */
   reasoning: NativeReasoningTags | null;
   /** Keywords of schemas of tools that the format of calls does not enforce, such as `pattern`. */
   unenforcedKeywords: string[];

@@ -12,6 +12,8 @@ namespace chasqui {
 
 // ChatFormat::kind of the parsers of `add_call_parser`. llama.cpp's common_chat_format has smaller values.
 constexpr int kCallParserFormat = 1000;
+// ... if a call is required: the completion has no two equal calls.
+constexpr int kRequiredCallFormat = 1001;
 
 // Nodes of a parse, which call-reader.h turns into calls.
 namespace call_tag {

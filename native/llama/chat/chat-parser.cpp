@@ -4,6 +4,8 @@
 #include "../../core/utf8-buffer.h"
 #include "../calls/call-parser.h"
 #include "../calls/call-reader.h"
+#include "../calls/repeated-calls.h"
+#include "reasoning-splitter.h"
 
 #include <chat-peg-parser.h>
 #include <chat.h>
@@ -133,25 +135,29 @@ public:
     Impl(const ChatFormat& format, int pause_factor)
         : kind_(format.kind),
           pause_factor_(pause_factor),
-          generation_prompt_(format.generation_prompt),
+          generation_prompt_(format.parser.empty() ? "" : format.generation_prompt),
           rules_(load(format.parser)),
-          input_(generation_prompt_) {
+          input_(generation_prompt_),
+          gave_up_(format.parser.empty()) {
+        if (format.detects_reasoning) splitter_.emplace(format.generation_prompt);
         // Content of the prompt is not reported.
         if (format.continues) parse(false);
         deltas_.clear();
     }
 
     std::vector<ChatDelta> push(const std::string& text, bool is_last) {
-        input_ += text;
-        if (gave_up_) {
-            report_rest();
-        } else if (is_last || !continue_run(text)) {
-            if (is_last || Clock::now() >= next_parse()) parse(is_last);
+        if (!splitter_) {
+            read(text, is_last);
+        } else {
+            auto [reasoning, rest] = splitter_->push(text, is_last);
+            if (!reasoning.empty()) deltas_.emplace_back().reasoning = std::move(reasoning);
+            if (is_last || !rest.empty()) read(rest, is_last);
         }
         return std::exchange(deltas_, {});
     }
 
     uint32_t reasoning_units() const {
+        if (splitter_ && splitter_->reasoning_units() > 0) return splitter_->reasoning_units();
         return utf16_length(std::string_view(input_).substr(generation_prompt_.size(), parsed_.reasoning_end));
     }
 
@@ -170,11 +176,8 @@ private:
         Rules& operator=(const Rules&) = delete;
 
         static common_peg_arena read(const std::string& parser) {
-            if (parser.empty()) {
-                return build_chat_peg_parser([](common_chat_peg_builder& p) { return p.content(p.rest()) + p.end(); });
-            }
             common_peg_arena arena;
-            arena.load(parser);
+            if (!parser.empty()) arena.load(parser);
             return arena;
         }
     };
@@ -198,6 +201,15 @@ private:
     static Clock::time_point& next_parse() {
         thread_local Clock::time_point next{};
         return next;
+    }
+
+    void read(const std::string& text, bool is_last) {
+        input_ += text;
+        if (gave_up_) {
+            report_rest();
+        } else if (is_last || !continue_run(text)) {
+            if (is_last || Clock::now() >= next_parse()) parse(is_last);
+        }
     }
 
     size_t text_size() const { return input_.size() - generation_prompt_.size(); }
@@ -251,8 +263,9 @@ private:
             if (result.fail() && (is_last || result.end == 0)) return false;
             common_chat_msg message;
             message.role = "assistant";
-            if (kind_ == kCallParserFormat) {
+            if (kind_ >= kCallParserFormat) {
                 read_calls(context.ast, result, message);
+                if (kind_ == kRequiredCallFormat) drop_repeated_calls(message.tool_calls, is_last);
             } else {
                 new_mapper(kind_, message)->from_ast(context.ast, result);
             }
@@ -336,11 +349,13 @@ private:
     const std::string            generation_prompt_;
     std::shared_ptr<const Rules> rules_;
 
+    std::optional<ReasoningSplitter> splitter_;
+
     std::string            input_;  // the generation prompt, then the text
     Parsed                 parsed_;
     ToolCalls              calls_;
     std::optional<size_t>  unmatched_since_;   // size of the input when it first did not fit the format
-    bool                   gave_up_  = false;  // the rest of the text is not parsed
+    bool                   gave_up_;           // the rest of the text is not parsed
     uint32_t               n_parses_ = 0;
     std::vector<ChatDelta> deltas_;  // of the current push()
 };

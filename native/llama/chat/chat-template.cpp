@@ -9,6 +9,7 @@
 #include "named-templates.h"
 #include "past-arguments.h"
 #include "plain-input.h"
+#include "reasoning.h"
 #include "../schema/schema-grammar.h"
 #include "../schema/simple-schemas.h"
 
@@ -114,7 +115,7 @@ void prepare_arguments(common_json& messages) {
 
 std::optional<ReasoningTags> reasoning_of(const common_chat_params& params) {
     if (params.thinking_start_tag.empty() || params.thinking_end_tags.empty()) return std::nullopt;
-    return ReasoningTags{params.thinking_start_tag, params.thinking_end_tags, params.generation_prompt};
+    return ReasoningTags{params.thinking_start_tag, params.thinking_end_tags, params.generation_prompt, false};
 }
 
 GrammarSettings grammar_of(const common_chat_params& params) {
@@ -230,6 +231,8 @@ void ChatTemplate::analyse() {
         common_chat_templates_inputs inputs = greeting();
         inputs.reasoning_format             = COMMON_REASONING_FORMAT_DEEPSEEK;
         reasoning_                          = reasoning_of(apply(inputs)).value_or(ReasoningTags{});
+        // Harmony has a channel for it.
+        detects_reasoning_ = reasoning_.start.empty() && call_format_.reasoning_open.empty() && !call_format_.is_harmony;
     } catch (const std::exception&) {
         // Rendering a request will report the error.
     }
@@ -322,10 +325,13 @@ RenderedPrompt ChatTemplate::render_request(const common_json& request) const {
 
 RenderedPrompt ChatTemplate::render_plain(common_chat_templates_inputs inputs) const {
     RenderedPrompt rendered;
-    inputs.force_pure_content = true;
-    rendered.text             = apply(inputs).prompt;
-    rendered.additional_stops = plain_stops_;
-    if (!inputs.json_schema.empty()) {
+    inputs.force_pure_content       = true;
+    const common_chat_params params = apply(inputs);
+    rendered.text                   = params.prompt;
+    rendered.additional_stops       = plain_stops_;
+    if (inputs.json_schema.empty()) {
+        detect_reasoning(rendered, params.generation_prompt);
+    } else {
         rendered.grammar.emplace().gbnf = json_schema_to_grammar(common_json::parse(inputs.json_schema));
     }
     return rendered;
@@ -376,10 +382,14 @@ RenderedPrompt ChatTemplate::render_formatted(common_chat_templates_inputs input
 
     rendered.reasoning       = reasoning_of(params);
     ChatFormat& format       = rendered.format.emplace();
-    format.kind              = reads_calls ? kCallParserFormat : static_cast<int>(params.format);
+    const bool is_required   = inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_REQUIRED;
+    const int  of_calls      = is_required ? kRequiredCallFormat : kCallParserFormat;
+    format.kind              = reads_calls ? of_calls : static_cast<int>(params.format);
     format.parser            = params.parser;
     format.generation_prompt = params.generation_prompt;
     format.continues         = inputs.continue_final_message != COMMON_CHAT_CONTINUATION_NONE;
+    const bool is_free = !rendered.grammar || rendered.grammar->lazy;
+    if (detects_reasoning_ && is_free && !format.continues) detect_reasoning(rendered, params.generation_prompt);
     return rendered;
 }
 

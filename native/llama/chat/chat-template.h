@@ -21,10 +21,11 @@ namespace chasqui {
 
 // How to parse a completion into its parts (chat-parser.h).
 struct ChatFormat {
-    int         kind = 0;           // kCallParserFormat, or llama.cpp's common_chat_format
-    std::string parser;             // llama.cpp's parser, as JSON
+    int         kind = 0;           // kCallParserFormat, kRequiredCallFormat, or llama.cpp's common_chat_format
+    std::string parser;             // llama.cpp's parser, as JSON; empty: the completion is content
     std::string generation_prompt;  // the end of the prompt, where the parser begins
     bool        continues = false;  // the generation prompt contains the start of the completion, which is not reported
+    bool        detects_reasoning = false;  // by the usual tags (reasoning-splitter.h)
 };
 
 // The reasoning tags of a template, and the end of the prompt, which may contain some of them.
@@ -32,6 +33,8 @@ struct ReasoningTags {
     std::string              start;
     std::vector<std::string> ends;
     std::string              prompt_end;
+    // The template declares none: the completion may begin with any of the usual ones. Then these are the first of them.
+    bool is_detected = false;
 };
 
 struct RenderedPrompt {
@@ -100,6 +103,7 @@ private:
     TemplateCapabilities     capabilities_;
     CallFormat               call_format_;
     ReasoningTags            reasoning_;          // empty: none
+    bool                     detects_reasoning_ = false;
     bool                     is_plain_ = false;  // a completion without tool calls is plain text
     std::vector<std::string> plain_stops_;       // of plain completions
 };

@@ -17,12 +17,28 @@ bool is_control(const Tokenizer& tokenizer, TokenId token) {
 
 std::shared_ptr<ReasoningBudget> reasoning_budget(const ReasoningLimit& limit, const Tokenizer& tokenizer) {
     ReasoningTokens tokens;
-    tokens.closing = tokenizer.tokenize(limit.ends.front(), false, true);
-    if (tokens.closing.empty()) return nullptr;
-    const std::vector<TokenId> start = tokenizer.tokenize(limit.start, false, true);
-    if (!start.empty() && is_control(tokenizer, start.front())) tokens.opening = start.front();
+    for (const ReasoningPair& pair : limit.pairs) {
+        tokens.closing.push_back(tokenizer.tokenize(pair.ends.front(), false, true));
+        if (tokens.closing.back().empty()) return nullptr;
+    }
+    const std::vector<TokenId> start = tokenizer.tokenize(limit.pairs.front().start, false, true);
+    const bool has_control = limit.pairs.size() == 1 && !start.empty() && is_control(tokenizer, start.front());
+    if (has_control) tokens.opening = start.front();
     tokens.spell = [&tokenizer](TokenId token) { return tokenizer.spelled(token); };
     return std::make_shared<ReasoningBudget>(limit, std::move(tokens));
+}
+
+void detect_reasoning(RenderedPrompt& rendered, const std::string& generation_prompt) {
+    const std::vector<ReasoningPair>& pairs = usual_reasoning_pairs();
+    rendered.reasoning = ReasoningTags{pairs[0].start, pairs[0].ends, generation_prompt, true};
+    if (rendered.grammar) rendered.grammar->detects_reasoning = true;
+    if (!rendered.format) rendered.format.emplace();
+    rendered.format->generation_prompt = generation_prompt;
+    rendered.format->detects_reasoning = true;
+    for (const ReasoningPair& pair : pairs) {
+        rendered.preserved_tokens.push_back(pair.start);
+        rendered.preserved_tokens.insert(rendered.preserved_tokens.end(), pair.ends.begin(), pair.ends.end());
+    }
 }
 
 }  // namespace chasqui

@@ -4,6 +4,7 @@
 #include "../../core/grammar/gbnf-parser.h"
 #include "../../core/grammar/grammar-matcher.h"
 #include "../../core/grammar/token-tree.h"
+#include "../../core/reasoning-pairs.h"
 #include "../../core/trigger-words.h"
 #include "../../core/utf8-buffer.h"
 #include "../system/log.h"
@@ -70,6 +71,7 @@ public:
           triggers_(settings.triggers),
           reasoning_start_(reasoning_words(settings, {settings.thinking_start})),
           reasoning_end_(reasoning_words(settings, settings.thinking_ends)),
+          detects_(settings.lazy && settings.detects_reasoning),
           lazy_(settings.lazy),
           calls_(settings.calls),
           n_bytes_(n_bytes),
@@ -131,7 +133,11 @@ public:
     size_t size_bytes() const override { return n_bytes_; }
 
     // `tokens`: the end of the prompt, where the grammar begins.
-    void prefill(const std::vector<llama_token>& tokens) {
+    void prefill(const std::vector<llama_token>& tokens, const std::string& prompt_end) {
+        if (detects_) {
+            if (const auto open = open_reasoning(prompt_end, usual_reasoning_pairs())) enter_reasoning(*open);
+            return;
+        }
         for (const llama_token token : tokens) {
             follow_reasoning(token);
             if (!lazy_) match(token, vocabulary_->tree.text(token));
@@ -153,11 +159,21 @@ private:
     // Within a tool call, reasoning tags are ordinary text.
     void follow_reasoning(TokenId token) {
         const bool is_triggered = lazy_ && !awaits_trigger_;
-        if (reasoning_start_.empty() || is_triggered) return;
+        if (is_triggered) return;
+        if (detects_ && !in_reasoning_) {
+            if (const auto pair = head_.push(text(token))) enter_reasoning(*pair);
+            return;
+        }
+        if (reasoning_end_.empty()) return;
         TriggerWords& awaited = in_reasoning_ ? reasoning_end_ : reasoning_start_;
         if (!awaited.push(token, text(token))) return;
         in_reasoning_ = !in_reasoning_;
         (in_reasoning_ ? reasoning_end_ : reasoning_start_).reset();
+    }
+
+    void enter_reasoning(size_t pair) {
+        reasoning_end_ = TriggerWords(usual_reasoning_pairs()[pair].ends);
+        in_reasoning_  = true;
     }
 
     // Calls the matcher. An exceeded limit is an error of the request.
@@ -215,6 +231,8 @@ private:
     const Deadline*                          deadline_ = nullptr;
     GrammarTriggers                          triggers_;
     TriggerWords                             reasoning_start_, reasoning_end_;  // empty: no reasoning
+    ReasoningStart                           head_{usual_reasoning_pairs()};
+    bool                                     detects_;  // the usual tags, at the beginning
     bool                                     lazy_, calls_;
     size_t                                   n_bytes_;
     bool                                     awaits_trigger_;
@@ -261,7 +279,7 @@ std::vector<std::shared_ptr<TokenConstraint>> GrammarCompiler::compile(const Gra
         const GrammarMatcher matcher(rules);
         const size_t         n_bytes = rules->size_bytes() / std::max<size_t>(n, 1) + matcher.size_bytes();
         Grammar              grammar(vocabulary_, matcher, settings, n_bytes);
-        grammar.prefill(prefill_tokens(vocab_, settings.prefill));
+        grammar.prefill(prefill_tokens(vocab_, settings.prefill), settings.prefill);
         std::vector<std::shared_ptr<TokenConstraint>> copies;
         for (size_t i = 0; i < n; ++i) copies.push_back(std::make_shared<Grammar>(grammar));
         return copies;

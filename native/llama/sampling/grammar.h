@@ -25,6 +25,7 @@ struct GrammarSettings {
     // Reasoning tags: no triggers between them, because a tool call there is only a thought.
     std::string              thinking_start;
     std::vector<std::string> thinking_ends;
+    bool                     detects_reasoning = false;  // instead, the usual tags at the beginning
 };
 
 struct GrammarVocabulary;

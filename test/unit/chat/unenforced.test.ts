@@ -42,6 +42,11 @@ test('a limit of reasoning, where reasoning cannot be told from the rest', () =>
     unenforcedLimits({ ...body, grammar: 'root ::= [a-z]*' }, { reasoning: FAKE_TAGS }),
     Object.keys(limits),
   );
+  const detected = { reasoning: { ...FAKE_TAGS, isDetected: true } };
+  assert.equal(unenforcedLimits(body, detected), []);
+  const ofContent = { ...body, grammar: 'root ::= [a-z]*', grammarIsOfContent: true as const };
+  assert.equal(unenforcedLimits(ofContent, { reasoning: FAKE_TAGS }), []);
+  assert.equal(unenforcedLimits(ofContent, detected), Object.keys(limits));
   assert.equal(unenforcedLimits({ ...body, reasoning_budget_tokens: -1 }, { reasoning: null }), [
     'thinking_budget_tokens',
   ]);

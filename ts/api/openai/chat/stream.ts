@@ -22,6 +22,8 @@ export interface ChunkOptions {
   choices: number;
   /** Whether the tokens come with what they were parsed to; default false. */
   parsed?: boolean | undefined;
+  /** Whether a completion without content is likely: it may call tools; default: as `parsed`. */
+  mayLackContent?: boolean;
   /** Reports times with the chunk that ends a choice; default false. */
   timings?: boolean | undefined;
   /** The streams of all choices, where each chunk has the times so far; default none. */
@@ -72,8 +74,7 @@ export class ChunkEncoder implements EventEncoder {
     this.#started = this.#readers.map(() => false);
     const { progress } = options;
     if (progress) this.progress = () => this.#newProgress(progress);
-    // Whether a completion with a format has any content is not known yet.
-    this.#firstDelta = `{"role":"assistant","content":${parsed ? 'null' : '""'}}`;
+    this.#firstDelta = `{"role":"assistant","content":${(options.mayLackContent ?? parsed) ? 'null' : '""'}}`;
     this.#beforeContent = this.#readers.map((_, index) => `${this.#head}[{"index":${index},"delta":{"content":`);
     this.#afterContent = `},"logprobs":null,"finish_reason":null}]`;
   }

@@ -64,7 +64,8 @@ function ownGrammar(
   { grammarIsOfContent: isOfContent }: ChatCompletionRequest,
   { reasoning }: RenderedPrompt,
 ): Grammar {
-  return grammarOf(isOfContent && reasoning !== null ? afterReasoning(grammar, reasoning) : grammar);
+  const follows = isOfContent && reasoning !== null && !reasoning.isDetected;
+  return grammarOf(follows ? afterReasoning(grammar, reasoning) : grammar);
 }
 
 /** Clients of other servers send this for an unset limit or seed. */
@@ -115,7 +116,8 @@ export function toReasoningTags(
   { grammar, grammarIsOfContent }: Pick<ChatCompletionRequest, 'grammar' | 'grammarIsOfContent'>,
   { reasoning }: Pick<RenderedPrompt, 'reasoning'>,
 ): ReasoningTags | null {
-  const hasPlace = grammar === undefined || grammarIsOfContent || reasoning?.ends.some((end) => grammar.includes(end));
+  const isBeside = grammar === undefined || (grammarIsOfContent && !reasoning?.isDetected);
+  const hasPlace = isBeside || reasoning?.ends.some((end) => grammar.includes(end));
   return hasPlace ? reasoning : null;
 }
 

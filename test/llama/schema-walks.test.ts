@@ -90,14 +90,21 @@ const FORMATS = {
   uuid: /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i,
 };
 
+/** Within the rounding of doubles, which grows with the number. */
+function isMultiple(of: number, value: number): boolean {
+  const ratio = value / of;
+  return Math.abs(ratio - Math.round(ratio)) <= 1e-6 + Math.abs(ratio) * 2 ** -50;
+}
+
 function validatorOf(schema: unknown, formats: boolean, documents: Record<string, object> = {}) {
   const ajv = new Ajv2020({
     strict: false,
     validateFormats: formats,
     formats: FORMATS,
-    multipleOfPrecision: 6,
     logger: false,
   });
+  ajv.removeKeyword('multipleOf');
+  ajv.addKeyword({ keyword: 'multipleOf', type: 'number', validate: isMultiple });
   for (const [uri, document] of Object.entries(documents)) if (!ajv.getSchema(uri)) ajv.addSchema(document, uri);
   return ajv.compile(schema as object);
 }

@@ -80,16 +80,36 @@ const common_json& ArgumentSchema::resolve(const common_json& schema) const {
         throw Error(ErrorCode::invalid_grammar, "A tool's schema combines too many alternatives for the model's format of calls.");
     }
     const common_json* at = &schema;
-    for (int i = 0; i < kMaxDepth && at->is_object() && at->contains("$ref"); ++i) {
-        if (schemas_ == nullptr) schemas_ = std::make_unique<schema::Schemas>(root_);
-        const common_json* next = schemas_->referred(at->at("$ref").get<std::string>());
-        if (next == nullptr) {
-            ignored_.insert("$ref");
-            break;
-        }
-        at = next;
+    for (int i = 0; i < kMaxDepth && at->is_object(); ++i) {
+        const char* keyword = at->contains("$ref") ? "$ref" : "$dynamicRef";
+        if (!at->contains(keyword)) break;
+        const common_json& next = target_of(*at, keyword);
+        if (&next == at) break;
+        at = &next;
     }
     return *at;
+}
+
+// The schema itself if there is nothing to follow.
+const common_json& ArgumentSchema::target_of(const common_json& schema, const char* keyword) const {
+    common_json rest = common_json::object();
+    for (const auto& [name, value] : schema.items()) {
+        if (name != keyword && schema::is_assertion(name)) rest[name] = value;
+    }
+    if (rest.size() > 0) {
+        const auto [known, is_new] = joined_.emplace(schema.dump(), common_json::object());
+        if (is_new) {
+            known->second["allOf"] = common_json::array({common_json{{keyword, schema.at(keyword)}}});
+            known->second["allOf"].push_back(rest);
+        }
+        return known->second;
+    }
+    if (schemas_ == nullptr) schemas_ = std::make_unique<schema::Schemas>(root_);
+    const common_json* target = schemas_->referred(schema.at(keyword).get<std::string>());
+    // With several documents, another schema of the name may be meant.
+    const bool is_exact = target != nullptr && (keyword[1] == 'r' || root_.dump().find("\"$id\"") == std::string::npos);
+    if (!is_exact) ignored_.insert(keyword);
+    return target == nullptr ? schema : *target;
 }
 
 std::vector<const common_json*> ArgumentSchema::parts_of(const common_json& list) const {
@@ -267,7 +287,7 @@ void ArgumentSchema::merge(const common_json& given, Properties& all, int depth)
     const common_json& schema = resolve(given);
     if (!schema.is_object() || depth > kMaxDepth) return;
     for (const char* keyword : kOfObjects) {
-        if (schema.contains(keyword)) ignored_.insert(&given == &root_ ? kOfParameters + keyword : keyword);
+        if (schema.contains(keyword)) ignored_.insert(&schema == &root_ ? kOfParameters + keyword : keyword);
     }
     const auto add = [&](const std::string& name, const common_json& property) -> Property& {
         const auto [found, is_new] = all.indexes.emplace(name, all.list.size());

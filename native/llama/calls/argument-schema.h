@@ -65,6 +65,7 @@ private:
     common_json              described(const common_json& schema, bool flat, int depth) const;
     common_json              strip_texts(const common_json& schema, int depth) const;
     const common_json&       resolve(const common_json& schema) const;
+    const common_json&       target_of(const common_json& schema, const char* keyword) const;
     // The schemas of a list. References to one schema are listed once.
     std::vector<const common_json*> parts_of(const common_json& list) const;
     void                     collect(const common_json& schema, std::vector<common_json>& all, int depth) const;
@@ -75,6 +76,7 @@ private:
     mutable std::set<std::string> ignored_;
     mutable schema::Budget        budget_;
     mutable size_t                n_resolved_ = 0, n_copied_ = 0;
+    mutable std::unordered_map<std::string, common_json> joined_;  // schemas with keywords beside a reference
 };
 
 }  // namespace chasqui

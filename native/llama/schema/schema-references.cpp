@@ -197,7 +197,11 @@ int Schemas::target_of(int location, const std::string& keyword) {
     std::string       fragment;
     const std::string reference = keywords_of(location).at(keyword)->get<std::string>();
     const Identified* found     = identified(resource_of(*locations_[location].schema), reference, fragment);
-    if (found == nullptr) return -1;
+    if (found == nullptr) {
+        const std::string uri = resolved(resource_of(*locations_[location].schema).base, reference);
+        if (identified_.count(uri.substr(0, uri.find('#'))) == 0) return -1;
+        fail(location, "cannot resolve " + keyword + " " + reference.substr(0, kMaxQuoted) + ", there is no such schema");
+    }
     const bool is_name = !fragment.empty() && fragment[0] != '/';
     if (keyword == "$dynamicRef" && is_name && found->is_dynamic) {
         const Scope& scope = scopes_[locations_[location].scope];

@@ -7,7 +7,7 @@ namespace chasqui::schema {
 namespace {
 
 constexpr size_t kMaxSchemas    = size_t{1} << 15;
-constexpr size_t kMaxCases      = 400'000;  // of all shapes together: a case takes about 500 bytes
+constexpr size_t kMaxCases      = 200'000;  // of all shapes together: a case takes about 500 bytes
 constexpr size_t kMaxPlace      = 256;  // bytes of the place that an error or a report names
 constexpr size_t kMaxUnenforced = 1000;
 
@@ -116,7 +116,7 @@ NodeId Schemas::either(NodeId one, NodeId other) {
 
 void Schemas::count_cases(const Shape& shape) {
     n_cases_ += shape.size();
-    if (n_cases_ > kMaxCases) throw std::runtime_error("its schemas have more than 400,000 alternatives together");
+    if (n_cases_ > kMaxCases) throw std::runtime_error("its schemas have more than 200,000 alternatives together");
 }
 
 const Shape& Schemas::shape_of(NodeId node) {

@@ -190,7 +190,7 @@ export interface NativeReasoningTags {
   start: string;
   ends: readonly string[];
   promptEnd: string;
-  /** The template declares no tags: the completion may begin with any of the usual ones, of which these are the first. */
+  /** The template declares no tags. The completion may begin with any usual pair; this is the first one. */
   isDetected?: boolean;
 }
 

@@ -127,22 +127,19 @@ const UNLIMITED = 2 ** 31 - 1;
 
 /** The limit on the reasoning of a job; `null`: unlimited. Jobs with stop strings have one, because the engine follows it. */
 export function reasoningLimitOf(
-  { reasoning, reasoningBudget, reasoningMessage, stop, ...job }: ReasoningFields,
+  { reasoning, reasoningBudget, reasoningMessage, stop, grammar, maxTokens }: ReasoningFields,
   defaults: ReasoningLimits,
 ): (NativeReasoningTags & { maxTokens: number; message: string }) | null {
-  const limits = [defaults.budget, beforeForcedCall(job)].filter((limit) => limit !== null);
+  const isCallForced = grammar?.calls === true && !grammar.lazy;
+  // Leaves half of the tokens to the call.
+  const beforeCall = isCallForced && maxTokens !== null ? Math.floor(maxTokens / 2) : null;
+  const limits = [defaults.budget, beforeCall].filter((limit) => limit !== null);
   const unlimited = stop.length > 0 ? UNLIMITED : null;
   const unset = limits.length > 0 ? Math.min(...limits) : unlimited;
   const budget = reasoningBudget ?? unset;
   if (reasoning === null || budget === null) return null;
   const message = beforeTag(reasoningMessage ?? defaults.message, reasoning.ends);
   return { ...reasoning, maxTokens: budget, message };
-}
-
-/** Leaves half of the tokens to a call that the grammar forces. */
-function beforeForcedCall({ grammar, maxTokens }: Pick<Job, 'grammar' | 'maxTokens'>): number | null {
-  const isForced = grammar?.calls === true && !grammar.lazy;
-  return isForced && maxTokens !== null ? Math.floor(maxTokens / 2) : null;
 }
 
 /** Cuts a message off at a closing tag: one is written after it in any case, and a second one would be text. */

@@ -102,6 +102,11 @@ const HOSTILE: [name: string, message: string | Buffer, code: string][] = [
   ],
   ['no generation', '{"type":"response.create","model":"fake","input":"Hi","generate":false}', 'unsupported_parameter'],
   [
+    'more levels than the stack',
+    `{"type":"response.create","model":"fake","input":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
+    'invalid_value',
+  ],
+  [
     'many levels',
     `{"type":"response.create","model":"fake","input":${'['.repeat(500)}${']'.repeat(500)}}`,
     'invalid_value',
@@ -147,6 +152,21 @@ test('a second request while one runs is refused, and the end of the connection 
   socket.terminate();
   await until(() => engine.cancelled === 1, 'the job is cancelled', 5000);
   assert.is(engine.running.size, 0);
+});
+
+test('a client that sends without reading is disconnected', async () => {
+  const { url, engine } = await listeningApp({ manual: true });
+  const { socket, turn } = await connect(url);
+  socket.on('error', () => {});
+  void turn({});
+  await until(() => engine.running.size === 1, 'the job is submitted');
+  socket.pause();
+  const sendMore = () => {
+    for (let count = 0; count < 1000; count += 1) socket.send('{}');
+    return engine.cancelled === 1;
+  };
+  await until(sendMore, 'the job is cancelled');
+  socket.terminate();
 });
 
 test('only pages of allowed origins open one', async () => {

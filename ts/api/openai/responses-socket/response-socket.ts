@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { RawData, WebSocket } from 'ws';
 import { ChasquiError, ERRORS } from '../../../errors.js';
+import { parseJsonBody } from '../../../http/body/json-body.js';
 import { toErrorBody } from '../../../http/error-handler.js';
 import type { AppContext } from '../../context.js';
 
@@ -81,12 +82,13 @@ export class ResponseSocket {
 
   async #receive(data: RawData, isBinary: boolean): Promise<void> {
     if (this.#isRunning) {
-      await this.#fail(new ChasquiError('queue_full', 'This connection computes another response: wait for its end.'));
-      return;
+      const isReading = this.#socket.bufferedAmount <= MAX_BUFFERED_BYTES;
+      if (!isReading) return this.#socket.terminate();
+      return this.#fail(new ChasquiError('queue_full', 'This connection computes another response: wait for its end.'));
     }
     this.#isRunning = true;
     try {
-      await this.#run(this.#toTurn(isBinary ? undefined : String(data)));
+      await this.#run(this.#toTurn(isBinary ? undefined : (data as Buffer)));
     } catch (thrown) {
       if (!this.#isClosed) await this.#fail(thrown);
     } finally {
@@ -94,7 +96,7 @@ export class ResponseSocket {
     }
   }
 
-  #toTurn(text: string | undefined): Turn {
+  #toTurn(text: Buffer | undefined): Turn {
     const { type, stream: _stream, ...body } = parseEvent(text);
     if (type !== 'response.create') throw invalid('type', 'must be `response.create`');
     for (const field of ['background', 'generate', 'stream_options']) {
@@ -167,14 +169,9 @@ export class ResponseSocket {
   }
 }
 
-function parseEvent(text: string | undefined): Body {
+function parseEvent(text: Buffer | undefined): Body {
   if (text === undefined) throw new ChasquiError('invalid_json', 'A message must be text, not binary.');
-  let event: unknown;
-  try {
-    event = JSON.parse(text);
-  } catch {
-    throw new ChasquiError('invalid_json', 'The message is not JSON.');
-  }
+  const event = parseJsonBody(text);
   if (typeof event === 'object' && event !== null && !Array.isArray(event)) return event as Body;
   throw new ChasquiError('invalid_type', 'A message must be a JSON object.');
 }

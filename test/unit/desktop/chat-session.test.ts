@@ -20,6 +20,7 @@ interface Session {
   open(id: string | null): Promise<void>;
   send(draft: { text: string; images: readonly string[]; files: readonly object[] }): Promise<void>;
   store(): Promise<void>;
+  stop(): Promise<void>;
   changed(change: AppEvents['chat']): void;
 }
 
@@ -53,7 +54,7 @@ class SlowApp {
       signal?.addEventListener('abort', () => reject(new DOMException('', 'AbortError')));
       if (call === 'POST /api/v1/chats' && !this.createsSlowly)
         resolve(Response.json({ ...chat('new'), updatedAt: 1 }));
-      else if (call.startsWith('POST') && path.endsWith('/completion')) resolve(new Response(null, { status: 204 }));
+      else if (/^(POST|DELETE) .*completion$/.test(call)) resolve(new Response(null, { status: 204 }));
       else if (path.endsWith('/completion') && this.bodies.some(isCompletion)) resolve(new Response(this.stream));
       else if (path.endsWith('/completion')) resolve(new Response(null, { status: 204 }));
       else this.#waiting.push({ call, reply: (body) => resolve(Response.json(body)) });
@@ -196,6 +197,20 @@ test('a completion grows with its events, and its end is the stored message', as
   await settled();
   assert.is(app.sent.filter((call) => call === 'GET /api/v1/chats/a').length, 1);
 });
+
+for (const id of [null, 'a']) {
+  test(`a completion of ${id === null ? 'a new' : 'a stored'} chat is stopped after it was started`, async () => {
+    app.createsSlowly = true;
+    const session = id === null ? new ChatSession() : await opened(id);
+    const asked = session.send({ text: 'Why?', images: [], files: [] });
+    const stopped = session.stop();
+    if (id === null) await app.reply('POST /api/v1/chats', chat('a'));
+    else await app.reply('POST /api/v1/chats/a/messages', { updatedAt: 2 });
+    await Promise.all([asked, stopped]);
+    const calls = app.sent.filter((call) => /^(POST|DELETE) .*completion$/.test(call));
+    assert.equal(calls, ['POST /api/v1/chats/a/completion', 'DELETE /api/v1/chats/a/completion']);
+  });
+}
 
 test('only header fields that changed here are sent, and newer ones of other pages are taken', async () => {
   const session = await opened('a');

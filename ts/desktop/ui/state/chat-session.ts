@@ -177,8 +177,11 @@ export class ChatSession {
   }
 
   async stop(): Promise<void> {
-    const { id } = this.#chat;
-    if (id !== null && this.busy.value) await call('DELETE', `${pathOf(id)}/completion`);
+    const chat = this.#chat;
+    if (!this.busy.value) return;
+    // A new chat has no id, and a new completion does not exist, until they are written.
+    await chat.written;
+    if (chat.id !== null) await call('DELETE', `${pathOf(chat.id)}/completion`);
   }
 
   /** The alternatives of a message, and its index among them. */
@@ -261,10 +264,14 @@ export class ChatSession {
       this.error.value = null;
       this.#begin(message);
     });
+    const messages = this.messages.value;
+    const header = this.#header();
     try {
-      await this.store();
-      const body = { id: message.id, parent: message.parent };
-      await chat.write(() => post(`${pathOf(chat.id as string)}/completion`, body));
+      // One write, because `stop` waits for it.
+      await chat.write(async () => {
+        await this.#storeIn(chat, messages, header);
+        await post(`${pathOf(chat.id as string)}/completion`, { id: message.id, parent: message.parent });
+      });
     } catch (error) {
       if (chat === this.#chat) this.#release();
       throw error;

@@ -19,4 +19,9 @@ test('images are found by their paths, other words stay', () => {
   fs.rmSync(folder, { recursive: true });
 });
 
+test('a path that cannot be looked up stays, and long text without spaces', () => {
+  const addresses = [`https://a.test/${'a'.repeat(300)}.png`, 'a\0b.png', `${'a/'.repeat(5000)}b.png`];
+  for (const text of [...addresses, 'a'.repeat(2e7)]) assert.ok(withImages(text) === text);
+});
+
 test.run();

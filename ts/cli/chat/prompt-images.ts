@@ -4,8 +4,9 @@ import os from 'node:os';
 import path from 'node:path';
 import type { GeneratePart } from '../../engine/load-chat-images.js';
 
-/** A path in quotation marks, or without unescaped spaces. */
-const PATHS = /"([^"\n]+\.(?:png|jpe?g|webp|bmp|gif))"|'([^'\n]+\.(?:png|jpe?g|webp|bmp|gif))'|((?:\\.|\S)+)/gi;
+/** A path in quotation marks, or without unescaped spaces. Bounded by PATH_MAX, because long matches overflow the stack. */
+const PATHS =
+  /"([^"\n]{1,4096}\.(?:png|jpe?g|webp|bmp|gif))"|'([^'\n]{1,4096}\.(?:png|jpe?g|webp|bmp|gif))'|((?:\\.|\S){1,4096})/gi;
 const IMAGE = /\.(png|jpe?g|webp|bmp|gif)$/i;
 const MAX_BYTES = 64 * 2 ** 20;
 
@@ -21,9 +22,14 @@ export function withImages(text: string): string | readonly GeneratePart[] {
   return images.length === 0 ? text : [...images, { type: 'text', text: rest.trim() }];
 }
 
+/** False for paths that cannot be looked up, such as long addresses of images. */
 function isImage(file: string): boolean {
-  const stat = IMAGE.test(file) ? fs.statSync(file, { throwIfNoEntry: false }) : undefined;
-  return stat?.isFile() === true && stat.size <= MAX_BYTES;
+  try {
+    const stat = IMAGE.test(file) ? fs.statSync(file) : undefined;
+    return stat?.isFile() === true && stat.size <= MAX_BYTES;
+  } catch {
+    return false;
+  }
 }
 
 function withHome(file: string): string {

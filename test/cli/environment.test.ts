@@ -49,6 +49,28 @@ test('serve takes its options from the environment, and flags before them', asyn
   assert.equal(await child.exited, { code: 0, signal: null }, child.output.stderr);
 });
 
+test('misspelt variables are named, and those of other programs are not', async () => {
+  const variables = {
+    CHASQUI_CTX_SZE: '512',
+    CHASQUI_PORT_8080_TCP: 'tcp://10.0.0.1:8080',
+    CHASQUI_SERVICE_HOST: '10.0.0.1',
+    CHASQUI_SERVICE_PORT: '8080',
+    CHASQUI_FAVOURITE_COLOUR: 'red',
+  };
+  const says = 'chasqui: unknown variable CHASQUI_CTX_SZE; did you mean CHASQUI_CTX_SIZE?\n';
+  assert.is((await runCli(['ls'], variables)).stderr, says);
+  const served = await runCli(['serve', '-m', '/nowhere.gguf', '--port', '0'], variables);
+  assert.ok(served.stderr.startsWith(says), served.stderr);
+  assert.match(served.stderr.slice(says.length), /^chasqui: \/nowhere.gguf is not a readable file [^\n]*\n$/);
+});
+
+test('ls names a folder that it cannot read', async () => {
+  const { code, stdout, stderr } = await runCli(['ls'], { CHASQUI_HOME: '/dev/null' });
+  assert.is(code, 1);
+  assert.is(stdout, '');
+  assert.match(stderr, /^chasqui: cannot read the models in \/dev\/null\/models: ENOTDIR: not a directory\n$/);
+});
+
 test('keys are kept where CHASQUI_HOME says', async () => {
   const { code, stderr } = await runCli(['keys', 'list'], { CHASQUI_HOME: '/dev/null/nowhere' });
   assert.is(code, 1);

@@ -58,7 +58,33 @@ test('a folder, and a file that is not there: which models there are', async () 
   const folderGiven = await runCli(['serve', '--port', '0', '--model', folder]);
   assert.match(folderGiven.stderr, /is a folder\. .*It contains 2 models: .*demo\.gguf/);
   const nearly = await runCli(['serve', '--port', '0', '--model', path.join(folder, 'demmo.gguf')]);
-  assert.match(nearly.stderr, /no readable file .*Did you mean \S+demo\.gguf\?/);
+  assert.match(nearly.stderr, /is not a readable file .*Did you mean \S+demo\.gguf\?/);
+});
+
+test('files of options: which option', async () => {
+  for (const option of ['--lora', '--mmproj', '--draft-model']) {
+    const file = path.join(folder, 'demmo.gguf');
+    const { code, stderr } = await runCli(['serve', '--port', '0', option, file]);
+    assert.is(code, 1);
+    assert.match(
+      stderr,
+      new RegExp(`^chasqui: ${option}: ${file} is not a readable file .*Did you mean \\S+/demo\\.gguf`),
+    );
+    const noModel = await runCli(['serve', '--port', '0', option, folder]);
+    assert.match(noModel.stderr, new RegExp(`^chasqui: ${option}: ${folder} is a folder\\.`));
+  }
+});
+
+test('a name that is no model: where the models are', async () => {
+  for (const args of [
+    ['serve', 'nosuch'],
+    ['serve', '-m', 'nosuch'],
+    ['run', 'nosuch', 'Hi'],
+  ]) {
+    const { code, stderr } = await runCli(args);
+    assert.is(code, 5);
+    assert.match(stderr, /^chasqui: nosuch is no file, and no model on this computer; chasqui ls .* chasqui search /);
+  }
 });
 
 test('no memory: which context would fit', async () => {

@@ -16,6 +16,7 @@ import { keysCommand } from './keys.js';
 import { launchCommand } from './launch.js';
 import { modelCommands } from './models.js';
 import { HOSTING_OPTIONS } from './options/hosting-option-table.js';
+import { warnOfMisspelt } from './options/misspelt-variables.js';
 import { ALWAYS_ON } from './options/other-servers.js';
 import { expandAliases } from './options/table-options.js';
 import { rmCommand } from './rm.js';
@@ -25,6 +26,7 @@ import { showCommand } from './show.js';
 
 /** @param args the full `process.argv` */
 export async function runProgram(args: readonly string[]): Promise<void> {
+  warnOfMisspelt(process.env);
   if (args.length <= 2) console.log(firstSteps(VERSION, ownCall()));
   else await allCommands().parseAsync(expandAliases(args, { ...ALWAYS_ON, ...HOSTING_OPTIONS, ...LOAD_OPTIONS }));
 }

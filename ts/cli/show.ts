@@ -6,7 +6,7 @@ import { formatBytes } from '../hub/format-bytes.js';
 import { type GgufHeader, readGgufFile } from '../hub/gguf-header.js';
 import { describeHeader, type LocalModel } from '../hub/library.js';
 import { labelOf } from '../hub/quantisations.js';
-import { findLocalModel } from './hub/find-model.js';
+import { findNamed } from './hub/find-model.js';
 import { type HubCommandOptions, libraryCommand, withHub } from './hub/hub-command.js';
 import { printable } from './output/log-output.js';
 import { inBillions } from './output/quantities.js';
@@ -21,7 +21,7 @@ export function showCommand(): Command {
     .option('--template', 'Print the chat template')
     .action((name: string, options: ShowOptions) =>
       withHub(options, async ({ library }) => {
-        const { paths, mmproj } = await findLocalModel(name, options.dataDir);
+        const { paths, mmproj } = await findNamed(name, options.dataDir);
         const [file = ''] = paths;
         const [header, local] = [await readGgufFile(file), await library.find(file)];
         const facts = factsOf(file, header, local, (mmproj ?? findProjector(file)) !== null);

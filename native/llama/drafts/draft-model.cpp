@@ -91,7 +91,8 @@ llama_context_params draft_context_params(size_t n_slots, uint32_t context_lengt
 DraftModel::DraftModel(const DraftOptions& options, size_t n_slots, const Model& target, const Decoder& decoder,
                        const Model::Progress& progress)
     : DraftSource(options, "A draft model"),
-      model_(options.model_path, target.offload().for_draft_model(), progress),
+      model_((check_gguf_file(options.model_path, "draftModel"), options.model_path),
+             target.offload().for_draft_model(), progress),
       slots_(n_slots) {
     check(target, model_, decoder.truncation());
     n_vocab_ = std::min(target.vocabulary_size(), model_.vocabulary_size());

@@ -122,7 +122,7 @@ Vision::Vision(const Model& model, const VisionOptions& options, const Model::Pr
     : marker_(random_marker()),
       filler_(filler_of(model.vocab())),
       n_embd_(static_cast<size_t>(llama_model_n_embd_inp(model.handle()))) {
-    check_gguf_file(options.path);
+    check_gguf_file(options.path, "mmproj");
     struct ProgressCall {
         const Model::Progress& progress;
         bool                   aborted = false;

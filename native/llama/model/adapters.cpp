@@ -33,7 +33,7 @@ public:
     AdapterFile(const Model& model, const std::string& path) : model_(model), path_(path) {}
 
     void check() {
-        check_gguf_file(path_);
+        check_gguf_file(path_, "lora");
         take_last_errors();
         ggml_context*          tensors = nullptr;
         const gguf_init_params params{/*no_alloc=*/true, /*ctx=*/&tensors};

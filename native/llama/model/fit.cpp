@@ -47,7 +47,7 @@ uint32_t trained_context_length(const std::string& path) {
 
 Bytes measure_projector(const FitRequest& request, const Offload& offload) {
     if (request.vision.path.empty()) return {};
-    check_gguf_file(request.vision.path);
+    check_gguf_file(request.vision.path, "mmproj");
     const Bytes bytes = mtmd_get_memory_usage(request.vision.path.c_str(),
                                               vision_context_params(request.vision, offload.main_device()));
     if (bytes.empty()) fail("the memory of the projector " + request.vision.path + " is not known");
@@ -86,7 +86,7 @@ Bytes measure_mtp_head(const FitRequest& request, const Offload& offload, uint32
 Bytes measure_drafts(const FitRequest& request, const Offload& offload, uint32_t context_length) {
     if (request.draft.mtp) return measure_mtp_head(request, offload, context_length);
     if (request.draft.model_path.empty()) return {};
-    check_gguf_file(request.draft.model_path);
+    check_gguf_file(request.draft.model_path, "draftModel");
     const Offload      all(offload.for_draft_model());
     llama_model_params model = llama_model_default_params();
     all.apply(model);

@@ -15,28 +15,29 @@
 namespace chasqui {
 
 // llama.cpp reports all of these errors as a model that does not load.
-void check_gguf_file(const std::string& path) {
+void check_gguf_file(const std::string& path, const char* option) {
+    const std::string named = option == nullptr ? path : "`" + std::string(option) + "`: " + path;
     struct stat info;
     if (stat(path.c_str(), &info) != 0) {
-        throw Error(ErrorCode::model_file_missing, "There is no readable file at " + path + " (" +
-                                                       std::strerror(errno) + "). Check the path of the model.");
+        throw Error(ErrorCode::model_file_missing, named + " is not a readable file (" + std::strerror(errno) +
+                                                       "). Check the path.");
     }
     if ((info.st_mode & S_IFMT) == S_IFDIR) {
-        throw Error(ErrorCode::model_file_invalid, path + " is a folder. Name the .gguf file in it.");
+        throw Error(ErrorCode::model_file_invalid, named + " is a folder. Name the .gguf file in it.");
     }
     // Opening a pipe would block until there is a writer.
     if ((info.st_mode & S_IFMT) != S_IFREG) {
-        throw Error(ErrorCode::model_file_invalid, path + " is a device, a pipe or a socket, not a file.");
+        throw Error(ErrorCode::model_file_invalid, named + " is a device, a pipe or a socket, not a file.");
     }
     std::ifstream file(path, std::ios::binary);
     if (!file) {
-        throw Error(ErrorCode::model_file_missing, path + " cannot be read. Check the file's permissions.");
+        throw Error(ErrorCode::model_file_missing, named + " cannot be read. Check the file's permissions.");
     }
     char magic[4] = {};
     file.read(magic, sizeof magic);
     if (file.gcount() != sizeof magic || std::memcmp(magic, "GGUF", sizeof magic) != 0) {
         throw Error(ErrorCode::model_file_invalid,
-                    path + " is not a GGUF file. chasqui serves models in llama.cpp's GGUF format.");
+                    named + " is not a GGUF file. chasqui serves models in llama.cpp's GGUF format.");
     }
 }
 

@@ -14,8 +14,9 @@ struct llama_vocab;
 
 namespace chasqui {
 
-// Throws `model_file_missing` or `model_file_invalid` unless `path` is a GGUF file.
-void check_gguf_file(const std::string& path);
+// Throws `model_file_missing` or `model_file_invalid` unless `path` is a GGUF file. The message begins with the option
+// that names it, unless it is the model.
+void check_gguf_file(const std::string& path, const char* option = nullptr);
 
 // A loaded GGUF file: weights and vocabulary.
 class Model {

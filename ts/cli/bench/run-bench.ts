@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import type { ModelInfo } from '../../engine/engine.js';
 import { exitCodeOf } from '../errors/exit-codes.js';
 import { explainStart } from '../errors/explain-start.js';
-import { findLocalModel } from '../hub/find-model.js';
+import { findNamed } from '../hub/find-model.js';
 import { givenOptions, toList } from '../options/table-options.js';
 import { showStatus } from '../output/progress.js';
 import { measureModel, type Plan } from './measure-model.js';
@@ -28,7 +28,7 @@ export async function runBench(parsed: Readonly<Record<string, unknown>>): Promi
   try {
     const options = givenOptions(BENCH_OPTIONS, parsed);
     const load = givenOptions(COMPUTING_OPTIONS, parsed);
-    [path = ''] = (await findLocalModel(options.model ?? 'demo')).paths;
+    [path = ''] = (await findNamed(options.model ?? 'demo')).paths;
     await measure({ ...planOf(options), path, load }, options.json ?? false, status, stop.signal);
   } catch (error) {
     status.clear();

@@ -1,6 +1,7 @@
 /** Explains why a server did not start, with facts about the port, the file or the memory. */
-
+import { resolve } from 'node:path';
 import { freePort, portOwner } from '../../desktop/ports.js';
+import { readAdapterFiles } from '../../engine/adapter-file.js';
 import type { LoadOptions } from '../../engine/load-options.js';
 import { ChasquiError } from '../../errors.js';
 import { type ExactFit, exactFit } from '../../hub/exact-fit.js';
@@ -26,6 +27,12 @@ export async function explainStart(error: unknown, tried: Tried): Promise<string
   return more === undefined ? said : `${said} ${more}`;
 }
 
+/** Returns the file that the error names: the model, or the value of an option. */
+function fileOf({ message }: ChasquiError, model: string, { mmproj, draftModel, lora }: LoadOptions): string {
+  const files = [mmproj, draftModel, ...readAdapterFiles(lora).map(({ path }) => path)];
+  return files.find((file) => file && message.includes(resolve(file))) ?? model;
+}
+
 function isNodeError(error: unknown, code: string): boolean {
   return error instanceof Error && (error as NodeJS.ErrnoException).code === code;
 }
@@ -45,9 +52,9 @@ export async function explainPort(port: number, host: string): Promise<string> {
 async function addDetails(error: ChasquiError, path: string, load: LoadOptions): Promise<string | undefined> {
   switch (error.code) {
     case 'model_file_missing':
-      return suggestNearbyFile(path);
+      return suggestNearbyFile(fileOf(error, path, load));
     case 'model_file_invalid':
-      return describeFile(path);
+      return describeFile(fileOf(error, path, load));
     case 'model_load_failed':
     case 'engine_failed':
     case 'out_of_memory':

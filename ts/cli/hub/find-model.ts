@@ -21,28 +21,25 @@ export function isHubName(name: string): boolean {
   return isName && !/^\.|\.gguf$/i.test(name) && !existsSync(name);
 }
 
-/** Downloads a model of the hub that is not on this computer. Throws as `findLocalModel`. */
+/** Downloads a model of the hub that is not on this computer. Throws as `findNamed`. */
 export async function findModel(name: string, dataDir: string | undefined): Promise<FoundModels> {
-  return isHubName(name) ? findHubModel(name, dataDir) : findLocalModel(name, dataDir);
+  return isHubName(name) ? findHubModel(name, dataDir) : findNamed(name, dataDir);
 }
 
-/** @throws {ChasquiError} `local_model_not_found` */
-export async function findLocalModel(name: string, dataDir?: string): Promise<FoundModels> {
-  const found = await findNamed(name, dataDir);
-  if (existsSync(found.paths[0] as string) || /\.gguf$/i.test(name)) return found;
-  const advice = 'chasqui ls lists those that are, chasqui search finds others.';
-  throw new ChasquiError('local_model_not_found', `${name} is no file, and no model on this computer; ${advice}`);
-}
-
-/** A path, or a name that `chasqui ls` lists. A name that is neither is treated as a path, so that the error names it. */
-export async function findNamed(name: string, dataDir: string | undefined): Promise<FoundModels> {
+/**
+ * Finds a model by its path, or by a name that `chasqui ls` lists.
+ * @throws {ChasquiError} `local_model_not_found`, except for names of GGUF files, whose loading reports more
+ */
+export async function findNamed(name: string, dataDir?: string): Promise<FoundModels> {
   if (existsSync(name) || /\.gguf$/i.test(name)) return { paths: [name] };
   const { hubContext } = await import('./hub-context.js');
   const { library, client } = hubContext(dataDir);
   await client.close();
   const local = await library.find(name);
   if (local !== undefined) return modelOf(local);
-  return { paths: [DEMO.test(name) ? DEMO_MODEL : name] };
+  if (DEMO.test(name)) return { paths: [DEMO_MODEL] };
+  const advice = 'chasqui ls lists those that are, chasqui search finds others.';
+  throw new ChasquiError('local_model_not_found', `${name} is no file, and no model on this computer; ${advice}`);
 }
 
 /** Returns the local model if there is one, without a request to the hub; `chasqui get` updates it. */

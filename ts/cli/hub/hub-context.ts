@@ -12,6 +12,8 @@ export interface HubContext {
   settings: HubSettings;
   client: HubClient;
   library: Library;
+  /** Holds imported models. */
+  importFolder: string;
 }
 
 export function hubContext(given: string | undefined): HubContext {
@@ -22,5 +24,6 @@ export function hubContext(given: string | undefined): HubContext {
     settings,
     client: new HubClient(settings),
     library: new Library({ ...libraryPlaces(process.env, settings.cacheFolder, []), importFolder }),
+    importFolder,
   };
 }

@@ -1,7 +1,9 @@
 /** `chasqui ls` without a server: lists the models on this computer. */
+import { readdirSync } from 'node:fs';
 import { formatBytes } from '../../hub/format-bytes.js';
 import type { LocalModel } from '../../hub/library.js';
 import { findUpdate, type Update } from '../../hub/updates.js';
+import { CommandFailed, EXIT } from '../errors/exit-codes.js';
 import { inBillions } from '../output/quantities.js';
 import { textTable } from '../output/table.js';
 import type { HubContext } from './hub-context.js';
@@ -13,6 +15,7 @@ export interface LocalListOptions {
 
 /** `updates` queries the hub for each model that came from it. */
 export async function listLocalModels(hub: HubContext, options: LocalListOptions): Promise<string> {
+  for (const folder of [hub.settings.cacheFolder, hub.importFolder]) checkFolder(folder);
   const models = await hub.library.list();
   const found: (Update | null)[] = [];
   if (options.updates) for (const model of models) found.push(await findUpdate(hub.client, model));
@@ -35,6 +38,17 @@ export async function listLocalModels(hub: HubContext, options: LocalListOptions
   ]);
   const header = ['MODEL', 'SIZE', 'PARAMETERS', 'CAN', 'FROM', ...(options.updates ? ['UPDATE'] : [])];
   return textTable([header, ...rows]);
+}
+
+/** The library skips folders that it cannot read. Those that do not exist yet are empty. */
+function checkFolder(folder: string): void {
+  try {
+    readdirSync(folder);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT')
+      throw new CommandFailed(EXIT.failed, `cannot read the models in ${folder}: ${message.split(', ')[0]}`);
+  }
 }
 
 const SOURCES: Readonly<Record<LocalModel['source'], string>> = {

@@ -15,6 +15,10 @@ export async function startServeFast(args: readonly string[]): Promise<boolean> 
     endEarlyForks();
     return false;
   }
+  if (Object.keys(process.env).some((name) => name.startsWith('CHASQUI_'))) {
+    const { warnOfMisspelt } = await import('../options/misspelt-variables.js');
+    warnOfMisspelt(process.env);
+  }
   const { runServe } = await import('./run-serve.js');
   await runServe(parsed);
   // A server that loads no models at startup, or computes in-process, may never need the engine process.

@@ -16,18 +16,21 @@ export type Panel = 'history' | 'settings';
 /** Open panels; both only on wide pages. */
 export const panels = signal<ReadonlySet<Panel>>(new Set(matchMedia('(min-width: 1100px)').matches ? ['history'] : []));
 
+/** On a narrow page a panel covers the chat. */
+const panelsCover = () => matchMedia('(max-width: 860px)').matches;
+
 export function togglePanel(panel: Panel): void {
   const open = new Set(panels.value);
   if (!open.delete(panel)) {
-    // On a narrow page a panel covers the chat.
-    if (!matchMedia('(min-width: 860px)').matches) open.clear();
+    if (panelsCover()) open.clear();
     open.add(panel);
   }
   panels.value = open;
 }
 
-export function closePanels(): void {
-  panels.value = new Set();
+/** Closes the panels that cover the chat. */
+export function uncoverChat(): void {
+  if (panelsCover()) panels.value = new Set();
 }
 
 /** `#/chat` becomes the address of the shown chat as soon as that has an id. */

@@ -27,3 +27,7 @@ export async function refreshChats(): Promise<void> {
 export async function deleteChat(id: string): Promise<void> {
   await call('DELETE', `/chats/${encodeURIComponent(id)}`);
 }
+
+export async function renameChat(id: string, title: string): Promise<void> {
+  await call('PUT', `/chats/${encodeURIComponent(id)}`, { title });
+}

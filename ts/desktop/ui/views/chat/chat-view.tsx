@@ -8,7 +8,6 @@ import {
   followChatAddress,
   followModels,
   hasModels,
-  newChat,
   openChat,
   panels,
   sessions,
@@ -20,6 +19,7 @@ import { ChatSettings } from './chat-settings.js';
 import { Composer } from './composer.js';
 import { Conversation } from './conversation.js';
 import { History } from './history.js';
+import { Shortcuts, ShortcutsAction, startChat } from './shortcuts.js';
 
 export function ChatView() {
   const id = route.value?.rest || null;
@@ -48,6 +48,7 @@ export function ChatView() {
           <Composer />
         </div>
         {panels.value.has('settings') && <ChatSettings />}
+        <Shortcuts />
       </div>
     </Page>
   );
@@ -85,7 +86,8 @@ function ChatActions() {
         pressed={panels.value.has('settings')}
         run={() => togglePanel('settings')}
       />
-      <Action label="New chat" icon="plus" run={newChat} />
+      <ShortcutsAction />
+      <Action label="New chat" icon="plus" run={startChat} />
     </>
   );
 }

@@ -1,11 +1,11 @@
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { ListedChat } from '../../../api-types.js';
 import { Action, IconAction } from '../../parts/button.js';
 import { Dialog } from '../../parts/dialog.js';
 import { Icon } from '../../parts/icon.js';
-import { closePanels, first, newChat, togglePanel } from '../../state/chat-pages.js';
-import { chatFilter, chats, deleteChat, refreshChats } from '../../state/chats.js';
+import { first, newChat, togglePanel, uncoverChat } from '../../state/chat-pages.js';
+import { chatFilter, chats, deleteChat, refreshChats, renameChat } from '../../state/chats.js';
 import { age } from '../../state/format.js';
 import { attempt } from '../../state/notices.js';
 import { linkTo } from '../../state/route.js';
@@ -47,6 +47,7 @@ export function History() {
 
 function Entry({ chat }: { chat: ListedChat }) {
   const asking = useSignal(false);
+  const renaming = useSignal(false);
   const { id, title, updatedAt, snippet } = chat;
   const remove = async () => {
     asking.value = false;
@@ -55,16 +56,27 @@ function Entry({ chat }: { chat: ListedChat }) {
   };
   return (
     <li class="history-entry">
-      <a
-        href={linkTo('chat', id)}
-        aria-current={first.id.value === id ? 'true' : undefined}
-        onClick={() => matchMedia('(max-width: 860px)').matches && closePanels()}
-      >
+      <a href={linkTo('chat', id)} aria-current={first.id.value === id ? 'true' : undefined} onClick={uncoverChat}>
         <span class="history-title" dir="auto">
           {chat.running && <span class="dot good" />} {title || 'Chat'}
         </span>
         {snippet ? <Snippet text={snippet} /> : <span class="help">{chat.running ? 'Writing …' : age(updatedAt)}</span>}
       </a>
+      <IconAction
+        label={`Rename the chat ${title}`}
+        icon="edit"
+        run={() => {
+          renaming.value = true;
+        }}
+      />
+      {renaming.value && (
+        <Rename
+          chat={chat}
+          close={() => {
+            renaming.value = false;
+          }}
+        />
+      )}
       <IconAction
         label={`Delete the chat ${title}`}
         icon="trash"
@@ -96,6 +108,38 @@ function Entry({ chat }: { chat: ListedChat }) {
         </Dialog>
       )}
     </li>
+  );
+}
+
+function Rename({ chat: { id, title }, close }: { chat: ListedChat; close: () => void }) {
+  const field = useRef<HTMLInputElement>(null);
+  // The dialog has focused its first button.
+  useEffect(() => {
+    field.current?.focus();
+    field.current?.select();
+  }, []);
+  const save = async () => {
+    const name = field.current?.value.trim() ?? '';
+    if (name && name !== title) await renameChat(id, name);
+    close();
+  };
+  return (
+    <Dialog title="Rename this chat" close={close}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void attempt(save);
+        }}
+      >
+        <input ref={field} type="text" dir="auto" aria-label="Title" maxLength={500} defaultValue={title} />
+        <div class="dialog-foot">
+          <Action label="Cancel" run={close} />
+          <button type="submit" class="primary">
+            Rename
+          </button>
+        </div>
+      </form>
+    </Dialog>
   );
 }
 

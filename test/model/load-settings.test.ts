@@ -119,6 +119,12 @@ test('a template goes by a name of llama.cpp, and an unknown name is refused', a
   assert.match(message, /neither a Jinja template nor the name of one .* llama3,/);
 });
 
+test('a template with a syntax error is refused with the reason', async () => {
+  const { code, message } = await refusal({ chatTemplate: "{{ 'a\\u001b' }}" });
+  assert.is(code, 'model_load_failed');
+  assert.match(message, /chat template cannot be read: .*unknown escape character \\u/);
+});
+
 test('other positions are other texts', async () => {
   const stretched = await withModel({ ropeScaling: 'linear', ropeScale: 64 }, (model) => answer(model));
   const plain = await withModel({}, (model) => answer(model));

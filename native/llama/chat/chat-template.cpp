@@ -28,11 +28,6 @@ namespace {
 // A JavaScript string is limited to half a gigabyte; no context is nearly as long as this.
 constexpr size_t kMaxPromptBytes = size_t{64} << 20;
 
-[[noreturn]] void refuse_template(const std::exception& error) {
-    throw Error(ErrorCode::model_load_failed,
-                std::string("The model's chat template cannot be read: ") + error.what());
-}
-
 common_chat_templates_inputs inputs_of(const common_json& request, const TemplateCapabilities& capabilities) {
     common_chat_templates_inputs inputs;
     inputs.messages            = common_chat_msgs_parse_oaicompat(request.at("messages"));
@@ -180,7 +175,8 @@ ChatTemplate::ChatTemplate(const Model& model, const std::string& override) {
         templates_.reset(common_chat_templates_init(model.handle(), source).release());
         analyse();
     } catch (const std::exception& error) {
-        refuse_template(error);
+        const char* const own = llama_model_chat_template(model.handle(), nullptr);
+        refuse_template(error, source.empty() && own ? own : source);
     }
 }
 
@@ -189,7 +185,7 @@ ChatTemplate::ChatTemplate(const std::string& source) {
         templates_.reset(common_chat_templates_init(nullptr, source).release());
         analyse();
     } catch (const std::exception& error) {
-        refuse_template(error);
+        refuse_template(error, source);
     }
 }
 

@@ -2,6 +2,8 @@
 
 #include "../../core/error-code.h"
 
+#include <chat.h>
+
 #include <algorithm>
 #include <iterator>
 
@@ -157,6 +159,17 @@ std::string template_source(const std::string& text) {
     for (const std::string& name : known_templates()) names += (names.empty() ? "" : ", ") + name;
     throw Error(ErrorCode::invalid_options,
                 "`chatTemplate` is neither a Jinja template nor the name of one that is known here: " + names + ".");
+}
+
+void refuse_template(const std::exception& error, const std::string& source) {
+    std::string reason = error.what();
+    // llama.cpp rethrows errors of a template as std::exception. Parsing the template again returns the message.
+    try {
+        common_chat_template(source, "", "");
+    } catch (const std::exception& syntax) {
+        reason = syntax.what();
+    }
+    throw Error(ErrorCode::model_load_failed, "The model's chat template cannot be read: " + reason);
 }
 
 }  // namespace chasqui

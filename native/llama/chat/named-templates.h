@@ -1,6 +1,7 @@
 // Thread: any.
 #pragma once
 
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -12,5 +13,7 @@ namespace chasqui {
 std::vector<std::string> known_templates();
 // The Jinja template named `text`, or `text` itself if it is one. Throws `invalid_options` if it is neither.
 std::string template_source(const std::string& text);
+// Throws `model_load_failed` for a template that llama.cpp cannot read.
+[[noreturn]] void refuse_template(const std::exception& error, const std::string& source);
 
 }  // namespace chasqui

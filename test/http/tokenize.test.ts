@@ -32,6 +32,18 @@ test('the names that vLLM has for the fields', async () => {
   expectError(await send('/tokenize', {}), { status: 400, code: 'missing_required_parameter', param: 'content' });
 });
 
+test('the tokenizer of a model whose file was deleted', async () => {
+  const { app } = testApp();
+  const reply = await app.inject({ method: 'GET', url: '/tokenizer_info' });
+  expectError(reply, {
+    status: 404,
+    code: 'model_file_missing',
+    param: 'model',
+    type: 'not_found_error',
+    says: /ENOENT/,
+  });
+});
+
 test('tokens’ text', async () => {
   const { send } = testApp();
   assert.equal((await send('/detokenize', { tokens: [104, 195, 169] })).json(), { content: 'hé', prompt: 'hé' });
@@ -102,7 +114,7 @@ test('only POST', async () => {
 
 test('a path without /v1 is told the right one', async () => {
   const { app } = testApp();
-  for (const path of ['conversations', 'embeddings', 'messages']) {
+  for (const path of ['conversations', 'files', 'messages']) {
     const reply = await app.inject({ method: 'POST', url: `/${path}`, payload: '{}' });
     expectError(reply, { status: 404, type: 'not_found_error', code: 'unknown_url', says: new RegExp(`/v1/${path}`) });
   }

@@ -1,6 +1,7 @@
 /** `GET /tokenizer_info`, in the form of vLLM. */
 import type { FastifyInstance } from 'fastify';
 import type { Engine } from '../../../engine/engine.js';
+import { ChasquiError } from '../../../errors.js';
 import type { Operation } from '../../../http/openapi/operation.js';
 import { readGgufFile } from '../../../hub/gguf-header.js';
 import type { AppContext } from '../../context.js';
@@ -19,8 +20,15 @@ export function tokenizerInfoRoute(app: FastifyInstance, { pool }: AppContext): 
 }
 
 async function readTokenizerInfo(engine: Engine): Promise<TokenizerInfo> {
-  const { path, vocabularySize, contextLength } = engine.model;
-  const { metadata } = await readGgufFile(path);
+  const { id: name, path, vocabularySize, contextLength } = engine.model;
+  const { metadata } = await readGgufFile(path).catch((error: NodeJS.ErrnoException) => {
+    if (error instanceof ChasquiError) throw error;
+    throw new ChasquiError(
+      'model_file_missing',
+      `The file of \`${name}\` can no longer be read: ${error.code}.`,
+      'model',
+    );
+  });
   const template = metadata.get('tokenizer.chat_template');
   const nameOf = async (kind: string): Promise<string | null> => {
     const id = metadata.get(`tokenizer.ggml.${kind}_token_id`);
@@ -43,6 +51,6 @@ const operation: Operation = {
   tag: 'Text',
   summary: 'Special tokens and chat template of a model (vLLM).',
   description: 'Of the model that `?model=` names, or of the first that is loaded.',
-  errors: ['model_not_found', 'model_loading', 'model_not_loaded', 'model_file_invalid'],
+  errors: ['model_not_found', 'model_loading', 'model_not_loaded', 'model_file_invalid', 'model_file_missing'],
   reply: { json: { name: 'TokenizerInfo', schema: tokenizerInfoSchema } },
 };

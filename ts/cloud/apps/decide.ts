@@ -218,10 +218,10 @@ function excessOf(
   started: readonly WantedRunner[],
 ): string | null {
   const quota = quotas(app.org);
-  const isCandidate = revision === app.candidate?.revision;
+  const replaced = revision === app.candidate?.revision ? activeRunners(app).length : 0;
   const runners = [...apps.flatMap((each) => each.runners.map((runner) => ({ ...runner, app: each }))), ...started];
   const own = runners.filter((runner) => runner.app.org === app.org);
-  return beyondQuota(app.org, isCandidate ? { ...quota, runners: Infinity } : quota, own, bytes);
+  return beyondQuota(app.org, { ...quota, runners: quota.runners + replaced }, own, bytes);
 }
 
 function claimOf(

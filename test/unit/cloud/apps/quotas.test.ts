@@ -32,6 +32,9 @@ test('a candidate starts beside the runner that it replaces, within the memory o
   const app = appOf('a', { runners: [runner('r1', { running: 1 })], demand: { running: 1, queued: 0 }, candidate });
   assert.equal(short(plan([app], { quotas: readQuotas(['runners=1']) })), ['start a 2']);
   assert.equal(short(plan([app], { quotas: readQuotas(['memory=1500']) })), ['refuse a']);
+  const first = appOf('b', { active: null, candidate });
+  const busy = appOf('a', { runners: [runner('r1', { running: 1 })], demand: { running: 1, queued: 0 } });
+  assert.equal(short(plan([busy, first], { quotas: readQuotas(['runners=1']) })), ['wait b']);
 });
 
 test.run();

@@ -90,6 +90,28 @@ chat('another completion and another question are branches, and each is found ag
   await page.context().close();
 });
 
+chat('one message of a chat is deleted, and the shown branch stays', async () => {
+  const { page } = await openChat();
+  await ask(page, 'First question.');
+  await completions(page).getByRole('button', { name: 'Regenerate' }).click();
+  await page.getByText('2/2').waitFor();
+  await page.getByRole('button', { name: 'Send' }).waitFor();
+  const confirm = page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true });
+  await completions(page).getByRole('button', { name: 'Delete the message' }).click();
+  assert.equal(await accessibilityProblems(page), []);
+  await confirm.click();
+  await page.getByText('2/2').waitFor({ state: 'detached' });
+  assert.is(await completions(page).count(), 1);
+  const questions = page.getByRole('article', { name: 'You' });
+  await questions.getByRole('button', { name: 'Delete the message' }).click();
+  await confirm.click();
+  await questions.waitFor({ state: 'detached' });
+  await page.reload();
+  await completions(page).waitFor();
+  assert.is(await questions.count(), 0);
+  await page.context().close();
+});
+
 chat('a chat keeps its messages when the page closes before a completion is stored', async () => {
   const { page } = await openChat();
   await ask(page, 'Good morning.');

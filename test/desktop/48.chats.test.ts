@@ -46,6 +46,23 @@ chats('a chat with large images is kept, found by its words and exported, also a
   assert.is((await app.api('GET', `/api/v1/chats/${id}`)).status, 404);
 });
 
+chats('a deleted message passes its replies to the message before it', async () => {
+  const message = (id: string, parent: string | null) => ({ id, parent, role: 'user', content: id });
+  const messages = [message('a', null), message('b', 'a'), message('c', 'b'), message('d', 'b')];
+  const { id } = await app.done('POST', '/api/v1/chats', { title: 'Deleted', messages, current: 'd' });
+  const remove = async (name: string) => {
+    const left = await app.done('DELETE', `/api/v1/chats/${id}/messages/${name}`);
+    assert.equal(left.messages, (await app.done('GET', `/api/v1/chats/${id}`)).messages);
+    return [left.current, ...left.messages.map((each: { id: string; parent: string }) => [each.id, each.parent])];
+  };
+  assert.equal(await remove('b'), ['d', ['a', null], ['c', 'a'], ['d', 'a']]);
+  assert.equal(await remove('d'), ['a', ['a', null], ['c', 'a']]);
+  assert.equal(await remove('a'), ['c', ['c', null]]);
+  assert.equal(await remove('c'), [null]);
+  const gone = await app.api('DELETE', `/api/v1/chats/${id}/messages/c`);
+  assert.equal([gone.status, gone.body.error.param], [404, 'message']);
+});
+
 chats('what makes no sense is refused with the name of its field', async () => {
   const message = { id: 'a', parent: null, role: 'user', content: 'x' };
   for (const [body, param] of [

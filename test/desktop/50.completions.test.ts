@@ -124,6 +124,10 @@ completions('the message before a running completion cannot be removed', async (
   await until(() => followed.text !== '', 'text');
   const removed = await app.api('PUT', `/api/v1/chats/${chat}`, { messages: [], current: null });
   assert.equal([removed.status, removed.body.error.code], [409, 'chat_busy']);
+  for (const message of ['q', 'a']) {
+    const deleted = await app.api('DELETE', `/api/v1/chats/${chat}/messages/${message}`);
+    assert.equal([deleted.status, deleted.body.error.code], [409, 'chat_busy'], message);
+  }
   await app.done('DELETE', pathOf(chat));
   await followed.ended;
   assert.is(answerOf(await read(chat))?.content, followed.text);

@@ -53,6 +53,12 @@ export class ChatCompletions {
     if (parent !== null && messages?.some(({ id }) => id === parent) === false) throw chatBusy();
   }
 
+  /** @throws {ChasquiError} `chat_busy` if the message is being completed, or is the one before */
+  checkDeletion(chat: string, message: string): void {
+    const found = this.#ofChats.get(chat);
+    if (found?.running && [found.message.id, found.message.parent].includes(message)) throw chatBusy();
+  }
+
   /** Whether one is running, or the last one failed. */
   has(chat: string): boolean {
     return this.#ofChats.has(chat);

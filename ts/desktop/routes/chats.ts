@@ -66,6 +66,22 @@ export function chatsRoutes(app: FastifyInstance, { chats, completions }: Deskto
     },
   );
 
+  const removeMessage = {
+    summary: 'Delete a message of a chat',
+    params: objectOf({ ...params.properties, message: params.properties.id }),
+    response: { 200: chat },
+  };
+  app.delete<{ Params: { id: string; message: string } }>(
+    '/api/v1/chats/:id/messages/:message',
+    { schema: removeMessage },
+    async ({ params: { id, message } }) => {
+      completions.checkDeletion(id, message);
+      const changed = chats.deleteMessage(id, message);
+      completions.publish(id);
+      return shown(changed);
+    },
+  );
+
   const remove = { summary: 'Delete a chat', params, produces: { 204: [] } };
   app.delete<ById>('/api/v1/chats/:id', { schema: remove }, async ({ params: { id } }, reply) => {
     await completions.forget(id);

@@ -101,6 +101,31 @@ export class ChatStore {
     });
   }
 
+  /**
+   * Replies to the message become replies to the one before it.
+   * @throws {ChasquiError} `not_found`
+   */
+  deleteMessage(id: string, message: string): Chat {
+    const { current } = this.#row(id);
+    const [row] = this.store.rows<{ parent: string | null }>(
+      "SELECT body ->> 'parent' AS parent FROM messages WHERE chat = ? AND id = ?",
+      id,
+      message,
+    );
+    if (row === undefined) throw new ChasquiError('not_found', 'Message not found.', 'message');
+    this.store.transaction(() => {
+      this.store.run(
+        "UPDATE messages SET body = json_set(body, '$.parent', ?) WHERE chat = ? AND body ->> 'parent' = ?",
+        row.parent,
+        id,
+        message,
+      );
+      this.store.run('DELETE FROM messages WHERE chat = ? AND id = ?', id, message);
+      this.#change(id, current === message ? { current: row.parent } : {});
+    });
+    return this.read(id);
+  }
+
   /** `null` if there is no such chat. */
   updatedAt(id: string): number | null {
     const [row] = this.store.rows<{ updated_at: number }>('SELECT updated_at FROM chats WHERE id = ?', id);

@@ -195,6 +195,21 @@ export class ChatSession {
     await this.store();
   }
 
+  /** Deletes one message; replies to it become replies to the one before. */
+  async delete(id: string): Promise<void> {
+    const chat = this.#chat;
+    const message = this.#find(id);
+    if (!message || this.busy.value) return;
+    if (this.current.value === id) {
+      const left = this.messages.value.filter((other) => other !== message);
+      this.current.value = lastUnder(left, message.parent);
+    }
+    await this.store();
+    const path = `${pathOf(chat.id as string)}/messages/${encodeURIComponent(id)}`;
+    const read = await chat.write(() => call<Chat>('DELETE', path));
+    if (chat === this.#chat) this.#merge(read);
+  }
+
   /** Creates a chat with the messages up to this one; returns its id. */
   async branchOff(id: string): Promise<string> {
     const messages = branchTo(this.messages.value, id);

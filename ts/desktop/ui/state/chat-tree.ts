@@ -21,9 +21,9 @@ export function alternativesOf(messages: Messages, { parent, role }: ChatMessage
   return messages.filter((other) => other.parent === parent && other.role === role);
 }
 
-/** The leaf of the newest branch below a message. */
-export function lastUnder(messages: Messages, id: string): string {
-  let last = id;
+/** The leaf of the newest branch below a message, or of the newest one. */
+export function lastUnder<Id extends string | null>(messages: Messages, id: Id): string | Id {
+  let last: string | Id = id;
   for (let steps = 0; steps < messages.length; steps += 1) {
     const next = messages.findLast(({ parent }) => parent === last);
     if (!next) return last;

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ChatMessage } from '../../../api-types.js';
 import { Action, CopyButton, IconAction } from '../../parts/button.js';
+import { Dialog } from '../../parts/dialog.js';
 import { Markdown } from '../../parts/markdown.js';
 import { type ChatSession, draftOf } from '../../state/chat-session.js';
 import type { Attachments } from '../../state/drafts.js';
@@ -140,8 +141,34 @@ function Foot({ session, message, edit }: MessageProps & { edit: () => void }) {
         disabled={busy}
         run={async () => go('chat', await session.branchOff(id))}
       />
+      <Delete session={session} message={message} />
       <Stats message={message} />
     </footer>
+  );
+}
+
+function Delete({ session, message }: MessageProps) {
+  const asking = useSignal(false);
+  const ask = (on: boolean) => {
+    asking.value = on;
+  };
+  const remove = async () => {
+    ask(false);
+    await session.delete(message.id);
+  };
+  return (
+    <>
+      <IconAction label="Delete the message" icon="trash" disabled={session.busy.value} run={() => ask(true)} />
+      {asking.value && (
+        <Dialog title="Delete this message?" close={() => ask(false)}>
+          <p>The messages after it stay in the chat.</p>
+          <div class="dialog-foot">
+            <Action label="Keep it" run={() => ask(false)} />
+            <Action label="Delete" kind="danger" icon="trash" run={remove} />
+          </div>
+        </Dialog>
+      )}
+    </>
   );
 }
 

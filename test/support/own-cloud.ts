@@ -5,7 +5,7 @@ import path from 'node:path';
 import { DEMO_MODEL, runnerCommand } from '../../ts/cli/cloud/runner-command.js';
 import type { Actor } from '../../ts/cloud/accounts/audit.js';
 import { type Cloud, type CloudSettings, startCloud } from '../../ts/cloud/start.js';
-import type { TestDashboard } from './dashboard.js';
+import { PASSWORD, type TestDashboard } from './dashboard.js';
 import { until } from './until.js';
 import { Visitor } from './visitor.js';
 
@@ -39,11 +39,14 @@ export async function startOwnCloud(settings: Partial<CloudSettings> = {}): Prom
     ...settings,
   });
   const pages = { url: cloud.url, accounts: cloud.accounts } as unknown as TestDashboard;
+  const visitor = new Visitor(pages);
+  const setup = cloud.accounts.setupPath();
+  await visitor.send(setup, { password: PASSWORD, again: PASSWORD }, setup);
   return {
     cloud,
     home,
     errors,
-    visitor: await Visitor.signedIn(pages),
+    visitor,
     deployed: async (app, options, ready = 1) => {
       const all = { model: 'demo', context: 512, auth: 'public', ...options };
       const deployment = { options: all as never, files: {}, message: null, strategy: 'rolling' as const };

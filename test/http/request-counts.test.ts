@@ -64,6 +64,8 @@ test('pieces of tokens', async () => {
   const { send } = testApp();
   const content = 'x'.repeat(250_001);
   expectError(await send('/tokenize', { content, with_pieces: true }), tooMany('content', /250001 tokens.*250000/));
+  const sent = await send('/tokenize', { prompt: content, with_pieces: true });
+  expectError(sent, tooMany('prompt', /250001 tokens.*250000/));
   assert.is((await send('/tokenize', { content })).json().tokens.length, 250_001);
 });
 

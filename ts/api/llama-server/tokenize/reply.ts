@@ -17,8 +17,9 @@ export async function toTokens(engine: Engine, body: TokenizeRequest, signal: Ab
   const ofPrompt = { count: tokens.length, max_model_len: engine.model.contextLength };
   if (!body.with_pieces) return content === undefined ? { tokens, ...ofPrompt } : { tokens };
   if (tokens.length > MAX_PIECES) {
-    const message = `\`content\` has ${tokens.length} tokens, but \`with_pieces\` is limited to ${MAX_PIECES}: send it in parts.`;
-    throw new ChasquiError('invalid_value', message, 'content');
+    const field = content === undefined ? 'prompt' : 'content';
+    const message = `\`${field}\` has ${tokens.length} tokens, but \`with_pieces\` is limited to ${MAX_PIECES}: send it in parts.`;
+    throw new ChasquiError('invalid_value', message, field);
   }
   const pieces = await engine.pieces(tokens, { signal });
   return { tokens: tokens.map((id, index) => ({ id, piece: toPiece(pieces[index] as Uint8Array) })) };

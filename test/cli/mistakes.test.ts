@@ -81,6 +81,10 @@ test('help and version end as they should', async () => {
   }
 });
 
+test('version is a command, too', async () => {
+  assert.is((await runCli(['version'])).stdout, (await runCli(['--version'])).stdout);
+});
+
 function helpOf(command: Command): string {
   let text = '';
   command.configureOutput({

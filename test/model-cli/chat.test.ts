@@ -8,6 +8,7 @@ import { runCli, startChild } from '../support/child.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { type FakeHub, fakeHub } from '../support/fake-hub.js';
 import { picture } from '../support/image-files.js';
+import { writeHollowDecoder } from '../support/random-model.js';
 import { REASONING, writeScriptedModel } from '../support/scripted-model.js';
 import { hasTerminal, Terminal } from '../support/terminal.js';
 
@@ -83,6 +84,33 @@ test('a model of the hub is downloaded first', async ({ variables }) => {
   assert.match(first.stderr, /^chasqui\/demo-GGUF:Q4_K_M: completed /m);
   const again = await runCli(args, variables);
   assert.equal([again.code, again.stdout, again.stderr], [0, `${GREETING}\n`, '']);
+});
+
+test('a model of the hub that does not fit into memory is not downloaded', async ({ hub, variables }) => {
+  const files = { 'huge-Q4_K_M.gguf': fs.readFileSync(demoModelPath) };
+  hub.put('chasqui/huge-GGUF', { files, gguf: { architecture: 'llama' }, sizeBytes: 1e14 });
+  for (const command of ['get', 'run', 'chat']) {
+    const { code, stderr } = await runCli(
+      [command, 'chasqui/huge-GGUF', ...(command === 'get' ? [] : ['Hi'])],
+      variables,
+    );
+    assert.is(code, 2);
+    assert.match(
+      stderr,
+      /^chasqui: chasqui\/huge-GGUF:Q4_K_M needs \S+ \wB of memory, .*get --force chasqui\/huge-GGUF:Q4_K_M /,
+    );
+  }
+});
+
+test('a local model that may not fit into memory: which context fits', async ({ folder, variables }) => {
+  const file = writeHollowDecoder(path.join(folder, 'large.gguf'), { width: 1024, hidden: 2048, layers: 24 });
+  const { code, stderr } = await runCli(['run', file, 'Hi', '--ctx-size', '8388608'], variables);
+  assert.is(code, 1);
+  assert.match(
+    stderr,
+    /^chasqui: \S+large\.gguf may not fit into memory\. With 1 × 8388608 tokens .* --ctx-size \d+ fits\.\n/,
+  );
+  assert.is(stderr.match(/fits/g)?.length, 1);
 });
 
 test('names that are no model, and options of the other kind, are refused', async ({ variables }) => {

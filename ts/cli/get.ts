@@ -1,11 +1,10 @@
 /** `chasqui get`: downloads a model from the hub, or lists its quantisations. */
 import type { Command } from 'commander';
-import { ChasquiError } from '../errors.js';
 import { machineWithoutGpus, quickFit } from '../hub/fit.js';
 import { formatBytes } from '../hub/format-bytes.js';
-import { chooseQuantisation, modelNameOf, parseModelName } from '../hub/model-name.js';
+import { parseModelName } from '../hub/model-name.js';
 import { recommend } from '../hub/quantisation-advice.js';
-import { fetchHubModel } from './hub/fetch-hub-model.js';
+import { fetchHubModel, refuseTooLarge } from './hub/fetch-hub-model.js';
 import { HUB_HELP, type HubCommandOptions, hubCommand, withHub } from './hub/hub-command.js';
 import type { HubContext } from './hub/hub-context.js';
 import { textTable } from './output/table.js';
@@ -35,21 +34,6 @@ async function get(hub: HubContext, name: string, { json, anyArchitecture, force
   const job = await fetchHubModel(hub, name, process.stderr, { ...(anyArchitecture && { anyArchitecture }) });
   if (json) return JSON.stringify(job, null, 2);
   return `${job.model} is here, ${formatBytes(job.totalBytes)}:\n  ${job.path}\nTo serve it: chasqui serve -hf ${job.model}`;
-}
-
-/** Counts all main memory, because other programs can end, but no GPUs, which only their drivers know. */
-async function refuseTooLarge({ client }: HubContext, name: string): Promise<void> {
-  const { repo, tag } = parseModelName(name);
-  const model = await client.model(repo);
-  const chosen = chooseQuantisation(model.quantisations, tag);
-  const machine = machineWithoutGpus();
-  const { badge, needBytes } = quickFit({ ...model, ...chosen }, { ...machine, freeBytes: machine.totalBytes });
-  if (badge !== 'too-large') return;
-  throw new ChasquiError(
-    'invalid_options',
-    `${modelNameOf(repo, chosen)} needs ${formatBytes(needBytes)} of memory, and this computer has ` +
-      `${formatBytes(machine.totalBytes)}. --force downloads it anyway; chasqui get --list ${repo} lists all sizes.`,
-  );
 }
 
 async function list({ client }: HubContext, name: string, { json }: GetOptions): Promise<string> {

@@ -43,9 +43,17 @@ export function allCommands(): Command {
   const ofApps = [...desktopStatusCommands(), launchCommand(), ...cloudCommands()];
   for (const command of [...ofModels, ...ofApps]) program.addCommand(command);
   program.addCommand(keysCommand()).addCommand(benchCommand()).addCommand(doctorCommand()).addCommand(buildCommand());
+  program.addCommand(versionCommand());
   program.helpCommand(false).addCommand(helpCommand(program));
   addAliases(program);
   return addSuggestions(program);
+}
+
+function versionCommand(): Command {
+  return new Command('version')
+    .description('Print the version.')
+    .helpOption('-h, --help', 'Show help')
+    .action(() => console.log(VERSION));
 }
 
 /** Commander's own help command ignores unknown names, and those after the first. */

@@ -18,6 +18,8 @@ export interface RepoContent {
   withoutDigests?: boolean;
   /** Replaces the digest of a file in the tree. */
   wrongDigest?: string;
+  /** Replaces the size of the files in the tree. */
+  sizeBytes?: number;
 }
 
 export interface FakeRepo {
@@ -48,15 +50,15 @@ export function treeEntries({ files, content }: FakeRepo): object[] {
     ...[...files].map(([path, bytes]) => ({
       type: 'file',
       path,
-      size: bytes.length,
+      size: content.sizeBytes ?? bytes.length,
       oid: createHash('sha1').update(bytes).digest('hex'),
       ...(/\.gguf$/.test(path) && !content.withoutDigests && { lfs: lfsOf(bytes, content), xetHash: 'e'.repeat(64) }),
     })),
   ];
 }
 
-function lfsOf(bytes: Buffer, { wrongDigest }: RepoContent): object {
-  return { oid: wrongDigest ?? sha256(bytes), size: bytes.length, pointerSize: 135 };
+function lfsOf(bytes: Buffer, { wrongDigest, sizeBytes = bytes.length }: RepoContent): object {
+  return { oid: wrongDigest ?? sha256(bytes), size: sizeBytes, pointerSize: 135 };
 }
 
 export function modelInfo(repo: FakeRepo, withBlobs: boolean): object {

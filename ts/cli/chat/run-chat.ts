@@ -8,7 +8,7 @@ import { desktop } from '../../profiles/desktop.js';
 import { printJson } from '../cloud/outcome.js';
 import { CommandFailed, EXIT, exitCodeOf } from '../errors/exit-codes.js';
 import { explainFailure } from '../errors/explain-failure.js';
-import { explainStart } from '../errors/explain-start.js';
+import { explainStart, warnOfMemory } from '../errors/explain-start.js';
 import { findModel } from '../hub/find-model.js';
 import { givenOptions } from '../options/table-options.js';
 import { showProgress } from '../output/progress.js';
@@ -76,15 +76,20 @@ async function load(name: string, folder: string | undefined, parsed: Parsed, si
   const options = givenOptions(CHAT_LOAD_OPTIONS, parsed);
   const { paths, alias, mmproj } = await findModel(name, folder);
   const [file = ''] = paths;
-  const progress = showProgress(process.stderr, 'Loading the model');
   const found = { ...(alias && { alias }), ...(mmproj !== undefined && { mmproj }) };
   // A chat is one conversation at a time.
   const all = { topK: desktop.sampling.topK, parallel: 1, ...found, ...options };
+  const warning = await warnOfMemory(file, all);
+  if (warning !== undefined) console.error(`chasqui: ${name} may not fit into memory. ${warning}`);
+  const progress = showProgress(process.stderr, 'Loading the model');
   try {
     return await loadModel(file, all, { onProgress: progress.update, signal });
   } catch (error) {
     if (error instanceof CommandFailed) throw error;
-    throw new CommandFailed(exitCodeOf(error), await explainStart(error, { path: file, load: all }));
+    throw new CommandFailed(
+      exitCodeOf(error),
+      await explainStart(error, { ...(warning === undefined && { path: file }), load: all }),
+    );
   } finally {
     progress.clear();
   }

@@ -3,8 +3,10 @@ import { resolve } from 'node:path';
 import { freePort, portOwner } from '../../desktop/ports.js';
 import { readAdapterFiles } from '../../engine/adapter-file.js';
 import type { LoadOptions } from '../../engine/load-options.js';
+import { sizeOfModel } from '../../engine/model-files.js';
 import { ChasquiError } from '../../errors.js';
 import { type ExactFit, exactFit } from '../../hub/exact-fit.js';
+import { machineWithoutGpus, quickFit } from '../../hub/fit.js';
 import { formatBytes } from '../../hub/format-bytes.js';
 import { readGgufFile } from '../../hub/gguf-header.js';
 import { explainFailure } from './explain-failure.js';
@@ -67,6 +69,13 @@ async function addDetails(error: ChasquiError, path: string, load: LoadOptions):
 /** Defaults without `contextSize`. */
 const USUAL_CONTEXT = 4096;
 const USUAL_PARALLEL = 4;
+
+/** As `explainMemory`, but asks llama.cpp only about files that may be too large. */
+export async function warnOfMemory(path: string, load: LoadOptions): Promise<string | undefined> {
+  const { contextSize: context, parallel = USUAL_PARALLEL } = load;
+  const need = { sizeBytes: sizeOfModel(path) ?? 0, context: context && context * parallel };
+  return quickFit(need, machineWithoutGpus()).badge === 'too-large' ? explainMemory(path, load) : undefined;
+}
 
 /** Suggests a context size that fits; `undefined` if memory is sufficient or the requirement is unknown. */
 async function explainMemory(path: string, load: LoadOptions): Promise<string | undefined> {

@@ -1,9 +1,10 @@
 /** Downloads a model from the hub for a command, with progress. */
 import { ChasquiError, type ErrorCode } from '../../errors.js';
 import type { DownloadJob, StartOptions } from '../../hub/downloads.js';
+import { machineWithoutGpus, quickFit } from '../../hub/fit.js';
 import { formatBytes } from '../../hub/format-bytes.js';
 import type { LocalModel } from '../../hub/library.js';
-import { parseModelName } from '../../hub/model-name.js';
+import { chooseQuantisation, modelNameOf, parseModelName } from '../../hub/model-name.js';
 import { CommandFailed, EXIT } from '../errors/exit-codes.js';
 import { inTime } from '../output/quantities.js';
 import { shorten, widthOf } from '../output/table.js';
@@ -47,6 +48,25 @@ export async function fetchHubModel(
     for (const signal of signals) process.off(signal, onSignal);
     await downloads.close();
   }
+}
+
+/**
+ * Counts all main memory, because other programs can end, but no GPUs, which only their drivers know.
+ * @throws {ChasquiError} `invalid_options`: the model does not fit into memory; or errors of the hub
+ */
+export async function refuseTooLarge({ client }: HubContext, name: string): Promise<void> {
+  const { repo, tag } = parseModelName(name);
+  const model = await client.model(repo);
+  const chosen = chooseQuantisation(model.quantisations, tag);
+  const machine = machineWithoutGpus();
+  const { badge, needBytes } = quickFit({ ...model, ...chosen }, { ...machine, freeBytes: machine.totalBytes });
+  if (badge !== 'too-large') return;
+  const chosenName = modelNameOf(repo, chosen);
+  throw new ChasquiError(
+    'invalid_options',
+    `${chosenName} needs ${formatBytes(needBytes)} of memory, and this computer has ${formatBytes(machine.totalBytes)}. ` +
+      `chasqui get --force ${chosenName} downloads it anyway; chasqui get --list ${repo} lists all sizes.`,
+  );
 }
 
 function rejection(signal: AbortSignal): Promise<never> {

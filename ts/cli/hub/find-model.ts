@@ -21,14 +21,14 @@ export function isHubName(name: string): boolean {
   return isName && !/^\.|\.gguf$/i.test(name) && !existsSync(name);
 }
 
-/** Downloads a model of the hub that is not on this computer. Throws as `findNamed`. */
+/** Downloads a model of the hub that is not on this computer, if it fits into memory. Throws as `findNamed`. */
 export async function findModel(name: string, dataDir: string | undefined): Promise<FoundModels> {
-  return isHubName(name) ? findHubModel(name, dataDir) : findNamed(name, dataDir);
+  return isHubName(name) ? findHubModel(name, dataDir, true) : findNamed(name, dataDir);
 }
 
 /**
  * Finds a model by its path, or by a name that `chasqui ls` lists.
- * @throws {ChasquiError} `local_model_not_found`, except for names of GGUF files, whose loading reports more
+ * @throws {ChasquiError} `local_model_not_found`, except for file names that end in .gguf: loading reports these
  */
 export async function findNamed(name: string, dataDir?: string): Promise<FoundModels> {
   if (existsSync(name) || /\.gguf$/i.test(name)) return { paths: [name] };
@@ -43,13 +43,18 @@ export async function findNamed(name: string, dataDir?: string): Promise<FoundMo
 }
 
 /** Returns the local model if there is one, without a request to the hub; `chasqui get` updates it. */
-export async function findHubModel(name: string, dataDir: string | undefined): Promise<FoundModels> {
+export async function findHubModel(
+  name: string,
+  dataDir: string | undefined,
+  refusesTooLarge = false,
+): Promise<FoundModels> {
   const { hubContext } = await import('./hub-context.js');
-  const { fetchHubModel, findLocally } = await import('./fetch-hub-model.js');
+  const { fetchHubModel, findLocally, refuseTooLarge } = await import('./fetch-hub-model.js');
   const hub = hubContext(dataDir);
   try {
     let local = (await hub.library.find(name)) ?? (await findLocally(hub, name));
     if (local === undefined) {
+      if (refusesTooLarge) await refuseTooLarge(hub, name);
       const { path: file } = await fetchHubModel(hub, name, process.stderr);
       local = await hub.library.find(file ?? '');
     }

@@ -26,10 +26,7 @@ export function announce(
   const first = models.find(({ engine }) => engine !== null) ?? models[0];
   const info = first?.engine?.model;
   console.log(`Serving ${namesOf(models)} at ${base}/v1${socket === undefined ? '' : ` on the socket ${socket}`}`);
-  if (info !== undefined && info.placement.devices.length > 0) {
-    const { devices, gpuLayers, layers } = info.placement;
-    console.log(`Layers on ${devices.join(', ')}: ${gpuLayers} of ${layers}`);
-  }
+  if (info !== undefined) console.log(`${placeOf(info)}${memoryOf(first)}`);
   warnAboutAddress(server, scheme, socket);
   if (info !== undefined) {
     console.log(`Context: ${contextOf(info)}; model: ${formatBytes(info.sizeBytes)}, ${info.quantization}`);
@@ -46,6 +43,15 @@ export function announce(
   console.log(`Try it:\n\n  ${curlLine(base, first?.id ?? '', process.platform, { scheme, asks, socket })}\n`);
   if (scheme === 'Key') console.log('Replace <API_KEY> with an API key. Create one: `chasqui keys create`');
   if (scheme === 'Bearer') console.log('Replace <API_KEY> with one of the keys.');
+}
+
+function placeOf({ placement: { devices, gpuLayers, layers } }: ModelInfo): string {
+  return devices.length === 0 ? 'Backend: CPU' : `Layers on ${devices.join(', ')}: ${gpuLayers} of ${layers}`;
+}
+
+/** An engine in the process of the server has no memory of its own. */
+function memoryOf(entry: ModelEntry | undefined): string {
+  return entry?.memoryBytes ? `; memory: ${formatBytes(entry.memoryBytes)}` : '';
 }
 
 const WILDCARDS = ['0.0.0.0', '::'];

@@ -135,7 +135,9 @@ test('a schema of many scopes with many alternatives in each is refused', async 
   const scoped = (at: number) => {
     const own = { type: 'object', properties: { z: { $ref: uri(at + 2) } } };
     const anyOf = [{ $ref: uri(at + 1) }, { $dynamicRef: `#k${(at + 3) % count}` }, own];
-    return { $id: uri(at), $dynamicAnchor: `k${at}`, anyOf };
+    // A dynamic reference must have a target in its own resource.
+    const next = { $dynamicAnchor: `k${(at + 3) % count}` };
+    return { $id: uri(at), $dynamicAnchor: `k${at}`, $defs: { next }, anyOf };
   };
   const $defs = Object.fromEntries(Array.from({ length: count }, (_, at) => [`d${at}`, scoped(at)]));
   const [code, , message] = await errorOf({ messages, jsonSchema: { $defs, $ref: uri(0) } });

@@ -1,11 +1,11 @@
 /** The options of `loadModel`: plain data, and separately its callback and abort signal. */
 import { basename } from 'node:path';
 import { ChasquiError } from '../errors.js';
+import type { DescribedLoadOptions } from '../options/described-load-options.js';
 import { LOAD_OPTIONS } from '../options/load-option-table.js';
-import { type CompleteOptionsOf, fits, type OptionRow, type OptionsOf, wanted } from '../options/option-row.js';
+import { type CompleteOptionsOf, fits, type OptionRow, wanted } from '../options/option-row.js';
 
-/** load-option-table.ts documents the meaning, values and default of each option. */
-export interface LoadOptions extends OptionsOf<typeof LOAD_OPTIONS> {}
+export interface LoadOptions extends DescribedLoadOptions {}
 export interface CompleteLoadOptions extends CompleteOptionsOf<typeof LOAD_OPTIONS> {}
 
 /** Options that cannot be sent to another process. */

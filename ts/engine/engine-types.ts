@@ -78,17 +78,19 @@ export interface ChatTool {
 
 /** Options of a template and of the grammars made for it. */
 export interface RenderOptions {
+  /** Functions that the model may call. Default: none. */
   tools?: readonly ChatTool[];
-  /** `none` still describes the tools to the model; an object names the function that must be called. */
+  /** `none` still describes the tools to the model; an object names the function that must be called. Default: `auto`. */
   toolChoice?: 'auto' | 'none' | 'required' | { name: string };
   /** Default: if the template supports it. */
   parallelToolCalls?: boolean;
-  /** Schema of the completion, unless it calls a tool. */
+  /** JSON schema of the completion, unless it calls a tool. Default: none. */
   jsonSchema?: object;
-  /** False: a trailing assistant message is not continued, but followed by a new one. */
+  /** False: a trailing assistant message is not continued, but followed by a new one. Default: true. */
   continueFinalMessage?: boolean;
   /** Parses control tokens in messages, tools and template variables; by default their text is plain. */
   specialTokens?: boolean;
+  /** Variables of the chat template; they override those of the load options. Default: none. */
   templateKwargs?: Readonly<Record<string, unknown>>;
 }
 

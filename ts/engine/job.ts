@@ -20,45 +20,45 @@ export type Grammar = NativeGrammar;
 export interface Job {
   /** Rendered text (special tokens are parsed) or token ids. */
   prompt: string | readonly number[];
-  /** One for each image marker (`ModelInfo.imageMarker`) in the prompt, in order. */
+  /** One for each image marker (`ModelInfo.imageMarker`) in the prompt, in order. Default: none. */
   images: readonly ImageInput[];
-  /** `null`: until the end of text or of the context. */
+  /** Tokens; `null`, the default: until the end of text or of the context. */
   maxTokens: number | null;
-  /** Generation ends before the first of these that would appear in the text; none is empty. */
+  /** Generation ends before the first of these that would appear in the text; none is empty. Default: none. */
   stop: readonly string[];
   /** Stop strings of the template, from `Engine.render`. Unlike `stop`, they also apply within reasoning and tool calls. */
   formatStops: readonly string[];
   sampling: SamplingSettings;
-  /** Higher ones run first; ten seconds of waiting count as one level. */
+  /** Higher ones run first; ten seconds of waiting count as one level. Default: 0. */
   priority: number;
-  /** Reuses the longest cached prefix of the prompt. */
+  /** Reuses the longest cached prefix of the prompt. Default: true. */
   cachePrompt: boolean;
-  /** Reuses only prefixes of jobs with the same salt. */
+  /** Reuses only prefixes of jobs with the same salt. Default: the empty text. */
   cacheSalt: string;
-  /** Continues after the end of text, until `maxTokens` or the end of context or grammar. For benchmarks. */
+  /** For benchmarks: continues after the end of text, until `maxTokens` or the end of context or grammar. Default: false. */
   ignoreEos: boolean;
-  /** Alternatives to report with each token's log-probability; `null`: report no log-probabilities. */
+  /** Alternatives to report with each token's log-probability; `null`, the default: report none. */
   topLogprobs: number | null;
   /** Alternatives to report with the log-probability of each prompt token after the first (`TokenStream.promptLogprobs`). */
   promptLogprobs: number | null;
-  /** Report the probabilities after all samplers instead of those of the model; some may be missing. */
+  /** Report the probabilities after all samplers instead of those of the model; some may be missing. Default: false. */
   logprobsAfter: boolean;
-  /** `null`: the text is free. */
+  /** `null`, the default: the text is free. */
   grammar: Grammar | null;
-  /** Control tokens that are visible in the text. */
+  /** Control tokens that are visible in the text. Default: none. */
   preservedTokens: readonly string[];
   /** Parses the completion into `Token.deltas`; from `Engine.render`. `null`: plain text. */
   format: NativeReplyFormat | null;
   /** Marks of reasoning, from `Engine.render`; `null`: reasoning is not limited. */
   reasoning: NativeReasoningTags | null;
   /**
-   * Tokens of reasoning before it is ended; `null`: as in the load options, and at most half of `maxTokens` before a forced
-   * call.
+   * Tokens of reasoning before it is ended; `null`, the default: as in the load options, and at most half of `maxTokens`
+   * before a forced call.
    */
   reasoningBudget: number | null;
-  /** Text that is inserted when the budget ends reasoning; `null`: as in the load options. */
+  /** Text that is inserted when the budget ends reasoning; `null`, the default: as in the load options. */
   reasoningMessage: string | null;
-  /** Each adapter at most once; `null`: the default of the engine. */
+  /** Each adapter at most once; `null`, the default: those in use by the engine. */
   adapters: readonly AdapterUse[] | null;
 }
 

@@ -1,22 +1,21 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** The number of processes that the kernel's OOM killer has killed. */
+/** The numbers of processes that the kernel's OOM killer has killed; `null`: unknown. */
 export interface OutOfMemoryKills {
-  readonly count: number;
-  /** False: counted on the whole machine, so the process may be another program's. */
-  readonly isOwn: boolean;
+  /** In the cgroup of this process. */
+  readonly own: number | null;
+  /** On the whole machine: perhaps processes of other programs. */
+  readonly machine: number | null;
 }
 
-/** Counts the kills in the cgroup of this process, or else on the machine. Returns null if both are unknown (Linux only). */
-export function countOutOfMemoryKills(read: (file: string) => string = readText): OutOfMemoryKills | null {
-  for (const { line, root, kills } of CGROUPS) {
+/** Linux only. */
+export function countOutOfMemoryKills(read: (file: string) => string = readText): OutOfMemoryKills {
+  const counts = CGROUPS.map(({ line, root, kills }) => {
     const [, group] = line.exec(read('/proc/self/cgroup')) ?? [];
-    const count = group === undefined ? null : countIn(read(path.join(root, group, kills)));
-    if (count !== null) return { count, isOwn: true };
-  }
-  const count = countMachineKills(read);
-  return count === null ? null : { count, isOwn: false };
+    return group === undefined ? null : countIn(read(path.join(root, group, kills)));
+  });
+  return { own: counts.find((count) => count !== null) ?? null, machine: countMachineKills(read) };
 }
 
 /** Counts the kills on the whole machine. Returns null if the count is unknown. */

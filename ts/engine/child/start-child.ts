@@ -242,8 +242,11 @@ class ModelProcess {
   #toEnd(exitCode: number | null, signal: NodeJS.Signals | null): EngineEnd {
     const described = describeExit(exitCode, signal);
     const cause = this.#causeOf(exitCode, signal);
+    // The kill may have been in another cgroup.
     const isUncertain =
-      cause === 'out_of_memory' && exitCode !== EXIT_CODES.memory && this.#killsBefore?.isOwn !== true;
+      cause === 'out_of_memory' &&
+      exitCode !== EXIT_CODES.memory &&
+      countOutOfMemoryKills().own === this.#killsBefore.own;
     const why = isUncertain ? 'perhaps memory ran out' : (this.#hung ?? REASONS[cause]);
     const message = why ? `${why}, and ${described}` : described;
     return { cause, message, said: this.#forked.lastWords(), signal, exitCode };
@@ -255,7 +258,8 @@ class ModelProcess {
     if (exitCode === EXIT_CODES.stuck) return 'stuck';
     if (exitCode === EXIT_CODES.memory) return 'out_of_memory';
     if (signal === null || FAULTS.includes(signal)) return 'crashed';
-    const hasKilled = countOutOfMemoryKills()?.count !== this.#killsBefore?.count;
+    const { own, machine } = countOutOfMemoryKills();
+    const hasKilled = own !== this.#killsBefore.own || machine !== this.#killsBefore.machine;
     return signal === 'SIGKILL' && hasKilled ? 'out_of_memory' : 'killed';
   }
 }

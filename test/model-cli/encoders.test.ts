@@ -85,7 +85,7 @@ test('the demo model: texts continued and embedded, tokens and templates', async
 
   const content = 'Hello there, 日本!';
   const { tokens } = await post(`${url}/tokenize`, { content });
-  assert.equal(await post(`${url}/detokenize`, { tokens }), { content });
+  assert.equal(await post(`${url}/detokenize`, { tokens }), { content, prompt: content });
   const messages = [{ role: 'user', content: 'Hi' }];
   assert.match((await post(`${url}/apply-template`, { messages })).prompt, /Hi/);
 });

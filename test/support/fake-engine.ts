@@ -239,7 +239,7 @@ export function plainPrompt(prompt: string): RenderedPrompt {
   };
 }
 
-const FAKE_FORMAT: ReplyFormat = { kind: 0, parser: '', generationPrompt: '', continues: false };
+const FAKE_FORMAT: ReplyFormat = { kind: 0, parser: 'fake', generationPrompt: '', continues: false };
 
 export const FAKE_TAGS: ReasoningTags = { start: '<think>', ends: ['</think>'], promptEnd: '' };
 

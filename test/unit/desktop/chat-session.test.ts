@@ -235,6 +235,19 @@ test('a change of another page is taken even if this page wrote a later version'
   assert.is(session.title.value, 'New title');
 });
 
+test('a reply that is older than a write of this page is read again', async () => {
+  const session = await opened('a');
+  session.changed({ id: 'a', updatedAt: 5, running: null });
+  await settled();
+  session.title.value = 'mine';
+  const stored = session.store();
+  await app.reply('PUT /api/v1/chats/a', chat('a', { title: 'mine', updatedAt: 6 }));
+  await stored;
+  await app.reply('GET /api/v1/chats/a', chat('a', { systemPrompt: 'theirs', updatedAt: 5 }));
+  await app.reply('GET /api/v1/chats/a', chat('a', { title: 'mine', systemPrompt: 'theirs', updatedAt: 6 }));
+  assert.equal([session.title.value, session.systemPrompt.value], ['mine', 'theirs']);
+});
+
 test('a message that the app does not take becomes the draft', async () => {
   const session = await opened('a');
   globalThis.fetch = () => Promise.reject(new TypeError('no connection'));

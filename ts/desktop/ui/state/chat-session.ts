@@ -78,7 +78,10 @@ export class ChatSession {
     const chat = this.#chat;
     if (chat.id === null || chat.isWriting) return;
     const read = await get<Chat>(pathOf(chat.id));
-    if (chat === this.#chat && !chat.isWriting) this.#merge(read);
+    if (chat !== this.#chat || chat.isWriting) return;
+    // The reply may be older than writes and reads that ended meanwhile.
+    if (chat.isOutdated(read.updatedAt)) return this.refresh();
+    this.#merge(read);
   }
 
   #merge(read: Chat): void {

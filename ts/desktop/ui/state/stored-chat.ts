@@ -43,6 +43,11 @@ export class StoredChat {
     return updatedAt > this.#readAt && !this.#written.has(updatedAt);
   }
 
+  /** Whether a reply with this version was sent before a newer one that this page has. */
+  isOutdated(updatedAt: number): boolean {
+    return updatedAt < Math.max(this.#readAt, ...this.#written);
+  }
+
   /** Runs after earlier writes. */
   write<Result>(work: () => Promise<Result>): Promise<Result> {
     this.#writing += 1;

@@ -31,7 +31,7 @@ const POLL_MS = 500;
 const LIMIT_FACTOR = 5;
 const LIMIT_MARGIN_MS = 4 * minute;
 /** `cores` is an average: tiers that need as many as the machine has leave each idle for a fifth of the time. */
-const OVERLAP = 1.5;
+const OVERLAP = 1.3;
 /** How long a tier that hangs may take to print what it has open. */
 const LAST_WORDS_MS = 1000;
 const recordTimes = pathToFileURL(path.join(here, 'support', 'record-times.mjs')).href;

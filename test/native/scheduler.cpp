@@ -49,7 +49,7 @@ const Test scored_slices("scheduler: a scored prompt takes as many tokens as the
     scheduler.submit(std::make_unique<Sequence>(std::move(job)));
     scheduler.submit(sequence(2, 1));
     std::vector<size_t> slices;
-    while (scheduler.find(1)->n_pending() > 0) {
+    while (scheduler.find(1)->scores_prompt()) {
         const Plan plan = scheduler.plan(Clock::now());
         size_t     n_outputs = 0;
         for (const PlanRow& row : plan.rows) n_outputs += row.n_outputs();

@@ -5,6 +5,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 // @ts-expect-error: plain JavaScript, because test/run.mjs uses it
 import { describeProcess, killTree, processTree, runningTest } from '../support/hang-report.mjs';
+import { until } from '../support/until.js';
 
 test('the test file, the suite and the number of its finished tests are named', () => {
   assert.is(runningTest(''), 'before its first test file');
@@ -25,7 +26,10 @@ if (process.platform === 'linux') {
         [child, 1],
       ],
     );
-    assert.match(describeProcess(tree[1]), /^ {2}\d+ S 0\.0 s of CPU time: sleep 1000 $/);
+    // The shell tells the number of its child before that runs `sleep`.
+    const isAsleep = () =>
+      /^ {2}\d+ S 0\.0 s of CPU time: sleep 1000 $/.test(describeProcess(processTree(parent.pid)[1]));
+    await until(isAsleep, 'the child is listed as sleep');
     killTree(parent.pid);
     // The pipe closes when the last process that holds it has ended.
     await once(parent, 'close');

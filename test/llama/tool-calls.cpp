@@ -2,6 +2,7 @@
 #include "random-strings.h"
 
 #include "core/error-code.h"
+#include "llama/calls/repeated-calls.h"
 #include "llama/chat/chat-template.h"
 
 #include <json.h>
@@ -267,6 +268,13 @@ const Test repeated("tool calls: an argument that several parts describe obeys a
         }
         expect(n_read > 5, std::string(name) + ": complete calls");
     }
+});
+
+const Test deep_calls("tool calls: equal arguments of any depth are found without recursion", [] {
+    const std::string deep = R"({"city": )" + std::string(100'000, '[') + std::string(100'000, ']') + "}";
+    std::vector<common_chat_tool_call> calls(2, common_chat_tool_call{"get_weather", deep, ""});
+    drop_repeated_calls(calls, true);
+    expect_equal(calls.size(), size_t{1});
 });
 
 const Test equal_calls("tool calls: required calls are not repeated, and no part of a repeated one is reported", [] {

@@ -1,8 +1,11 @@
 #include "repeated-calls.h"
 
+#include "../chat/json-shape.h"
+
 #include <json.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -26,17 +29,29 @@ bool is_equal(const common_json& one, const common_json& other) {
     return true;
 }
 
+// Values are compared recursively, and members are searched linearly.
+constexpr size_t kMaxDepth = 64, kMaxMembers = 1000;
+
+// nullopt: incomplete, or too large to compare.
+std::optional<common_json> comparable(const std::string& arguments) {
+    const JsonShape shape = shape_of(arguments);
+    if (shape.depth > kMaxDepth || shape.max_members > kMaxMembers) return std::nullopt;
+    common_json value = common_json::parse_no_throw(arguments);
+    return value.is_object() ? std::optional(std::move(value)) : std::nullopt;
+}
+
 }  // namespace
 
 void drop_repeated_calls(std::vector<common_chat_tool_call>& calls, bool is_last) {
+    if (calls.size() < 2) return;
     std::vector<common_chat_tool_call> kept;
     for (common_chat_tool_call& call : calls) {
-        const common_json arguments = common_json::parse_no_throw(call.arguments);
-        const bool        is_whole  = arguments.is_object();
-        const bool        repeats   = std::any_of(kept.begin(), kept.end(), [&](const common_chat_tool_call& earlier) {
+        const auto arguments = comparable(call.arguments);
+        const bool repeats   = std::any_of(kept.begin(), kept.end(), [&](const common_chat_tool_call& earlier) {
             if (earlier.name != call.name) return false;
-            if (is_whole) return is_equal(arguments, common_json::parse_no_throw(earlier.arguments));
-            return !is_last || earlier.arguments.compare(0, call.arguments.size(), call.arguments) == 0;
+            if (!arguments) return !is_last || earlier.arguments.compare(0, call.arguments.size(), call.arguments) == 0;
+            const auto others = comparable(earlier.arguments);
+            return others && is_equal(*arguments, *others);
         });
         if (!repeats) kept.push_back(std::move(call));
     }

@@ -42,8 +42,8 @@ struct Failure {
     std::optional<size_t> image = std::nullopt;  // index of the job's image that caused it
 };
 
-// The output of all sequences since JavaScript last took events, stored as columns: one call from C++ into JavaScript
-// carries any number of tokens.
+// The output of all sequences since JavaScript last took events. It is stored as columns, so one call from C++ into
+// JavaScript carries any number of tokens:
 //
 //   records   │ job, token, 3 units, -      │ job, token, 2 units, finish │ ...
 //   text      │ "abc"                       │ "de"                        │ ...     (UTF-8, concatenated)

@@ -65,7 +65,7 @@ struct Snapshot {
 // Tracks which tokens have KV cells and reuses them as prefixes of other sequences. It decides what to copy, save and
 // evict; the decoder moves the bytes.
 //
-// Each slot and each snapshot has an entry: a token sequence whose first `n_computed` tokens have cells. A snapshot is
+// Each slot and each snapshot has an entry: a token sequence. Its first `n_computed` tokens have cells. A snapshot is
 // a copy of a slot's cells in main memory, taken before another sequence gets the slot. The slot of a running sequence
 // is in use; all other entries are idle and evicted in LRU order. If a state can only be used as a whole, snapshots are
 // also taken at fixed points while a prompt is computed.

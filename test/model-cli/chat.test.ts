@@ -21,7 +21,7 @@ interface Context {
 const test = suite<Context>('model-cli: chat');
 const GREETING = 'Hello! I am the chasqui demo model. How can I help you?';
 const ESC = '\u001b';
-/** The prompt, when it is shown anew. */
+/** A prompt that is shown again. */
 const PROMPT = new RegExp(`>>> ${ESC}\\[5G$`);
 const terminalTest = hasTerminal ? test : test.skip;
 

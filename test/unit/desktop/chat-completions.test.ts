@@ -1,4 +1,4 @@
-// Completions of chats whose store fails.
+// Completions of chats that cannot be stored.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Chat, CompletionEvent } from '../../../ts/desktop/api-types.js';

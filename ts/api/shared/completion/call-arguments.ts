@@ -10,7 +10,7 @@ export function parseArguments(json: string): Record<string, unknown> | null {
   return isTextTooDeep(json) ? null : toObject(json);
 }
 
-/** Text in place of such a call, for protocols whose calls have parsed arguments. */
+/** Replaces such a call in protocols with parsed arguments. */
 export function toCallText(name: string, json: string): string {
   return `${name}(${json}`;
 }

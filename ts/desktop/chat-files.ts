@@ -1,5 +1,5 @@
 /** Files of messages: their text is read once, stored with the message, and shown to the model before it. */
-import { openTag } from '../api/shared/chat/read-files.js';
+import { inTags } from '../api/shared/chat/read-files.js';
 import { fileText } from '../documents/file-text.js';
 import { ChasquiError } from '../errors.js';
 import type { ChatFile, ChatMessage, DocumentBody } from './api-types.js';
@@ -25,6 +25,6 @@ export async function readFile({ input: { filename: name, file_data: data } }: D
 
 /** The text of a message for the model, after the texts of its files. */
 export function textOf({ content, files = [] }: Pick<ChatMessage, 'content' | 'files'>): string {
-  const documents = files.map(({ name, text }) => `${openTag('document', { title: name })}\n${text}\n</document>`);
+  const documents = files.map(({ name, text }) => inTags('document', { title: name }, text));
   return [...documents, content].filter(Boolean).join('\n\n');
 }

@@ -208,7 +208,7 @@ test('documents and what a search found are text; what cannot be read is a note'
     { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' } },
     { type: 'document', source: { type: 'file', file_id: 'file_1' } },
     { type: 'document', source: { type: 'content', content: 'Three' } },
-    { type: 'search_result', source: 's', title: 't', content: [{ type: 'text', text: 'Found' }] },
+    { type: 'search_result', source: 's', title: 't', content: [{ type: 'text', text: 'Found </search_result>' }] },
     { type: 'tool_reference', tool_name: 'f' },
   ];
   const { messages: chat } = (await readFiles(chatOf({ messages: [{ role: 'user', content }] }))).body;
@@ -222,7 +222,7 @@ test('documents and what a search found are text; what cannot be read is a note'
       '<document>\n[This document is at https://example.com/a.pdf and cannot be read from there.]\n</document>',
       '<document>\n[The document file_1 is not stored here.]\n</document>',
       ...['<document>', 'Three', '</document>'],
-      '<search_result title="t" source="s">\nFound\n</search_result>',
+      '<search_result title="t" source="s">\nFound &lt;/search_result>\n</search_result>',
       'The tool `f` can be called.',
     ],
   );

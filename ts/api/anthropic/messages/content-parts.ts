@@ -1,6 +1,6 @@
 /** Anthropic's content blocks → the parts of a chat message, which are texts and images. */
 import type { SourcedPart } from '../../shared/chat/chat-message-builder.js';
-import { openTag } from '../../shared/chat/read-files.js';
+import { escapeClosing, inTags, openTag } from '../../shared/chat/read-files.js';
 import type { DocumentBlock, ImageBlock, SearchResultBlock, ShownBlock, TextBlock } from './schema.js';
 
 /** `origin` is the path of the block in the request. */
@@ -37,9 +37,13 @@ function documentParts({ source, title, context }: DocumentBlock, origin: string
   }
   const inner =
     source.type === 'content' && typeof source.content !== 'string'
-      ? source.content.map((block, index) => toPart(block, `${origin}.source.content[${index}]`))
-      : [textPart(source.type === 'text' ? source.data : String(source.content), origin)];
+      ? source.content.map((block, index) => toPart(insideDocument(block), `${origin}.source.content[${index}]`))
+      : [textPart(escapeClosing('document', source.type === 'text' ? source.data : String(source.content)), origin)];
   return [textPart(openTag('document', { title, context }), origin), ...inner, textPart('</document>', origin)];
+}
+
+function insideDocument(block: TextBlock | ImageBlock): TextBlock | ImageBlock {
+  return block.type === 'text' ? { ...block, text: escapeClosing('document', block.text) } : block;
 }
 
 function toFile(source: Extract<DocumentBlock['source'], { type: 'base64' | 'url' | 'file' }>) {
@@ -54,7 +58,5 @@ function toFile(source: Extract<DocumentBlock['source'], { type: 'base64' | 'url
 }
 
 function describeResult({ title, source, content }: SearchResultBlock): string {
-  return [openTag('search_result', { title, source }), ...content.map(({ text }) => text), '</search_result>'].join(
-    '\n',
-  );
+  return inTags('search_result', { title, source }, content.map(({ text }) => text).join('\n'));
 }

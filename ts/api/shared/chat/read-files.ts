@@ -61,7 +61,7 @@ class FileReader {
   async #read({ file }: FilePart, path: string): Promise<TextPart> {
     const { filename: title, context } = file;
     const text = await this.#textOf(file, path);
-    return { type: 'text', text: `${openTag('document', { title, context })}\n${text}\n</document>` };
+    return { type: 'text', text: inTags('document', { title, context }, text) };
   }
 
   async #textOf({ file_data: data, file_url: url, file_id: id }: FilePart['file'], path: string): Promise<string> {
@@ -104,8 +104,19 @@ function notBase64(param: string): ChasquiError {
   return new ChasquiError('invalid_value', `\`${param}\` must be the base64 of a file, or a base64 data URI.`, param);
 }
 
+type TagNames = Record<string, string | null | undefined>;
+
 /** Models know documents between tags. */
-export function openTag(tag: string, names: Record<string, string | null | undefined>): string {
+export function openTag(tag: string, names: TagNames): string {
   const attributes = Object.entries(names).map(([name, value]) => (value ? ` ${name}=${JSON.stringify(value)}` : ''));
-  return `<${tag}${attributes.join('')}>`;
+  return `<${tag}${escapeClosing(tag, attributes.join(''))}>`;
+}
+
+/** Escapes closing tags in the text: it could otherwise continue as if it were the user's message. */
+export function escapeClosing(tag: string, text: string): string {
+  return text.replace(new RegExp(`<(?=\\s*/\\s*${tag}\\b)`, 'gi'), '&lt;');
+}
+
+export function inTags(tag: string, names: TagNames, text: string): string {
+  return `${openTag(tag, names)}\n${escapeClosing(tag, text)}\n</${tag}>`;
 }

@@ -1,6 +1,7 @@
 /** Chooses among the runners of an app. */
 import { type Decision, PrefixRouter } from '../routing/prefix-router.js';
 import { promptBlocks } from '../routing/prompt-blocks.js';
+import type { Grant } from './access.js';
 import type { DeployedApp, RunnerAddress } from './directory.js';
 import type { TokenCounts } from './usage.js';
 
@@ -18,7 +19,7 @@ export class AppRoutes {
   readonly #routers = new WeakMap<DeployedApp, PrefixRouter>();
 
   /** Returns null with fewer than two runners. */
-  routeFor(app: DeployedApp, body: Buffer): Route | null {
+  routeFor({ app, key }: Grant, body: Buffer): Route | null {
     const runners = app.runners();
     if (runners.length < 2) {
       // The cache of a single runner will have changed before there is a second one.
@@ -27,7 +28,7 @@ export class AppRoutes {
     }
     const router = this.#routerOf(app);
     router.keep(new Set(runners.map(({ id }) => id)));
-    const blocks = promptBlocks(body);
+    const blocks = promptBlocks(body, key?.known.id ?? null);
     let decision: Decision | null = null;
     return {
       choose: (among, running) => {

@@ -111,7 +111,8 @@ export class Gateway {
     const { app, key } = arrival.grant;
     if (app.failure !== null) throw new ChasquiError(app.failure.code, app.failure.message);
     const admission = key === null ? null : this.#limits.admit(key.known);
-    const parts: AppParts = { queue: () => this.#queueOf(app), route: (body) => this.#routes.routeFor(app, body) };
+    const route: AppParts['route'] = (body) => this.#routes.routeFor(arrival.grant, body);
+    const parts: AppParts = { queue: () => this.#queueOf(app), route };
     const exchange = new Exchange(this.#context, arrival, parts);
     this.#running.add(exchange);
     this.#watchKeys();

@@ -10,17 +10,30 @@ const MAX_BLOCKS = 4096;
 const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 const RAW_BYTES = 256 * 1024;
 
-/** Fields in prompt order. */
-const PARTS = ['model', 'tools', 'functions', 'system', 'instructions', 'messages', 'input', 'prompt', 'query'];
+/** Fields in prompt order. Prompts with different salts share no cache. */
+const PARTS = [
+  'cache_salt',
+  'model',
+  'tools',
+  'functions',
+  'system',
+  'instructions',
+  'messages',
+  'input',
+  'prompt',
+  'query',
+];
 
-/** Hashes of a request's prompt. A body that is not JSON is hashed as bytes. */
-export function promptBlocks(body: Buffer): number[] {
-  if (body.length > MAX_TEXT_BYTES) return blocksOf(body.toString('latin1', 0, RAW_BYTES));
+/** Hashes of a request's prompt, for its key: keys share no cache. A body that is not JSON is hashed as bytes. */
+export function promptBlocks(body: Buffer, keyId: string | null): number[] {
+  const [owner, raw] = [`${keyId ?? ''}\n`, () => body.toString('latin1', 0, RAW_BYTES)];
+  if (body.length > MAX_TEXT_BYTES) return blocksOf(owner + raw());
   try {
     const fields = JSON.parse(body.toString('utf8')) as Record<string, unknown>;
-    return blocksOf(PARTS.map((part) => (fields[part] === undefined ? '' : JSON.stringify(fields[part]))).join('\n'));
+    const parts = PARTS.map((part) => (fields[part] === undefined ? '' : JSON.stringify(fields[part])));
+    return blocksOf(owner + parts.join('\n'));
   } catch {
-    return blocksOf(body.toString('latin1', 0, RAW_BYTES));
+    return blocksOf(owner + raw());
   }
 }
 

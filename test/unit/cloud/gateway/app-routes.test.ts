@@ -4,9 +4,10 @@ import v8 from 'node:v8';
 import vm from 'node:vm';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AppRoutes } from '../../../../ts/cloud/gateway/app-routes.js';
+import { AppRoutes, type Route } from '../../../../ts/cloud/gateway/app-routes.js';
 import type { DeployedApp } from '../../../../ts/cloud/gateway/directory.js';
 import { PrefixRouter } from '../../../../ts/cloud/routing/prefix-router.js';
+import { cloudKey } from '../../../support/gateway.js';
 
 const test = suite('cloud: routes of apps');
 
@@ -40,7 +41,7 @@ test('what is known of an app stays as long as the app, and no longer', async ()
   const { routers, stop } = watchRouters();
   const routes = new AppRoutes();
   const kept = twoRunners('app_kept');
-  const ask = (app: DeployedApp) => void routes.routeFor(app, Buffer.from('{}'));
+  const ask = (app: DeployedApp) => void routes.routeFor({ app, key: null }, Buffer.from('{}'));
   try {
     for (let number = 0; number < 20; number++) {
       ask(kept);
@@ -55,6 +56,32 @@ test('what is known of an app stays as long as the app, and no longer', async ()
   } finally {
     stop();
   }
+});
+
+test('the prompts of a key are expected in the caches of its own requests only', () => {
+  const routes = new AppRoutes();
+  const app = twoRunners('app');
+  const runners = app.runners();
+  const prompt = 'The same beginning. '.repeat(500);
+  const runnerOf = (id: string | null, salt?: string) => {
+    const key = id === null ? null : { text: id, known: cloudKey({ id }) };
+    const route = routes.routeFor({ app, key }, Buffer.from(JSON.stringify({ prompt, cache_salt: salt })));
+    const { id: chosen } = (route as Route).choose(runners, () => 0);
+    route?.learn({ promptTokens: 2500, cachedTokens: 2500, completionTokens: 1 });
+    return chosen;
+  };
+  // A tie goes to the runners in turn, a cached prompt to the runner that has it.
+  assert.equal(
+    ['k1', 'k1', 'k1'].map((id) => runnerOf(id)),
+    ['r1', 'r1', 'r1'],
+  );
+  for (const other of [() => runnerOf('k2'), () => runnerOf('k1', 'salt'), () => runnerOf(null)]) {
+    const first = other();
+    assert.equal([other(), other()], [first, first]);
+  }
+  // Two new prompts in a row: if they expected hits, both would go to the runner of `k1`.
+  assert.equal([runnerOf('k3'), runnerOf('k4')].sort(), ['r1', 'r2']);
+  assert.equal([runnerOf('k5', 'one'), runnerOf('k5', 'two')].sort(), ['r1', 'r2']);
 });
 
 test.run();

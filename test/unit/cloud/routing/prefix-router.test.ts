@@ -134,15 +134,15 @@ test('requests are compared by what comes first in their prompts, not by the ord
     { role: 'user', content: 'one' },
   ];
   const longer = [...messages, { role: 'assistant', content: 'two' }, { role: 'user', content: 'three' }];
-  const one = promptBlocks(Buffer.from(JSON.stringify({ temperature: 0, stream: true, messages })));
-  const other = promptBlocks(Buffer.from(JSON.stringify({ messages: longer, max_tokens: 7 })));
+  const one = promptBlocks(Buffer.from(JSON.stringify({ temperature: 0, stream: true, messages })), null);
+  const other = promptBlocks(Buffer.from(JSON.stringify({ messages: longer, max_tokens: 7 })), null);
   assert.ok(one.length > 3);
   assert.equal(one.slice(0, 3), other.slice(0, 3));
-  const tools = promptBlocks(Buffer.from(JSON.stringify({ messages, tools: [{ type: 'function' }] })));
+  const tools = promptBlocks(Buffer.from(JSON.stringify({ messages, tools: [{ type: 'function' }] })), null);
   assert.is.not(tools[0], one[0]);
-  assert.ok(promptBlocks(Buffer.from('no JSON')).length === 1);
-  assert.ok(promptBlocks(Buffer.from('null')).length >= 1);
-  assert.ok(promptBlocks(Buffer.alloc(5 * 1024 * 1024, '[')).length > 100);
+  assert.ok(promptBlocks(Buffer.from('no JSON'), null).length === 1);
+  assert.ok(promptBlocks(Buffer.from('null'), null).length >= 1);
+  assert.ok(promptBlocks(Buffer.alloc(5 * 1024 * 1024, '['), null).length > 100);
 });
 
 test.run();

@@ -12,6 +12,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { noAgents } from './support/find-agents.mjs';
 import { chromiumPath } from './support/find-chromium.mjs';
 import { kubernetesFolder } from './support/find-kubernetes.mjs';
+import { noPypi, PYTHON_CLIENTS } from './support/find-pypi.mjs';
 import { describeProcess, killTree, processTree, runningTest } from './support/hang-report.mjs';
 import { register, usesDist } from './support/node-arguments.mjs';
 
@@ -81,9 +82,16 @@ const tiers = [
   },
   { name: 'spec', seconds: 30, cores: 0.7 },
   { name: 'clients', seconds: 70, cores: 0.7 },
+  {
+    name: 'clients-python',
+    seconds: 30,
+    cores: 0.7,
+    extra: 15 * minute,
+    when: () => noPypi('clients-python', PYTHON_CLIENTS),
+  },
   { name: 'agents', seconds: 27, cores: 0.4, extra: 15 * minute, when: noAgents, onRequest: true, only: agents },
   { name: 'cloud', seconds: 400, cores: 0.9, when: noBrowser },
-  { name: 'real', seconds: 180, cores: 1, extra: 15 * minute, when: noReal },
+  { name: 'real', seconds: 180, cores: 1, extra: 15 * minute, when: () => noPypi('real') },
   { name: 'property', seconds: 15, cores: 0.9 },
   { name: 'hostile', seconds: 130, cores: 0.7 },
   { name: 'faults', seconds: 350, cores: 0.5, when: noProcesses },
@@ -102,14 +110,6 @@ function noPackages() {
   if (process.platform !== 'linux' || process.arch !== 'x64') return 'its tests know linux-x64 only';
   const { status } = spawnSync('npm', ['view', 'node-gyp-build', 'version', '--prefer-offline']);
   return status === 0 ? undefined : 'no package registry can be reached';
-}
-
-/** Reference libraries and real vocabularies: hundreds of megabytes. */
-function noReal() {
-  const isWanted = process.env.CHASQUI_CI === 'full' || process.argv.includes('real');
-  if (!isWanted) return 'it runs with CHASQUI_CI=full, or if it is named';
-  const { status } = spawnSync('python3', ['-m', 'pip', 'index', 'versions', 'tokenizers']);
-  return status === 0 ? undefined : 'no Python with pip, or PyPI cannot be reached';
 }
 
 function noKubectl() {

@@ -101,7 +101,7 @@ test('run shows in its terminal what its runner writes', async () => {
 
 test('a script’s min is there without a call, its max is not passed, and what is too many leaves', async () => {
   const script = writeScript(
-    `export const scaled = app({ model: 'demo', context: 2048, slots: 1, auth: 'public',
+    `export const scaled = app({ model: 'demo', context: 2048, slots: 1, threads: 1, auth: 'public',
       scale: { min: 1, max: 2, keepAlive: '500ms' } });`,
   );
   assert.is((await cloud.cli('deploy', script)).code, 0);
@@ -112,7 +112,7 @@ test('a script’s min is there without a call, its max is not passed, and what 
   let areEnough = false;
   const ends: string[] = [];
   const clients = Array.from({ length: 6 }, async () => {
-    while (!areEnough) ends.push((await cloud.stream('scaled', { max_tokens: 1500, ignore_eos: true })).end);
+    while (!areEnough) ends.push((await cloud.stream('scaled', { max_tokens: 300, ignore_eos: true })).end);
   });
   await cloud.untilApp('scaled', ({ ready, runners }) => {
     assert.ok(runners.length <= 2, `${runners.length} runners`);

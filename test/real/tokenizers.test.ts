@@ -10,7 +10,7 @@ import { extract, pythonWith, wheelOf } from '../support/pypi.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { bpeTokenizer, unigramTokenizer, vocabularyFile, withEntries, writeBertVocabulary } from './vocabularies.js';
 
-const TOKENIZERS = 'tokenizers==0.23.3';
+const TOKENIZERS = ['tokenizers==0.23.3'];
 const here = import.meta.dirname;
 const folder = fs.mkdtempSync(path.join(here, '..', '..', 'build', 'real-tokenizers-'));
 const inFolder = (name: string) => path.join(folder, name);

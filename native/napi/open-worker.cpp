@@ -1,6 +1,7 @@
 #include "open-worker.h"
 
 #include "../llama/system/backends.h"
+#include "../llama/system/log.h"
 #include "addon-state.h"
 #include "engine-wrap.h"
 
@@ -47,6 +48,7 @@ void OpenWorker::Execute(const ExecutionProgress& progress) {
             progress.Send(&fraction, 1);
             return !pending_load_->aborted;
         };
+        const ThrownAssertions guard;
         engine_ = std::make_shared<Engine>(request_.path, request_.options, report);
         // The load may have been aborted after the last progress call.
         if (pending_load_->aborted) {

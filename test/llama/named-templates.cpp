@@ -70,4 +70,10 @@ const Test others("named-templates: a template is itself, and other names are re
     expect(std::string(error.what()).find("llama3") != std::string::npos, "the names that are known");
 });
 
+const Test escapes("named-templates: strings contain the escapes of Python", [] {
+    common_log_pause(common_log_main());
+    const ChatTemplate chat(R"({{ '\xe9\u2581\ud83d\ude00\U0001f600\d\u12\n' }}{{ messages[0].content }})");
+    expect(by_jinja(chat, {{"user", "Hi"}}) == "\u00e9\u2581\U0001f600\U0001f600\\d\\u12\nHi", "the text");
+});
+
 }  // namespace

@@ -54,6 +54,34 @@ export function readEntries(file: string): Entry[] {
 /** The tensors of a file, in the order of their data. Requires the default alignment. */
 export function readTensors(file: string): StoredTensor[] {
   const data = contentOf(file);
+  const { headers, end } = tensorHeadersOf(data);
+  const length = data.length - (end + padding(end));
+  const ordered = headers.sort((one, other) => one.offset - other.offset);
+  return ordered.map(({ name, shape, offset }, i) => ({
+    name,
+    shape,
+    bytes: (ordered[i + 1]?.offset ?? length) - offset,
+  }));
+}
+
+/** Writes a copy of `source` with other metadata. */
+export function copyGguf(source: string, target: string, entries: readonly Entry[]): void {
+  const data = contentOf(source);
+  const { end } = tensorHeadersOf(data);
+  const headers = data.subarray(entriesOf(data).end, end);
+  const header = Buffer.concat([
+    data.subarray(0, 16),
+    ofUint64(entries.length),
+    ...entries.map(({ bytes }) => bytes),
+    headers,
+  ]);
+  fs.writeFileSync(
+    target,
+    Buffer.concat([header, Buffer.alloc(padding(header.length)), data.subarray(end + padding(end))]),
+  );
+}
+
+function tensorHeadersOf(data: Buffer): { headers: { name: string; shape: number[]; offset: number }[]; end: number } {
   let at = entriesOf(data).end;
   const headers = Array.from({ length: Number(data.readBigUInt64LE(8)) }, () => {
     const nameLength = Number(data.readBigUInt64LE(at));
@@ -66,13 +94,7 @@ export function readTensors(file: string): StoredTensor[] {
     at += 8;
     return { name, shape, offset };
   });
-  const end = data.length - (at + padding(at));
-  const ordered = headers.sort((one, other) => one.offset - other.offset);
-  return ordered.map(({ name, shape, offset }, i) => ({
-    name,
-    shape,
-    bytes: (ordered[i + 1]?.offset ?? end) - offset,
-  }));
+  return { headers, end: at };
 }
 
 function contentOf(file: string): Buffer {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <sys/stat.h>
@@ -62,6 +63,16 @@ bool is_about_the_file(const std::string& reason) {
                 "llama.cpp could not load " + path + (reason.empty() ? std::string(".") : ": " + reason));
 }
 
+// llama.cpp asserts it in computations.
+void check_epsilon(const llama_model* model, const std::string& path, int32_t index) {
+    char key[128] = {}, value[64] = {};
+    llama_model_meta_key_by_index(model, index, key, sizeof key);
+    if (std::strstr(key, "epsilon") == nullptr) return;
+    llama_model_meta_val_str_by_index(model, index, value, sizeof value);
+    if (std::strtod(value, nullptr) >= 0) return;
+    throw Error(ErrorCode::model_file_invalid, path + " is damaged: " + key + " is " + value + ".");
+}
+
 struct ProgressCall {
     const Model::Progress& progress;
     bool                   aborted = false;
@@ -94,6 +105,10 @@ Model::Model(const std::string& path, const OffloadOptions& offload, const Progr
                                                       "encoders for embeddings and ranking.");
     }
     vocab_ = llama_model_get_vocab(model_.get());
+    if (vocabulary_type() == LLAMA_VOCAB_TYPE_NONE) {
+        throw Error(ErrorCode::model_load_failed, path + " has no vocabulary, so it cannot be used with text.");
+    }
+    for (int32_t i = 0; i < llama_model_meta_count(model_.get()); ++i) check_epsilon(model_.get(), path, i);
 }
 
 std::string Model::description() const {

@@ -1,5 +1,7 @@
 #include "log.h"
 
+#include "../../core/error-code.h"
+
 #include <ggml.h>
 #include <llama.h>
 #include <log.h>
@@ -8,6 +10,9 @@
 #include <atomic>
 #include <cstdio>
 #include <utility>
+
+// Declared in llama.cpp's ggml/src/ggml-impl.h, which is not a public header.
+extern "C" void ggml_print_backtrace(void);
 
 namespace chasqui {
 
@@ -18,6 +23,7 @@ constexpr size_t kMaxErrorBytes = 1000;  // bytes of error text
 std::atomic<bool> g_verbose{false};
 // llama.cpp logs the reason of a failure on the thread of the failing call, so each thread has a buffer.
 thread_local std::string t_errors;
+thread_local bool        t_throws_assertions = false;
 
 void on_log(ggml_log_level level, const char* text, void*) {
     if (g_verbose.load(std::memory_order_relaxed)) std::fputs(text, stderr);
@@ -29,17 +35,31 @@ void on_log(ggml_log_level level, const char* text, void*) {
     t_errors += line;
 }
 
+// llama.cpp ends the process when this returns.
+void on_abort(const char* message) {
+    if (t_throws_assertions) {
+        throw Error(ErrorCode::model_load_failed, "The model's file is damaged, or llama.cpp does not support it: " +
+                                                      shortened(message));
+    }
+    std::fprintf(stderr, "%s\n", message);
+    ggml_print_backtrace();
+}
+
 }  // namespace
 
 void capture_log(bool verbose) {
     g_verbose = verbose;
     llama_log_set(on_log, nullptr);
+    ggml_set_abort_callback(on_abort);
     mtmd_log_set(on_log, nullptr);
     // llama-common has its own logger with a thread that writes to stderr.
     common_log_pause(common_log_main());
 }
 
 std::string take_last_errors() { return std::exchange(t_errors, {}); }
+
+ThrownAssertions::ThrownAssertions() { t_throws_assertions = true; }
+ThrownAssertions::~ThrownAssertions() { t_throws_assertions = false; }
 
 std::string shortened(const std::string& message) {
     constexpr size_t kMaxBytes = 300;

@@ -12,6 +12,16 @@ void capture_log(bool verbose);
 // The error lines of this thread since its last call, joined by "; ".
 std::string take_last_errors();
 
+// While it exists, failed assertions of llama.cpp on this thread throw `model_load_failed` instead of ending the process.
+// llama.cpp asserts values of model files.
+class ThrownAssertions {
+public:
+    ThrownAssertions();
+    ~ThrownAssertions();
+    ThrownAssertions(const ThrownAssertions&)            = delete;
+    ThrownAssertions& operator=(const ThrownAssertions&) = delete;
+};
+
 // The beginning of a message. llama.cpp quotes its input in messages, which may be megabytes.
 std::string shortened(const std::string& message);
 

@@ -89,6 +89,29 @@ test('what is counted is what the runner says', async () => {
   assert.equal([promptTokens, completionTokens], [usage?.prompt_tokens, usage?.completion_tokens]);
 });
 
+for (const end of ['abort', 'kill'] as const) {
+  test(`of a reply in one piece that ends early, what the runner computed is counted, by ${end}`, async () => {
+    const victim = end === 'abort' ? (runners[0] as Runner) : await startProcess('victim');
+    app.run(victim);
+    gateway.usage.length = 0;
+    gateway.progress.length = 0;
+    const body = { model, messages: [{ role: 'user' as const, content: 'Once upon a time' }], ignore_eos: true };
+    const { usage } = await client.chat.completions.create({ ...body, max_tokens: 1 });
+    const leaving = new AbortController();
+    const options = { signal: leaving.signal };
+    const replying = client.chat.completions.create({ ...body, max_tokens: 1900, n: 16 }, options).catch(() => null);
+    await until(() => (gateway.progress.at(-1)?.completionTokens ?? 0) > 1, 'it is computed');
+    if (end === 'abort') leaving.abort();
+    else victim.child.process.kill('SIGKILL');
+    assert.is(await replying, null);
+    await until(() => gateway.usage.length === 2, 'it is counted');
+    const { promptTokens = 0, completionTokens = 0 } = gateway.usage[1] ?? {};
+    assert.is(promptTokens, usage?.prompt_tokens);
+    assert.ok(completionTokens >= (gateway.progress.at(-1)?.completionTokens ?? 0), `${completionTokens} are counted`);
+    app.failures.length = 0;
+  });
+}
+
 test('a runner that is killed ends its streams with an error frame; what had not begun is done elsewhere', async () => {
   const victim = runners[0] as Runner;
   app.run(victim);

@@ -11,7 +11,7 @@ import type { GatewayOptions } from '../../ts/cloud/gateway/context.js';
 import type { Demand, DeployedApp, RunnerAddress } from '../../ts/cloud/gateway/directory.js';
 import { createFrontServer, type FrontOptions } from '../../ts/cloud/gateway/front-server.js';
 import { Gateway } from '../../ts/cloud/gateway/gateway.js';
-import type { TimedUsage } from '../../ts/cloud/gateway/usage.js';
+import type { RequestUsage, TimedUsage } from '../../ts/cloud/gateway/usage.js';
 import { ManagedPool } from '../../ts/models/managed-pool.js';
 import { newId } from '../../ts/new-id.js';
 import { runtime } from '../../ts/profiles/runtime.js';
@@ -94,6 +94,8 @@ export interface TestGateway {
   /** Valid keys by their text. */
   keys: Map<string, CloudKey>;
   usage: TimedUsage[];
+  /** Of running requests. */
+  progress: RequestUsage[];
   /** Errors of the gateway itself. */
   errors: unknown[];
 }
@@ -115,12 +117,13 @@ export async function startGateway(
 ): Promise<TestGateway> {
   const keys = new Map([[KEY, cloudKey()]]);
   const usage: TimedUsage[] = [];
+  const progress: RequestUsage[] = [];
   const errors: unknown[] = [];
   const gateway = new Gateway(
     {
       directory: { find: (org, app) => apps.find((each) => each.org === org && each.name === app) ?? null },
       keys: { check: (key) => keys.get(key) ?? null },
-      usage: { add: (use) => usage.push(use), progress: () => {} },
+      usage: { add: (use) => usage.push(use), progress: (use) => progress.push(use) },
     },
     { onError: (error) => errors.push(error), keyCheckMs: 20, ...options },
   );
@@ -136,7 +139,7 @@ export async function startGateway(
     return new Promise((resolve) => server.close(resolve));
   });
   const protocol = front.certificate ? 'https' : 'http';
-  return { url: `${protocol}://127.0.0.1:${port}`, port, server, gateway, keys, usage, errors };
+  return { url: `${protocol}://127.0.0.1:${port}`, port, server, gateway, keys, usage, progress, errors };
 }
 
 export interface TestRunner {

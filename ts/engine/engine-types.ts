@@ -172,6 +172,8 @@ export interface TokenStream extends AsyncIterableIterator<Token> {
   return(): Promise<IteratorResult<Token>>;
   /** `null` before the length of the prompt is known; absent: unknown. */
   readonly prefill?: Prefill | null;
+  /** Number of tokens that the reader has not got yet; absent: unknown. */
+  readonly unread?: number;
   /** Log-probabilities of the computed prompt tokens except the first; empty unless the job asked for them. */
   readonly promptLogprobs?: readonly TokenLogprobs[];
   /** Calls `listener` with all tokens that the reader is about to get. */

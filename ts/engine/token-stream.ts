@@ -69,6 +69,10 @@ export class JobStream implements TokenStream {
     return this.#cachedTokens === null ? known : { ...known, cached: this.#cachedTokens };
   }
 
+  get unread(): number {
+    return this.#ready.length;
+  }
+
   observe(listener: (tokens: readonly Token[]) => void): void {
     this.#observers.push(listener);
   }

@@ -129,17 +129,30 @@ export const REPORT_USAGE = 'usage';
 /** The report: prompt tokens, completion tokens, and those of the prompt that were cached, as `120,34,64`. */
 export const USAGE_HEADER = 'x-chasqui-usage';
 
-/** For replies that are not streamed. */
+const INTERIM_MS = 250;
+
+/** For replies that are not streamed. Interim replies (1xx) report the usage so far, for requests that are aborted. */
 export function reportUsage(app: FastifyInstance): void {
+  app.addHook('preHandler', async (request, { raw }) => {
+    if (!isAsked(request)) return;
+    let last = '0,0,0';
+    const timer = setInterval(() => {
+      const report = toReport(request.record.computed);
+      if (raw.headersSent) clearInterval(timer);
+      else if (report !== last) raw.socket?.write(`HTTP/1.1 102 Processing\r\n${USAGE_HEADER}: ${report}\r\n\r\n`);
+      last = report;
+    }, INTERIM_MS);
+    raw.once('close', () => clearInterval(timer));
+  });
   app.addHook('onSend', async (request, reply) => {
-    if (isAsked(request)) reply.header(USAGE_HEADER, toReport(request));
+    if (isAsked(request)) reply.header(USAGE_HEADER, toReport(request.record));
   });
 }
 
 /** For streamed replies: call it right before they end. */
 export function reportUsageAtEnd(reply: FastifyReply): void {
   const { request, raw } = reply;
-  if (isAsked(request) && raw.chunkedEncoding) raw.addTrailers({ [USAGE_HEADER]: toReport(request) });
+  if (isAsked(request) && raw.chunkedEncoding) raw.addTrailers({ [USAGE_HEADER]: toReport(request.record) });
 }
 
 function isAsked({ headers, record }: FastifyRequest): boolean {
@@ -147,6 +160,6 @@ function isAsked({ headers, record }: FastifyRequest): boolean {
   return headers[REPORT_HEADER] === REPORT_USAGE && record !== null;
 }
 
-function toReport({ record }: FastifyRequest): string {
-  return `${record.promptTokens},${record.generatedTokens},${record.cachedTokens}`;
+function toReport({ promptTokens, generatedTokens, cachedTokens }: RequestRecord['computed']): string {
+  return `${promptTokens},${generatedTokens},${cachedTokens}`;
 }

@@ -51,6 +51,7 @@ export class RequestRecord {
   readonly #startedAt = performance.now();
   /** One number for each prompt. */
   readonly #cachedTokens: number[] = [];
+  #streams: readonly TokenStream[] = [];
   #prompts: readonly TokenStream[] = [];
   #series: ModelSeries | null = null;
   #completions = 0;
@@ -74,6 +75,7 @@ export class RequestRecord {
     if (this.#keepsPrompt && prompt !== null) this.prompt = readablePrompt(prompt).slice(0, MAX_PROMPT_LENGTH);
     this.#series = series;
     this.#completions = streams.length;
+    this.#streams = streams;
     this.#prompts = streams.filter((_, index) => index % choicesPerPrompt === 0);
     for (const [index, stream] of streams.entries()) {
       const promptIndex = Math.floor(index / choicesPerPrompt);
@@ -97,6 +99,17 @@ export class RequestRecord {
     if (parts.length === 0) return null;
     const sum = (numberOf: (part: Prefill) => number) => parts.reduce((total, part) => total + numberOf(part), 0);
     return { computed: sum(({ computed }) => computed), total: sum(({ total }) => total) };
+  }
+
+  /** Tokens computed so far, including those that a reply in one piece still holds back. */
+  get computed(): { promptTokens: number; generatedTokens: number; cachedTokens: number } {
+    const unread = this.#streams.reduce((sum, stream) => sum + (stream.unread ?? 0), 0);
+    const cached = this.#prompts.reduce((sum, { prefill }) => sum + (prefill?.cached ?? 0), 0);
+    return {
+      promptTokens: this.promptTokens || (this.prefill?.computed ?? 0),
+      generatedTokens: this.generatedTokens + unread,
+      cachedTokens: this.cachedTokens || cached,
+    };
   }
 
   /** Counts the tokens of texts that were embedded or ranked. */

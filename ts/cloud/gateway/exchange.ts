@@ -37,6 +37,8 @@ export class Exchange {
   readonly #at = Date.now();
   #route: Route | null = null;
   #report: TokenCounts | null = null;
+  /** The last report of a runner that has not replied yet. */
+  #computed: TokenCounts | null = null;
   /** Events of the stream so far, about one per completion token. */
   #events = 0;
   #sentBytes = 0;
@@ -121,6 +123,7 @@ export class Exchange {
     const late = limitMs > 0 ? setTimeout(() => this.end(tookTooLong(limitMs)), limitMs) : undefined;
     this.#describe(place);
     this.#sentBytes = body.length;
+    this.#computed = null;
     const { request, id } = this.arrival;
     const forwarded = {
       method: request.method ?? 'GET',
@@ -143,6 +146,9 @@ export class Exchange {
         signal: this.#abort.signal,
         isFirst,
         onPart,
+        onProgress: (counts) => {
+          this.#computed = counts;
+        },
       });
       if (relayed.kind === 'done') this.#report = relayed.report;
       return { relayed, runnerId: place.runner.id };
@@ -189,7 +195,8 @@ export class Exchange {
 
   #account(admission: Admission | null, status: number): void {
     const counts = this.#report ?? this.#countsWithoutReport();
-    admission?.end(this.#report === null ? this.#estimate() : counts.promptTokens + counts.completionTokens);
+    const charged = this.#report ?? this.#estimateOfTokens();
+    admission?.end(charged.promptTokens + charged.completionTokens);
     this.#route?.learn(this.#report);
     const times = { waitedMs: this.#waitedMs, firstByteMs: this.#firstByteMs };
     this.context.usage.add({ ...this.#usage(counts, status), ...times }, this.#progress);
@@ -203,23 +210,15 @@ export class Exchange {
 
   /** For failures before any output, it is unknown whether a runner computed anything. */
   #countsWithoutReport(): TokenCounts {
-    const isComputed = this.#events > 0 || (this.#abort.signal.aborted && this.#sentBytes > 0);
-    return isComputed ? this.#estimateOfTokens() : NO_TOKENS;
+    const isAborted = this.#abort.signal.aborted && this.#sentBytes > 0;
+    return this.#events > 0 || this.#computed !== null || isAborted ? this.#estimateOfTokens() : NO_TOKENS;
   }
 
+  /** Prompts have about four bytes per token. Bodies beyond the maximum contain images. */
   #estimateOfTokens(): TokenCounts {
-    const completionTokens = this.#reply.isStream ? this.#events : 0;
-    return { ...NO_TOKENS, promptTokens: this.#estimateOfPrompt(), completionTokens };
-  }
-
-  /** Tokens charged to the key if there is no report: aborting a request must not avoid its limits. */
-  #estimate(): number {
-    return this.#events + this.#estimateOfPrompt();
-  }
-
-  /** About four bytes per token. Bodies beyond the maximum contain images. */
-  #estimateOfPrompt(): number {
-    return Math.min(Math.ceil(this.#sentBytes / BYTES_PER_TOKEN), MAX_ESTIMATE);
+    if (this.#computed !== null && this.#events === 0) return this.#computed;
+    const promptTokens = Math.min(Math.ceil(this.#sentBytes / BYTES_PER_TOKEN), MAX_ESTIMATE);
+    return { ...NO_TOKENS, promptTokens, completionTokens: this.#reply.isStream ? this.#events : 0 };
   }
 }
 

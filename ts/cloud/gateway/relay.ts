@@ -16,6 +16,8 @@ export interface RelayOptions {
   isFirst: boolean;
   /** Called for each part of the body, which may include chunk framing. */
   onPart(part: string): void;
+  /** Called with the usage so far, before the reply begins. */
+  onProgress(counts: TokenCounts): void;
 }
 
 export type Relayed =
@@ -55,6 +57,10 @@ export function relay(runner: RunnerAddress, request: RunnerRequest, options: Re
       return hasRoom;
     };
     const connection = new RunnerConnection(runner, request, {
+      onInterim: (head) => {
+        const counts = readReport(head);
+        if (counts !== null) options.onProgress(counts);
+      },
       onHead: (head) => incoming.begin(head),
       onBody: (bytes) => pauseUnless(incoming.add(bytes)),
       onChunks: (framed) => pauseUnless(incoming.addChunks(framed)),

@@ -11,6 +11,8 @@ export interface ReplyHead {
 }
 
 export interface ReplyHandler {
+  /** An interim reply (1xx). */
+  onInterim(head: ReplyHead): void;
   onHead(head: ReplyHead): void;
   onBody(bytes: string): void;
   /** Complete chunks with their framing, without the final one. `unframed` of chunks.ts removes the framing. */
@@ -110,8 +112,8 @@ export class ReplyReader {
     }
     const head = parseHead(this.#partial.slice(0, end));
     this.#partial = '';
-    // Skip interim replies, such as 100 or 103.
     if (head.status >= 200) this.#begin(head);
+    else this.handler.onInterim(head);
     return at + end + 4 - before;
   }
 

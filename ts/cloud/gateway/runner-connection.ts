@@ -12,6 +12,7 @@ export interface RunnerRequest {
 }
 
 export interface RunnerHandler {
+  onInterim(head: ReplyHead): void;
   onHead(head: ReplyHead): void;
   /** Bytes of the body in Latin-1. Returns false to pause until `resume()`. */
   onBody(bytes: string): boolean;
@@ -47,6 +48,7 @@ export class RunnerConnection {
     private readonly handler: RunnerHandler,
   ) {
     this.#reader = new ReplyReader(request.method, {
+      onInterim: (head) => handler.onInterim(head),
       onHead: (head) => handler.onHead(head),
       onBody: (bytes) => {
         if (!this.#over) this.#reading = handler.onBody(bytes);

@@ -264,6 +264,21 @@ models('a model that was named by its file is not deleted, nor is another of its
   await app.done('PUT', '/api/v1/settings', { modelFolders: [] });
 });
 
+models('memory is planned for one conversation, and a load gets the slots that fit', async () => {
+  const kvNow = async () => (await app.done('GET', `/api/v1/models/fit?model=${MODEL}&context=512`)).kv;
+  const kv = await kvNow();
+  const slotsWith = async (contextSize: number) => {
+    await app.done('POST', '/api/v1/models/load', { model: MODEL, config: { contextSize } });
+    return (await app.done('GET', `/app/props?model=${MODEL}`)).total_slots;
+  };
+  assert.is(await slotsWith(512), 4);
+  const { machine } = await app.done('GET', '/api/v1/state');
+  assert.is(await slotsWith(Math.floor((machine.freeBytes * 0.3) / (kv / 512))), 1);
+  await app.done('PUT', '/api/v1/settings', { modelDefaults: { [MODEL]: { parallel: 4 } } });
+  assert.is(await kvNow(), 4 * kv);
+  await app.done('PUT', '/api/v1/settings', { modelDefaults: {} });
+});
+
 models('whether a model fits is told for a model here, with what it takes', async () => {
   const fit = await app.done('GET', `/api/v1/models/fit?model=${MODEL}&context=512`);
   assert.is(fit.badge, 'cpu');

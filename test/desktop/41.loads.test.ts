@@ -4,6 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Instances } from '../../ts/desktop/instances.js';
 import { describeFile } from '../../ts/desktop/local-model.js';
+import { MachineWatch } from '../../ts/desktop/machine.js';
 import type { ChasquiError } from '../../ts/errors.js';
 import { Metrics } from '../../ts/metrics/metrics.js';
 import { demoModelPath } from '../support/demo-model.js';
@@ -19,6 +20,7 @@ loads.before(async () => {
     engine: {},
     cacheFolder: path.join(folder, 'cache'),
     metrics: new Metrics(),
+    machine: new MachineWatch(),
     selected: () => null,
     defaultsOf: () => ({}),
     keepOf: () => ({ ttlMs: 0, pin: false }),

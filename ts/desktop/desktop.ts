@@ -132,7 +132,8 @@ async function openParts(settings: DesktopSettings, opened: Closers): Promise<Pa
     pull: (name, watch) => clients.pull(name, watch),
     remove: (name) => clients.remove(name),
   };
-  const { instances, server } = makeServer(settings, { chosen, events, log, requests, metrics, library });
+  const machine = new MachineWatch();
+  const { instances, server } = makeServer(settings, { chosen, events, log, requests, metrics, machine, library });
   await instances.pool.start([]);
   opened.push(() => instances.pool.close());
   const models = new LocalModels({
@@ -144,7 +145,6 @@ async function openParts(settings: DesktopSettings, opened: Closers): Promise<Pa
   const clients = new ClientLibrary({ hub, models, instances, events });
   await models.refresh();
   refreshAfterDownloads(models, events);
-  const machine = new MachineWatch();
   const clock = new MetricsClock(instances.pool, requests, points, events);
   const awake = new Awake(() => chosen.current.preventSleep && (requests.size > 0 || hub.isBusy));
   const stopWatching = watchModels(instances, events);
@@ -201,10 +201,12 @@ interface ServerParts {
   log: DesktopLog;
   requests: RequestTable;
   metrics: Metrics;
+  machine: MachineWatch;
   library: ModelLibrary;
 }
 
-function makeServer(settings: DesktopSettings, { chosen, events, log, requests, metrics, library }: ServerParts) {
+function makeServer(settings: DesktopSettings, parts: ServerParts) {
+  const { chosen, events, log, requests, metrics, machine, library } = parts;
   const instances = new Instances({
     engine: {
       ...settings.engine,
@@ -215,6 +217,7 @@ function makeServer(settings: DesktopSettings, { chosen, events, log, requests, 
     },
     cacheFolder: path.join(settings.dataDir, 'cache'),
     metrics,
+    machine,
     selected: () => server.selected,
     defaultsOf: (model) => chosen.defaultsOf(model),
     keepOf: (model) => chosen.keepOf(model),

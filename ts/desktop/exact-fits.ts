@@ -4,7 +4,6 @@ import type { LoadOptions } from '../engine/load-options.js';
 import { ChasquiError } from '../errors.js';
 import { type ExactFit, type ExactSource, exactFit } from '../hub/exact-fit.js';
 import { chooseQuantisation, parseModelName } from '../hub/model-name.js';
-import { LOAD_OPTIONS } from '../options/load-option-table.js';
 import type { Hub } from './hub.js';
 import type { Instances } from './instances.js';
 
@@ -35,7 +34,7 @@ export class ExactFits {
     const fit = await this.#next(async () => {
       signal.throwIfAborted();
       const source = local ?? (await this.#atHub(name, signal));
-      return exactFit(source, wanted, { load: { parallel: LOAD_OPTIONS.parallel.default, ...load }, signal });
+      return exactFit(source, wanted, { load: { parallel: 1, ...load }, signal });
     });
     this.#kept.set(key, { at: performance.now(), fit });
     const [oldest] = this.#kept.keys();

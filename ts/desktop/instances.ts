@@ -6,15 +6,18 @@ import { isDeepStrictEqual } from 'node:util';
 import { completeLoadOptions, type LoadOptions } from '../engine/load-options.js';
 import { ChasquiError } from '../errors.js';
 import type { Metrics } from '../metrics/metrics.js';
+import { conversationBytes } from '../models/estimate-memory.js';
 import { ManagedPool } from '../models/managed-pool.js';
 import { MemoryBudget } from '../models/memory-budget.js';
 import type { ManagedSource } from '../models/model-source.js';
 import { type ModelEntry, modelNotFound } from '../models/pool.js';
+import { LOAD_OPTIONS } from '../options/load-option-table.js';
 import { availableMemory } from '../process/process-usage.js';
 import { type EngineSettings, toSource } from '../server/open-pool.js';
 import type { LoadConfig, LoadedModel } from './api-types.js';
 import { loadNotes } from './load-notes.js';
 import type { LocalModel } from './local-model.js';
+import type { MachineWatch } from './machine.js';
 import type { Keep } from './store/settings.js';
 
 interface Instance {
@@ -38,6 +41,7 @@ export interface InstancesSettings {
   /** Default folder for cached conversations (`cacheDiskMiB`). */
   cacheFolder: string;
   metrics: Metrics;
+  machine: MachineWatch;
   /** Model for unknown names. */
   selected(): string | null;
   defaultsOf(model: string): LoadConfig;
@@ -45,6 +49,8 @@ export interface InstancesSettings {
   onFailure(id: string, error: unknown): void;
 }
 
+/** The share of free memory, without the weights, that further conversations may take. */
+const SHARE_OF_MEMORY = 0.5;
 const LOAD_TIMEOUT_MS = 3_600_000;
 
 export class Instances {
@@ -211,8 +217,8 @@ export class Instances {
   #place(id: string, model: LocalModel, options: LoadOptions, given?: number): void {
     const instance: Instance = { model, options, cancel: new AbortController(), failure: null };
     this.#instances.set(id, instance);
-    const { engine, metrics, cacheFolder } = this.settings;
-    const loaded = { cacheFolder, ...options, alias: [id] };
+    const { engine, metrics, cacheFolder, machine } = this.settings;
+    const loaded = { cacheFolder, parallel: slotsFor(model, options, machine), ...options, alias: [id] };
     const source = toSource({ id, file: model.path, model: loaded, engine }, metrics);
     const keep = this.settings.keepOf(model.id);
     const own = given === undefined ? keep : { ttlMs: given, pin: false };
@@ -258,6 +264,15 @@ export class Instances {
       config: this.configOf(id),
     };
   }
+}
+
+/** Memory is planned for one conversation; there are slots for more if they fit too. */
+function slotsFor({ path, sizeBytes }: LocalModel, options: LoadOptions, machine: MachineWatch): number {
+  const { freeBytes, gpus } = machine.now;
+  const onGpus = gpus.reduce((sum, gpu) => sum + gpu.freeBytes, 0);
+  const room = (Math.max(freeBytes, onGpus) - sizeBytes) * SHARE_OF_MEMORY;
+  const fitting = Math.floor(room / (conversationBytes(path, options) || 1));
+  return Math.max(1, Math.min(fitting, LOAD_OPTIONS.parallel.default));
 }
 
 /** A cancelled load cancels the loads that wait for it. */

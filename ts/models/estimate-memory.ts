@@ -17,11 +17,17 @@ const DEFAULT_TYPES = { cacheTypeK: LOAD_OPTIONS.cacheTypeK.default, cacheTypeV:
 
 /** `fileBytes`: the size of the model's files. Unreadable files count as empty; loading them reports the error. */
 export function estimateMemory(path: string, fileBytes: number, options: LoadOptions): number {
-  const sizes = readGgufSizes(path);
   const adapterBytes = readAdapterFiles(options.lora).reduce(
     (sum, { path: file }) => sum + (sizeOfModel(file) ?? 0),
     0,
   );
+  const cellsBytes = conversationBytes(path, options) * (options.parallel ?? LOAD_OPTIONS.parallel.default);
+  return MODEL_PROCESSES_BYTES + fileBytes + adapterBytes + cellsBytes;
+}
+
+/** KV cells of one conversation that fills the context. */
+export function conversationBytes(path: string, options: LoadOptions): number {
+  const sizes = readGgufSizes(path);
   const size = (name: string, otherwise: number) => sizes.get(name) ?? otherwise;
   const heads = size('attention.head_count', 0);
   const headLength = size('attention.key_length', heads > 0 ? size('embedding_length', 0) / heads : 0);
@@ -29,10 +35,9 @@ export function estimateMemory(path: string, fileBytes: number, options: LoadOpt
   const valueLength = size('attention.value_length', headLength);
   const { fitCtx = LOAD_OPTIONS.fitCtx.default } = options;
   const context = options.contextSize ?? Math.min(size('context_length', fitCtx), fitCtx);
-  const cells = context * (options.parallel ?? LOAD_OPTIONS.parallel.default);
   const { cacheTypeK, cacheTypeV } = { ...DEFAULT_TYPES, ...options };
   const bytesPerHead = headLength * cellBytes(cacheTypeK) + valueLength * cellBytes(cacheTypeV);
-  return MODEL_PROCESSES_BYTES + fileBytes + adapterBytes + perToken * bytesPerHead * cells;
+  return perToken * bytesPerHead * context;
 }
 
 /** Bytes of 32 numbers in a KV cell: quantised types share their scales. */

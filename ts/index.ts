@@ -39,5 +39,7 @@ export type { LoadHooks, LoadOptions } from './engine/load-options.js';
 export { Model } from './engine/model.js';
 export type { Reply, ReplyFinish, ReplyStream, ReplyToken, ToolCallDelta } from './engine/reply-stream.js';
 export { ChasquiError, type ErrorCode } from './errors.js';
+export { createFetch } from './library/create-fetch.js';
+export { createServer, type ModelServer, type ServerOptions } from './library/create-server.js';
 export { loadModel, type ProcessOptions } from './library/load-model.js';
 export type { SamplingSettings } from './options/sampling-table.js';

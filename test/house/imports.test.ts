@@ -143,8 +143,8 @@ test('an endpoint folder imports no other one, so that each can be deleted', () 
 });
 
 /** Only server start-up selects a mode; all other code receives a profile. */
-test('only ts/server, ts/cli and the product of a mode know which hosting modes there are', () => {
-  const choosers = ['profiles', 'server', 'cli', 'desktop'];
+test('only ts/server, ts/cli, ts/library and the product of a mode know which hosting modes there are', () => {
+  const choosers = ['profiles', 'server', 'cli', 'desktop', 'library'];
   const broken = brokenImports((file, _specifier, target = '') => {
     return !choosers.includes(room(file)) && room(target) === 'profiles' && target !== 'ts/profiles/profile.ts';
   });

@@ -180,7 +180,7 @@ function renewCertificate(server: https.Server, certificate: Certificate): void 
 }
 
 /** Names under which a server that listens at all addresses is reachable in its network. */
-function ownNames(host: string): string[] {
+export function ownNames(host: string): string[] {
   return host === '0.0.0.0' || host === '::' ? [os.hostname(), `${os.hostname()}.local`] : [host];
 }
 
@@ -188,7 +188,7 @@ function ownNames(host: string): string[] {
  * A server that is reachable from other machines must not fetch images from services of this machine for them. Its clients may
  * use names that it cannot know, such as that of its service in a Compose file.
  */
-function reachableAt(host: string): Pick<AppOptions, 'imageHosts' | 'allowsDotlessHosts'> {
+export function reachableAt(host: string): Pick<AppOptions, 'imageHosts' | 'allowsDotlessHosts'> {
   const isOpen = !['localhost', '127.0.0.1', '::1'].includes(host);
   return isOpen ? { imageHosts: 'public', allowsDotlessHosts: true } : {};
 }

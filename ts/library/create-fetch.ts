@@ -1,0 +1,74 @@
+/** Public `createFetch`. */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import type { Engine } from '../engine/engine.js';
+import { type ModelApp, openModelApp } from './model-app.js';
+
+/** Statuses whose `Response` must not have a body. */
+const WITHOUT_BODY = [204, 205, 304];
+
+/**
+ * Returns a `fetch` that the model answers, without a port: `new OpenAI({ apiKey: '', fetch: createFetch(model) })`. It has
+ * the endpoints of `chasqui serve`, ignores the host of URLs, and accepts any model name. An abort, or cancelling the body,
+ * frees the sequence. The promise rejects only with the reason of an abort; other errors are responses.
+ */
+export function createFetch(model: Engine): typeof fetch {
+  const responses = new AsyncLocalStorage<(response: ServerResponse) => void>();
+  let app: Promise<ModelApp> | undefined;
+  return async (input, init) => {
+    const request = new Request(input, init);
+    const { signal, method, url } = request;
+    signal.throwIfAborted();
+    app ??= openModelApp(model, {
+      guard: (scope) => scope.addHook('onRequest', async (_, { raw }) => responses.getStore()?.(raw)),
+    });
+    const [opened, payload] = await Promise.all([app, request.arrayBuffer()]);
+    const { pathname, search } = new URL(url);
+    let response: ServerResponse | undefined;
+    const leave = () => response?.destroy();
+    signal.addEventListener('abort', leave);
+    const call = {
+      method: method as 'POST',
+      url: pathname + search,
+      headers: { ...Object.fromEntries(request.headers), host: 'localhost' },
+      payloadAsStream: true as const,
+      ...(payload.byteLength > 0 && { payload: Buffer.from(payload) }),
+    };
+    try {
+      const reply = await responses.run(
+        (raw) => {
+          response = raw;
+          raw.once('close', () => signal.removeEventListener('abort', leave));
+          if (signal.aborted) leave();
+        },
+        // It begins when it is awaited.
+        async () => await opened.inject(call),
+      );
+      return toResponse(reply, leave);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    }
+  };
+}
+
+interface Reply {
+  statusCode: number;
+  headers: Readonly<Record<string, number | string | string[] | undefined>>;
+  stream(): Readable;
+}
+
+function toResponse({ statusCode: status, headers, stream }: Reply, leave: () => void): Response {
+  const pairs = Object.entries(headers).flatMap(([name, value]) =>
+    [value ?? []].flat().map((each) => [name, `${each}`]),
+  );
+  const body = stream();
+  body.once('close', leave);
+  const isEmpty = WITHOUT_BODY.includes(status);
+  if (isEmpty) body.resume();
+  return new Response(isEmpty ? null : (Readable.toWeb(body) as ReadableStream), {
+    status,
+    headers: pairs as [string, string][],
+  });
+}

@@ -9,9 +9,13 @@ export const START_LIMIT_MS = 60_000;
 /** Characters of standard error. */
 const MAX_KEPT = 4000;
 
+/** Data that is written to such a pipe never arrives (Bun 1.4.5). */
+const NO_PIPES_IN_BUN =
+  'Bun connects no pipes to child processes; use Node.js or Deno, or load the model without a process of its own';
+
 const extension = extname(import.meta.url);
 
-/** The system is out of memory, or this process out of file descriptors. */
+/** The system is out of memory, this process out of file descriptors, or the runtime cannot connect the child. */
 export class ForkFailed extends Error {}
 
 export interface ForkedScript {
@@ -33,6 +37,7 @@ export interface ForkOptions {
  * @throws {ForkFailed} Other failures to start are `error` events of the child, which need no listener.
  */
 export function forkScript(script: URL, args: readonly string[] = [], options: ForkOptions = {}): ForkedScript {
+  if (options.pipes && process.versions.bun) throw new ForkFailed(NO_PIPES_IN_BUN);
   const stdio: StdioOptions = ['ignore', 'ignore', 'pipe', 'ipc', ...extraPipes(options.pipes ?? 0)];
   const child = tryFork(`${fileURLToPath(script)}${extension}`, args, stdio);
   let complaint = '';

@@ -107,10 +107,12 @@ test('the commands are listed', async () => {
   assert.match(stdout, /keys /);
 });
 
-test('version is the package’s', async () => {
+test('the version is the one of the package, with the release of llama.cpp', async () => {
   const { code, stdout } = await runCli(['--version']);
   assert.is(code, 0);
-  assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
+  assert.match(stdout, /^\d+\.\d+\.\d+ \(llama\.cpp v\d+\.\d+\.\d+\)\n$/);
+  const json = JSON.parse((await runCli(['version', '--json'])).stdout);
+  assert.is(stdout, `${json.version} (llama.cpp ${json.llama_cpp})\n`);
 });
 
 test.run();

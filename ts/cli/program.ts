@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { LOAD_OPTIONS } from '../options/load-option-table.js';
-import { VERSION } from '../version.js';
+import { llamaRelease, VERSION } from '../version.js';
 import { benchCommand } from './bench.js';
 import { buildCommand } from './build.js';
 import { chatCommand } from './chat.js';
@@ -34,7 +34,7 @@ export async function runProgram(args: readonly string[]): Promise<void> {
 export function allCommands(): Command {
   const program = new Command('chasqui')
     .description('Chat completions from local models, with an OpenAI-compatible interface.')
-    .version(VERSION, '-v, --version', 'Print the version')
+    .version(versionLine(), '-v, --version', 'Print the versions of chasqui and llama.cpp')
     .helpOption('-h, --help', 'Show help')
     .addCommand(serveCommand())
     .addCommand(chatCommand())
@@ -51,9 +51,17 @@ export function allCommands(): Command {
 
 function versionCommand(): Command {
   return new Command('version')
-    .description('Print the version.')
+    .description('Print the versions of chasqui and llama.cpp.')
+    .option('--json', 'Print JSON')
     .helpOption('-h, --help', 'Show help')
-    .action(() => console.log(VERSION));
+    .action(({ json }: { json?: true }) => {
+      console.log(json ? JSON.stringify({ version: VERSION, llama_cpp: llamaRelease() }) : versionLine());
+    });
+}
+
+/** `ts/cloud/runners/podman.ts` reads its first word. */
+function versionLine(): string {
+  return `${VERSION} (llama.cpp ${llamaRelease()})`;
 }
 
 /** Commander's own help command ignores unknown names, and those after the first. */

@@ -59,7 +59,7 @@ export class Podman {
     if ((await this.run(['image', 'exists', this.image])).code !== 0) throw noImage(this.image, hasOneAccount(host));
     const trial = ['run', '--rm', ...confinement({ memoryBytes: TRIAL_BYTES, cpus: null, gpus: 0 }), this.image];
     const { stdout } = await this.#orRefuse('cannot start a container', [...trial, IN_IMAGE.commands, '--version']);
-    const found = stdout.trim();
+    const [found] = stdout.split(/\s/, 1);
     if (found === VERSION) return { rootless };
     throw refused(`\`runnerImage\` is ${this.image}, which has chasqui ${found}, but this is ${VERSION}. Rebuild it.`);
   }

@@ -61,4 +61,19 @@ test('the container’s dependencies come from the lockfile', () => {
   assert.not.match(text, /npm (install|i)\b/);
 });
 
+test('docs/platforms.md lists the packages that are built', () => {
+  const text = read('.github/workflows/packages.yml');
+  const jobs = text.split(/^ {2}(?=\w+:$)/m);
+  const job = (name: string) => jobs.find((each) => each.startsWith(`${name}:`)) ?? '';
+  const targets = (name: string) => [...job(name).matchAll(/target: ([\w-]+)/g)].map(([, target]) => target);
+  const built = [
+    ...targets('prebuild'),
+    ...targets('vulkan').map((target) => `${target}-vulkan`),
+    ...[...job('cuda').matchAll(/major: (\d+)/g)].map(([, major]) => `linux-x64-cuda${major}`),
+  ];
+  assert.ok(built.length > 5);
+  const listed = [...read('docs/platforms.md').matchAll(/`((?:linux|darwin|win32)-[\w-]+)`/g)].map(([, name]) => name);
+  assert.equal(listed.sort(), built.sort());
+});
+
 test.run();

@@ -1,4 +1,5 @@
 /** Shortens chats that do not fit into the context: the oldest turns are left out, or replaced by a summary. */
+import { firstKept } from '../engine/oldest-turns.js';
 import type { Chat, ChatMessage, CompletionError } from './api-types.js';
 import { textOf } from './chat-files.js';
 
@@ -6,8 +7,6 @@ import { textOf } from './chat-files.js';
 export const WHEN_FULL = 'whenFull';
 export type WhenFull = 'rolling' | 'summary';
 
-/** Leaves room for this and later completions, so that not every question shortens the chat again. */
-const KEPT_SHARE = 0.6;
 const MAX_SUMMARY_TOKENS = 400;
 const MAX_TRANSCRIPT_CHARACTERS = 200_000;
 
@@ -28,14 +27,10 @@ export function afterSummary(branch: readonly ChatMessage[]): { summary: string;
  */
 export function splitBranch(
   branch: readonly ChatMessage[],
-  { n_ctx: context = 1, n_prompt_tokens: tokens = 1 }: CompletionError,
+  { n_ctx: contextLength = 1, n_prompt_tokens: promptTokens = 1 }: CompletionError,
 ): { omitted: ChatMessage[]; kept: ChatMessage[] } {
   const sizes = branch.map((message) => textOf(message).length + 1);
-  const total = sizes.reduce((sum, size) => sum + size, 0);
-  const budget = total * KEPT_SHARE * Math.min(1, context / tokens);
-  const starts = branch.flatMap(({ role }, index) => (role === 'user' && index > 0 ? [index] : []));
-  const fits = (start: number) => sizes.slice(start).reduce((sum, size) => sum + size, 0) <= budget;
-  const start = starts.find(fits) ?? starts.at(-1) ?? 0;
+  const start = firstKept(branch, sizes, { promptTokens, contextLength });
   return { omitted: branch.slice(0, start), kept: branch.slice(start) };
 }
 

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import type { Engine } from '../engine/engine.js';
 import { type ModelApp, openModelApp } from './model-app.js';
 
-/** Statuses whose `Response` must not have a body. */
+/** Statuses without a body. */
 const WITHOUT_BODY = [204, 205, 304];
 
 /**

@@ -21,7 +21,8 @@ export function estimateMemory(path: string, fileBytes: number, options: LoadOpt
     (sum, { path: file }) => sum + (sizeOfModel(file) ?? 0),
     0,
   );
-  const cellsBytes = conversationBytes(path, options) * (options.parallel ?? LOAD_OPTIONS.parallel.default);
+  const { kvBudgetMiB, parallel = LOAD_OPTIONS.parallel.default } = options;
+  const cellsBytes = kvBudgetMiB === undefined ? conversationBytes(path, options) * parallel : kvBudgetMiB * 2 ** 20;
   return MODEL_PROCESSES_BYTES + fileBytes + adapterBytes + cellsBytes;
 }
 

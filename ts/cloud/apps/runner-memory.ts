@@ -3,6 +3,8 @@ import type { LoadOptions } from '../../engine/load-options.js';
 import { sizeOfModel } from '../../engine/model-files.js';
 import { formatMemory } from '../../hub/format-bytes.js';
 import { estimateMemory, MODEL_PROCESSES_BYTES } from '../../models/estimate-memory.js';
+import { LOAD_OPTIONS } from '../../options/load-option-table.js';
+import { limitsOf } from '../runners/container-arguments.js';
 import type { RunnerModelFile } from '../runners/protocol.js';
 import { invalid } from '../script/explain.js';
 import { filesIn, type Manifest, modelsIn } from '../script/manifest.js';
@@ -13,7 +15,17 @@ const MIB = 2 ** 20;
 /** Decimals of an adapter's scale in the option `lora`. */
 const SCALE_DIGITS = 6;
 
+/** Without the option, the models share half of the memory that remains for the cache, at most the default each. */
 export function runnerModels(manifest: Manifest, weights: Weights): RunnerModelFile[] {
+  const models = filesOf(manifest, weights);
+  const used = (manifest.gpus ?? 0) > 0 ? models.length * MODEL_PROCESSES_BYTES : estimateRunner(manifest, weights);
+  const { memoryBytes } = limitsOf(manifest, used);
+  const share = Math.floor(Math.max(0, memoryBytes - used) / 2 / models.length / MIB);
+  const cacheRamMiB = Math.min(share, LOAD_OPTIONS.cacheRamMiB.default);
+  return models.map(({ modelPath, options }) => ({ modelPath, options: { cacheRamMiB, ...options } }));
+}
+
+function filesOf(manifest: Manifest, weights: Weights): RunnerModelFile[] {
   return modelsIn(manifest).map((model, index) => {
     const files = weights[index] as ModelWeights;
     return { modelPath: files.model, options: loadOptionsOf(model, files) };
@@ -22,11 +34,17 @@ export function runnerModels(manifest: Manifest, weights: Weights): RunnerModelF
 
 /** Memory of a runner: the sum over its models, because each one has its own process. */
 export function estimateRunner(manifest: Manifest, weights: Weights): number {
-  const bytes = runnerModels(manifest, weights).map(({ modelPath, options }) => {
+  const bytes = filesOf(manifest, weights).map(({ modelPath, options }) => {
     const others = [options.mmproj, options.draftModel].map((file) => (file ? sizeOf(file) : 0));
     return estimateMemory(modelPath, sizeOf(modelPath), options) + others.reduce((sum, size) => sum + size, 0);
   });
-  return bytes.reduce((sum, each) => sum + each, 0);
+  return bytes.reduce((sum, each) => sum + each, cacheBytes(manifest));
+}
+
+/** Memory of the caches that the script requests. */
+function cacheBytes(manifest: Manifest): number {
+  const sizes = modelsIn(manifest).flatMap(({ options }) => [options.cacheRamMiB ?? 0, options.imageCacheMiB ?? 0]);
+  return sizes.reduce((sum, size) => sum + size, 0) * MIB;
 }
 
 /**
@@ -51,7 +69,7 @@ export function refuseTooLittleMemory(
 }
 
 /**
- * Refuses a memory limit that cannot hold the processes of the models, or more GPUs than the machine has.
+ * Refuses a memory limit that cannot hold the processes and the caches of the models, or more GPUs than the machine has.
  *
  * @throws {ChasquiError} `script_invalid`
  */
@@ -60,7 +78,7 @@ export function refuseImpossibleMachine(manifest: Manifest, gpus: number | null,
   if (gpus !== null && (wanted ?? 0) > gpus) {
     throw invalid(name, 'machine.gpu', `is ${wanted}, but this machine has ${gpus === 0 ? 'no GPU' : `${gpus} GPUs`}`);
   }
-  const needed = modelsIn(manifest).length * MODEL_PROCESSES_BYTES;
+  const needed = modelsIn(manifest).length * MODEL_PROCESSES_BYTES + cacheBytes(manifest);
   if (memoryBytes !== null && memoryBytes < needed) {
     throw invalid(
       name,

@@ -9,7 +9,9 @@ import {
   checkLocalFiles,
   estimateRunner,
   givenFileBytes,
+  refuseImpossibleMachine,
   refuseTooLittleMemory,
+  runnerModels,
 } from '../../../../ts/cloud/apps/runner-memory.js';
 import { WeightStore } from '../../../../ts/cloud/apps/weights.js';
 import { toManifest } from '../../../../ts/cloud/script/manifest.js';
@@ -86,6 +88,25 @@ test('what a runner is estimated to take has all parts of its model', () => {
   const manifest = toManifest({ model: `file:${first}` }, 'chat');
   const bytes = estimateRunner(manifest, [{ model: first, mmproj: null, draftModel: null, adapters: [] }]);
   assert.ok(bytes > 300 * MIB, String(bytes));
+});
+
+test('caches that the script requests count, and others fit into what remains', () => {
+  const given = (options: object) => toManifest({ model: 'demo', ...options }, 'chat');
+  const weights = [{ model: demoModelPath, mmproj: null, draftModel: null, adapters: [] }];
+  const estimate = estimateRunner(given({}), weights);
+  assert.is(estimateRunner(given({ cacheRamMiB: 500, imageCacheMiB: 20 }), weights), estimate + 520 * MIB);
+  const [budgeted, small] = [{ kvBudgetMiB: 700 }, { kvBudgetMiB: 300 }].map((each) =>
+    estimateRunner(given(each), weights),
+  );
+  assert.is((budgeted as number) - (small as number), 400 * MIB);
+  const tooMuch = given({ cacheRamMiB: 200_000, machine: { memory: '1Gi', gpu: 1 } });
+  assert.match(refusal(() => refuseImpossibleMachine(tooMuch, null, 'chat')).message, 'but must be at least 195.5 GiB');
+  const cacheOf = (options: object) => runnerModels(given(options), weights)[0]?.options.cacheRamMiB;
+  const memory = `${Math.ceil(estimate / MIB) + 60}Mi`;
+  assert.is(cacheOf({ machine: { memory } }), 30);
+  assert.is(cacheOf({ machine: { memory: '20Gi' } }), 1024);
+  assert.is(cacheOf({ machine: { memory: '20Gi' }, cacheRamMiB: 7 }), 7);
+  assert.ok((cacheOf({}) as number) > 500);
 });
 
 const nothing: HubFetcher = { fetch: () => Promise.reject(new Error('nobody asks a hub')) };

@@ -12,10 +12,18 @@ export class RunningReplies {
   readonly #running = new Map<AbortController, ServerResponse>();
   /** Replies that last until the server stops. */
   readonly #endless = new Set<ServerResponse>();
-  /** The server has begun to stop. Set by `drain` alone. */
-  draining = false;
+  readonly #stopping = new AbortController();
   #stopped = false;
   #onIdle: (() => void) | null = null;
+
+  /** Aborted when the server begins to stop. */
+  get stopping(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  get draining(): boolean {
+    return this.stopping.aborted;
+  }
 
   /**
    * Watches the response, because a request closes once its body is read, even while its client is connected. Checks
@@ -58,7 +66,7 @@ export class RunningReplies {
 
   /** Waits up to `timeoutMs` for running replies, then aborts them. Resolves when all have ended. */
   async drain(timeoutMs: number): Promise<void> {
-    this.draining = true;
+    this.#stopping.abort(shuttingDown());
     for (const response of this.#endless) response.end();
     for (const response of this.#running.values()) endConnectionAfter(response);
     await this.#idle(timeoutMs);

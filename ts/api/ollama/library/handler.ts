@@ -4,7 +4,6 @@ import { ChasquiError, type ErrorCode } from '../../../errors.js';
 import { toChasquiError, toErrorBody } from '../../../http/error-handler.js';
 import type { Operation } from '../../../http/openapi/operation.js';
 import { bodyRoute } from '../../../http/read-fields.js';
-import { shuttingDown } from '../../../http/running-replies.js';
 import { beginEvents, jsonLines } from '../../../http/sse.js';
 import type { AppContext } from '../../context.js';
 import { ollamaErrors, ollamaFailure } from '../ollama-settings.js';
@@ -20,23 +19,18 @@ import {
 import type { ModelLibrary } from './model-library.js';
 import { PullLines } from './stream.js';
 
-/** How often it is looked whether the server stops: a pull would hold that up for as long as it takes. */
-const WATCH_MS = 500;
-
 export function ollamaLibraryRoutes(app: FastifyInstance, context: AppContext, library: ModelLibrary): void {
   const errors = ollamaErrors(context);
   const pull = { ...bodyRoute(context, ollamaPullSchema, pullOperation), ...errors };
   app.post<{ Body: OllamaPullRequest }>('/api/pull', pull, async (request, reply) => {
     const { body } = request;
     const name = nameOf(body);
-    const stop = watchForStop(context, reply);
-    try {
-      if (body.stream !== false) return await streamPull({ context, library, request, reply }, name, stop.signal);
-      await library.pull(name, { signal: stop.signal });
-      return { status: 'success' } satisfies OllamaPullReply;
-    } finally {
-      stop.end();
-    }
+    const { running } = context;
+    // A pull would delay the stop for as long as it takes.
+    const signal = AbortSignal.any([running.signalFor(reply.raw), running.stopping]);
+    if (body.stream !== false) return streamPull({ context, library, request, reply }, name, signal);
+    await library.pull(name, { signal });
+    return { status: 'success' } satisfies OllamaPullReply;
   });
 
   const remove = { ...bodyRoute(context, ollamaDeleteSchema, deleteOperation), ...errors };
@@ -49,16 +43,6 @@ export function ollamaLibraryRoutes(app: FastifyInstance, context: AppContext, l
 function nameOf({ name, model = name }: { model?: string; name?: string }): string {
   if (model !== undefined) return model;
   throw new ChasquiError('missing_required_parameter', 'Missing required parameter: `model`.', 'model');
-}
-
-/** A signal that is aborted when the client goes away, and as soon as the server begins to stop. */
-function watchForStop({ running }: AppContext, reply: FastifyReply): { signal: AbortSignal; end(): void } {
-  const stopping = new AbortController();
-  const timer = setInterval(() => running.draining && stopping.abort(shuttingDown()), WATCH_MS);
-  return {
-    signal: AbortSignal.any([running.signalFor(reply.raw), stopping.signal]),
-    end: () => clearInterval(timer),
-  };
 }
 
 interface Exchange {

@@ -5,9 +5,10 @@ import type { FastifyInstance } from 'fastify';
 import type { WebSocket } from 'ws';
 import { ChasquiError } from '../../../errors.js';
 import { MAX_TEXT_BYTES } from '../../../http/body/limits.js';
+import { InjectedRequests } from '../../../http/injected-requests.js';
 import { webSocketUpgrades } from '../../../http/upgrades.js';
 import type { AppContext } from '../../context.js';
-import { ResponseSocket, TURN_HEADER, type Turns } from './response-socket.js';
+import { ResponseSocket } from './response-socket.js';
 
 const PATH = '/v1/responses';
 const PATHS = /\/v1\/+responses\/*(\?|$)/;
@@ -18,10 +19,7 @@ const GOING_AWAY = 1001;
 const TRY_AGAIN_LATER = 1013;
 
 export function responsesSocketRoute(app: FastifyInstance, { options }: AppContext): void {
-  const turns: Turns = new Map();
-  app.addHook('onRequest', async ({ headers }, { raw }) => {
-    if (turns.size > 0) turns.get(String(headers[TURN_HEADER]))?.(raw);
-  });
+  const requests = new InjectedRequests(app);
   app.register(async (scope) => {
     await scope.register(websocket, {
       options: { server: webSocketUpgrades(app.server, PATHS) as never, maxPayload: MAX_TEXT_BYTES },
@@ -54,7 +52,7 @@ export function responsesSocketRoute(app: FastifyInstance, { options }: AppConte
           socket.close(TRY_AGAIN_LATER, `At most ${MAX_CONNECTIONS} WebSockets are open at a time.`);
           return;
         }
-        new ResponseSocket(socket, request, { app, options, turns });
+        new ResponseSocket(socket, request, { requests, options });
       },
     });
   });

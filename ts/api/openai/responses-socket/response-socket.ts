@@ -1,23 +1,17 @@
 /** One WebSocket. Its requests run in turn, through the same guards, limits and handler as those over HTTP. */
-import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyRequest, InjectOptions } from 'fastify';
 import type { RawData, WebSocket } from 'ws';
 import { ChasquiError, ERRORS } from '../../../errors.js';
 import { parseJsonBody } from '../../../http/body/json-body.js';
 import { toErrorBody } from '../../../http/error-handler.js';
+import type { InjectedRequests } from '../../../http/injected-requests.js';
 import type { AppContext } from '../../context.js';
 
-/** Names a turn to `Turns`, by a random id. */
-export const TURN_HEADER = 'x-chasqui-turn';
-/** Takes the reply of a turn, which an injected request does not return before its headers. */
-export type Turns = Map<string, (reply: ServerResponse) => void>;
-
 interface Server {
-  app: FastifyInstance;
+  requests: InjectedRequests;
   options: AppContext['options'];
-  turns: Turns;
 }
 
 /** Headers of the handshake, which do not apply to its requests. */
@@ -45,9 +39,8 @@ interface Turn {
 export class ResponseSocket {
   readonly #socket: WebSocket;
   readonly #request: FastifyRequest;
-  readonly #app: FastifyInstance;
   readonly #options: AppContext['options'];
-  readonly #turns: Turns;
+  readonly #requests: InjectedRequests;
   #isClosed = false;
   /** The reply of the running turn. */
   #reply: ServerResponse | null = null;
@@ -55,12 +48,11 @@ export class ResponseSocket {
   #isAlive = true;
   #local: LocalResponse | null = null;
 
-  constructor(socket: WebSocket, request: FastifyRequest, { app, options, turns }: Server) {
+  constructor(socket: WebSocket, request: FastifyRequest, { requests, options }: Server) {
     this.#socket = socket;
     this.#request = request;
-    this.#app = app;
     this.#options = options;
-    this.#turns = turns;
+    this.#requests = requests;
     const pings = setInterval(() => this.#ping(), options.keepAliveMs);
     socket.on('pong', () => {
       this.#isAlive = true;
@@ -119,20 +111,18 @@ export class ResponseSocket {
   async #run({ body, input }: Turn): Promise<void> {
     const { headers, ip, url } = this.#request;
     const own = Object.entries(headers).filter(([name]) => !OF_HANDSHAKE.test(name));
-    const turn = randomUUID();
-    this.#turns.set(turn, (raw) => {
-      this.#reply = raw;
-      if (this.#isClosed) raw.destroy();
-    });
-    const sent = this.#app.inject({
+    const options: InjectOptions = {
       method: 'POST',
       url: url.split('?', 1)[0] as string,
-      headers: { ...Object.fromEntries(own), 'content-type': 'application/json', [TURN_HEADER]: turn },
+      headers: { ...Object.fromEntries(own), 'content-type': 'application/json' },
       payload: JSON.stringify({ ...body, stream: true }),
       remoteAddress: ip,
       payloadAsStream: true,
+    };
+    const reply = await this.#requests.send(options, (raw) => {
+      this.#reply = raw;
+      if (this.#isClosed) raw.destroy();
     });
-    const reply = await sent.finally(() => this.#turns.delete(turn));
     const stream = reply.stream();
     if (reply.statusCode !== 200) return this.#send(await toErrorEvent(reply.statusCode, stream));
     for await (const event of eventsOf(stream)) {

@@ -7,6 +7,7 @@ import { testApp } from '../support/build-app.js';
 import { finishOf } from '../support/fake-engine.js';
 import { readJson } from '../support/read-json.js';
 import { type RunningServer, startServer } from '../support/start-server.js';
+import { until } from '../support/until.js';
 
 const test = suite('conformance: examples');
 
@@ -55,6 +56,11 @@ async function filledIn(path: string): Promise<string> {
 
 async function idFor(path: string): Promise<string> {
   if (path.startsWith(FILES)) return (await readJson(await upload())).id;
+  if (path.startsWith(`${BATCHES}/`)) {
+    // Many requests, so that the batch still runs when it is cancelled.
+    const created = await createBatch({ endpoint: '/v1/chat/completions' }, path.endsWith('/cancel') ? 500 : 1);
+    return (await readJson(created)).id;
+  }
   if (!path.startsWith('/v1/responses/')) return 'chasqui-demo';
   const body = {
     model: 'chasqui-demo',
@@ -67,17 +73,37 @@ async function idFor(path: string): Promise<string> {
 
 const FILES = '/v1/files';
 
-function upload(): Promise<Response> {
+const BATCHES = '/v1/batches';
+
+/** A single request is awaited, because the list of models shows running requests. */
+async function createBatch(example: object, count: number): Promise<Response> {
+  const body = { model: 'chasqui-demo', messages: [{ role: 'user', content: 'Count from 3 to 6' }] };
+  const lines = Array.from({ length: count }, (_, at) => ({ custom_id: `${at}`, url: '/v1/chat/completions', body }));
+  const { id: input_file_id } = await readJson(await upload(lines.map((line) => JSON.stringify(line)).join('\n')));
+  const reply = await fetch(server.url + BATCHES, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ ...example, input_file_id }),
+  });
+  if (count > 1) return reply;
+  const { id } = await readJson(reply.clone());
+  const read = async () => readJson(await fetch(`${server.url}${BATCHES}/${id}`));
+  await until(async () => (await read()).status === 'completed', 'the batch is completed');
+  return reply;
+}
+
+function upload(content = 'Hello'): Promise<Response> {
   const body = new FormData();
-  body.set('file', new Blob(['Hello']), 'hello.txt');
+  body.set('file', new Blob([content]), 'hello.txt');
   return fetch(server.url + FILES, { method: 'POST', body });
 }
 
-async function send(method: string, path: string, body?: unknown): Promise<Response> {
+async function send(method: string, path: string, body?: object): Promise<Response> {
   if (path === FILES) {
     const uploaded = await upload();
     if (method === 'POST') return uploaded;
   }
+  if (path === BATCHES && body !== undefined) return createBatch(body, 1);
   const url = server.url + (path.includes('{id}') ? await filledIn(path) : path);
   if (body === undefined) return fetch(url, { method });
   return fetch(url, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });

@@ -1,4 +1,4 @@
-import OpenAI, { APIError } from 'openai';
+import OpenAI, { APIError, toFile } from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { closeApps, listeningApp, type TestApp } from '../support/build-app.js';
@@ -143,6 +143,34 @@ test('lists and retrieves models', async ({ client }) => {
   for await (const model of client.models.list()) ids.push(model.id);
   assert.equal(ids, ['fake']);
   assert.is((await client.models.retrieve('fake')).owned_by, 'chasqui');
+});
+
+test('runs a batch', async ({ client }) => {
+  const body = { model: 'fake', messages };
+  const lines = ['a', 'b'].map((custom_id) => ({ custom_id, method: 'POST', url: '/v1/chat/completions', body }));
+  const content = Buffer.from(lines.map((line) => JSON.stringify(line)).join('\n'));
+  const { id: input_file_id } = await client.files.create({
+    file: await toFile(content, 'batch.jsonl'),
+    purpose: 'batch',
+  });
+  const request = { input_file_id, endpoint: '/v1/chat/completions', completion_window: '24h' } as const;
+  const { id } = await client.batches.create(request);
+  const read = () => client.batches.retrieve(id);
+  await until(async () => (await read()).status === 'completed', 'the batch is completed');
+  const batch = await read();
+  assert.equal([batch.request_counts, batch.error_file_id], [{ total: 2, completed: 2, failed: 0 }, null]);
+  const text = await (await client.files.content(String(batch.output_file_id))).text();
+  const replies = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  assert.equal(replies.map(({ custom_id }) => custom_id).sort(), ['a', 'b']);
+  assert.is(replies[0].response.body.choices[0].message.content, 'Hello!');
+  const listed: string[] = [];
+  for await (const each of client.batches.list()) listed.push(each.id);
+  assert.equal(listed, [id]);
+  const error = await client.batches.cancel(id).catch((thrown: unknown) => thrown);
+  assert.instance(error, OpenAI.BadRequestError);
 });
 
 test.run();

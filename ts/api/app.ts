@@ -17,6 +17,7 @@ import { ollamaCompletionRoutes } from './ollama/chat/handler.js';
 import { ollamaEmbeddingRoutes } from './ollama/embed/handler.js';
 import { ollamaLibraryRoutes } from './ollama/library/handler.js';
 import { ollamaModelRoutes } from './ollama/models/handler.js';
+import { batchesRoutes } from './openai/batches/handler.js';
 import { chatCompletionsRoute } from './openai/chat/handler.js';
 import { completionsRoute } from './openai/completions/handler.js';
 import { embeddingsRoute } from './openai/embeddings/handler.js';
@@ -44,6 +45,7 @@ const ROUTES: readonly ((app: FastifyInstance, context: AppContext) => void)[] =
   chatCompletionsRoute,
   responsesRoutes,
   filesRoutes,
+  batchesRoutes,
   messagesRoutes,
   completionsRoute,
   embeddingsRoute,

@@ -63,14 +63,14 @@ for (const [kind, open] of kinds) {
 
   const idsIn = (store: ResponseStore, owner: string, ...ids: string[]) => ids.filter((id) => store.get(owner, id));
 
-  test('files are listed without their contents, the oldest first', ({ folder }) => {
+  test('entries are listed by the prefix of their ids', ({ folder }) => {
     const { store } = withClock(folder);
     const file = { id: 'file-1', object: 'file', bytes: 1, filename: 'a', purpose: 'p', status: 'processed' } as const;
     const late = { ...file, created_at: 2 };
     const early = { ...file, id: 'file-2', created_at: 1 };
     const data = { data: { id: 'data-file-1', base64: 'YQ==' } };
     for (const each of [data, { file: late }, { file: early }, stored('resp_1')]) store.put('me', each);
-    assert.equal([store.files('me'), store.files('you')], [[early, late], []]);
+    assert.equal([store.list('me', 'file-'), store.list('you', 'file-')], [[{ file: late }, { file: early }], []]);
     assert.equal([store.read('me', 'data-file-1'), store.read('you', 'file-1')], [data, null]);
     store.close();
   });

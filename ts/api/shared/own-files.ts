@@ -5,6 +5,7 @@ import type { AppContext } from '../context.js';
 import type { FileObject } from './file-schema.js';
 import { type Caller, ownerOf } from './owner.js';
 
+const FILE_PREFIX = 'file-';
 const DATA_PREFIX = 'data-';
 
 export class OwnFiles {
@@ -20,7 +21,7 @@ export class OwnFiles {
   /** Throws `unsupported_parameter` if nothing is stored, and `store_failed`. */
   add(filename: string, purpose: string, bytes: Buffer): FileObject {
     if (this.#store === null) throw nothingStored();
-    const id = newId('file-');
+    const id = newId(FILE_PREFIX);
     const created_at = Math.floor(Date.now() / 1000);
     const file = {
       id,
@@ -38,7 +39,8 @@ export class OwnFiles {
 
   /** The oldest file first. */
   list(): readonly FileObject[] {
-    return this.#store?.files(this.#owner) ?? [];
+    const found = this.#store?.list(this.#owner, FILE_PREFIX) ?? [];
+    return found.flatMap((stored) => ('file' in stored ? [stored.file] : [])).sort(byTime);
   }
 
   /** Null if there is no such file. Evicted content counts as deleted. */
@@ -62,6 +64,11 @@ export class OwnFiles {
     const found = this.#store?.read(this.#owner, id);
     return found && 'file' in found ? found.file : null;
   }
+}
+
+/** The oldest first. */
+export function byTime(one: Pick<FileObject, 'created_at' | 'id'>, other: typeof one): number {
+  return one.created_at - other.created_at || (one.id < other.id ? -1 : 1);
 }
 
 export function notFound(id: string): never {

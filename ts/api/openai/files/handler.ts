@@ -6,6 +6,7 @@ import type { Operation } from '../../../http/openapi/operation.js';
 import type { AppContext } from '../../context.js';
 import { type FileObject, fileSchema } from '../../shared/file-schema.js';
 import { notFound, OwnFiles } from '../../shared/own-files.js';
+import { toPage } from '../../shared/page.js';
 import { readUpload, refusePages, type Upload } from './read-upload.js';
 import { type DeletedFile, deletedFileSchema, type FileList, fileListSchema, uploadSchema } from './schema.js';
 
@@ -14,7 +15,6 @@ const ONE = `${URL}/:id`;
 /** Includes the other parts of the form. */
 const MAX_UPLOAD_BYTES = 21 * 2 ** 20;
 const MAX_FILE_BYTES = 20 * 2 ** 20;
-const MAX_PAGE = 1000;
 
 type ById = FastifyRequest<{ Params: { id: string } }>;
 type ByQuery = FastifyRequest<{ Querystring: Record<string, unknown> }>;
@@ -34,7 +34,10 @@ export function filesRoutes(app: FastifyInstance, context: AppContext): void {
   });
 
   app.get(URL, { config: { operation: listFiles } }, async (request: ByQuery) => {
-    return toPage(new OwnFiles(request, context).list(), request.query);
+    const { purpose } = request.query;
+    const files = new OwnFiles(request, context).list();
+    const wanted = purpose === undefined ? files : files.filter((file) => file.purpose === purpose);
+    return toPage(wanted, request.query, { limit: 10_000, length: 1000 }) satisfies FileList;
   });
 
   app.get(ONE, { config: { operation: retrieveFile } }, async (request: ById) => {
@@ -65,28 +68,6 @@ function tooLarge(): ChasquiError {
   return new ChasquiError('request_too_large', `\`file\` is larger than ${MAX_FILE_BYTES / 2 ** 20} MiB.`, 'file');
 }
 
-/** Throws `invalid_value`. */
-function toPage(
-  files: readonly FileObject[],
-  { order = 'desc', limit, after, purpose }: Record<string, unknown>,
-): FileList {
-  const count = limit === undefined ? MAX_PAGE : /^\d{1,5}$/.test(String(limit)) ? Number(limit) : 0;
-  if (order !== 'asc' && order !== 'desc') throw wrongQuery('order', '"asc" or "desc"');
-  if (count < 1) throw wrongQuery('limit', 'a whole number from 1 to 99999');
-  const wanted = purpose === undefined ? files : files.filter((file) => file.purpose === purpose);
-  const sorted = order === 'asc' ? wanted : wanted.toReversed();
-  const begin = after === undefined ? 0 : sorted.findIndex(({ id }) => id === after) + 1;
-  if (after !== undefined && begin === 0) throw wrongQuery('after', 'the id of a file of this list');
-  const end = begin + Math.min(count, MAX_PAGE);
-  const data = sorted.slice(begin, end);
-  const [first_id, last_id] = [data[0]?.id ?? null, data.at(-1)?.id ?? null];
-  return { object: 'list', data, first_id, last_id, has_more: end < sorted.length };
-}
-
-function wrongQuery(name: string, expected: string): ChasquiError {
-  return new ChasquiError('invalid_value', `\`${name}\` must be ${expected}.`, name);
-}
-
 const PARAMETERS = { id: 'The id of the file.' };
 const ERRORS = ['response_not_found', 'store_failed'] as const;
 const ID = 'file-4b1f6a52c7e94d0f8f3e6d9a7c5b2e10';
@@ -114,7 +95,7 @@ const listFiles: Operation = {
   tag: 'Chat',
   summary: 'Uploaded files.',
   description:
-    'In the query: `order` (`desc` is the default, or `asc`), `limit` (at most 1,000), `after` (the id of a file) and `purpose`.',
+    'In the query: `order` (`desc` is the default, or `asc`), `limit` (at most 10,000, default 1,000), `after` (the id of a file) and `purpose`.',
   errors: ['invalid_value', 'store_failed'],
   reply: { json: { name: 'FileList', schema: fileListSchema } },
   examples: () => {

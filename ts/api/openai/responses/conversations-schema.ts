@@ -1,7 +1,7 @@
 /** Conversations: items that are kept in their order, and that responses go on from and add to. */
 import * as s from '../../../http/schema/json-schema.js';
+import { metadata } from '../../shared/metadata-schema.js';
 import { inputItem, type StoredItem } from './input-schema.js';
-import { metadata } from './schema.js';
 
 export const conversationSchema = s.objectOf({
   id: s.string,

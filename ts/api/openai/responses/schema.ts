@@ -15,6 +15,7 @@ import {
   topP,
 } from '../../shared/chat/chat-schema.js';
 import { chatExtras } from '../../shared/chat/extras-schema.js';
+import { metadata } from '../../shared/metadata-schema.js';
 import { inputItem } from './input-schema.js';
 import { responseTool, responseToolChoice } from './tools-schema.js';
 
@@ -26,11 +27,6 @@ const format = variantsBy('type', [
     { strict: s.orNull(s.boolean), description: s.orNull(s.string) },
   ),
 ]);
-
-// OpenAI has the same limits; every event of a stream that carries the response repeats these fields.
-export const metadata = s.field('Comes back with it.', s.recordOf(s.limited(s.string, { maxLength: 512 })), {
-  maxProperties: 16,
-});
 
 /** Every event of a stream that carries the response repeats it. */
 const clientKey = s.limited(s.string, { maxLength: 512 });

@@ -6,8 +6,9 @@ import type { Operation } from '../../../http/openapi/operation.js';
 import { NEUTRAL_SAMPLING } from '../../../options/sampling-table.js';
 import type { AppContext } from '../../context.js';
 import { streamStoredEvents } from '../../shared/completion/stream-reply.js';
+import { wrongQuery } from '../../shared/page.js';
 import { responseEventSchema } from './event-schema.js';
-import { PAGE_QUERY, toItemPage, wrongQuery } from './item-page.js';
+import { PAGE_QUERY, toItemPage } from './item-page.js';
 import { newResponse } from './new-response.js';
 import {
   type DeletedResponse,

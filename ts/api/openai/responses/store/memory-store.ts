@@ -1,18 +1,14 @@
 /** Stored responses of a server that has no folder for its data: they end with the process. */
-import type { FileObject } from '../../../shared/file-schema.js';
 import {
   asConversation,
   asResponse,
   asThread,
-  byTime,
-  FILE_PREFIX,
   idOf,
   itemIdsOf,
   MEMORY_LIMITS,
   type ResponseStore,
   type Stored,
   type StoredConversation,
-  type StoredFile,
   type StoredResponse,
   type StoredThread,
   type StoreLimits,
@@ -80,10 +76,10 @@ export class MemoryStore implements ResponseStore {
     return this.#read(owner, id);
   }
 
-  files(owner: string): FileObject[] {
+  list(owner: string, prefix: string): Stored[] {
     const entries = [...(this.#owners.get(owner)?.entries ?? [])];
-    const files = entries.filter(([id, entry]) => id.startsWith(FILE_PREFIX) && this.#lives(entry));
-    return files.map(([, { json }]) => (JSON.parse(json) as StoredFile).file).sort(byTime);
+    const found = entries.filter(([id, entry]) => id.startsWith(prefix) && this.#lives(entry));
+    return found.map(([, { json }]) => JSON.parse(json) as Stored);
   }
 
   change(

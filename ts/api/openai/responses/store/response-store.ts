@@ -2,6 +2,7 @@
  * Stored responses and conversations, each visible only to its owner. A store is bounded in age, bytes and number. If it is
  * full, it evicts the least recently used entries of the owner with the most entries.
  */
+import type { StoredBatch } from '../../../shared/batch-schema.js';
 import type { FileObject } from '../../../shared/file-schema.js';
 import type { Conversation } from '../conversations-schema.js';
 import type { StoredItem } from '../input-schema.js';
@@ -43,7 +44,7 @@ export interface StoredData {
   data: { id: string; base64: string };
 }
 
-export type Stored = StoredResponse | StoredConversation | StoredThread | StoredFile | StoredData;
+export type Stored = StoredResponse | StoredConversation | StoredThread | StoredFile | StoredData | StoredBatch;
 
 /** Ids of different kinds are never the same. */
 export interface ResponseStore {
@@ -54,8 +55,8 @@ export interface ResponseStore {
   thread(owner: string, id: string): StoredThread | null;
   /** An entry of any kind. */
   read(owner: string, id: string): Stored | null;
-  /** The oldest file first. */
-  files(owner: string): FileObject[];
+  /** Entries with this prefix of the id, in any order. */
+  list(owner: string, prefix: string): Stored[];
   /**
    * Replaces a conversation atomically with the result of `change`. Returns the result, or null if there is no such
    * conversation.
@@ -94,6 +95,7 @@ export function idOf(stored: Stored): string {
   if ('thread' in stored) return stored.thread.id;
   if ('file' in stored) return stored.file.id;
   if ('data' in stored) return stored.data.id;
+  if ('batch' in stored) return stored.batch.id;
   return 'response' in stored ? stored.response.id : stored.conversation.id;
 }
 
@@ -119,11 +121,4 @@ export function asConversation(stored: Stored | null): StoredConversation | null
 
 export function asThread(stored: Stored | null): StoredThread | null {
   return stored !== null && 'thread' in stored ? stored : null;
-}
-
-/** Ids of files have this prefix. */
-export const FILE_PREFIX = 'file-';
-
-export function byTime(one: FileObject, other: FileObject): number {
-  return one.created_at - other.created_at || (one.id < other.id ? -1 : 1);
 }

@@ -4,20 +4,16 @@ import path from 'node:path';
 import { toWellFormedJson } from '../../../../engine/render-request.js';
 import { onStore } from '../../../../errors.js';
 import { closeSqlite, openSqlite, type Sqlite } from '../../../../sqlite.js';
-import type { FileObject } from '../../../shared/file-schema.js';
 import {
   asConversation,
   asResponse,
   asThread,
-  byTime,
   DISK_LIMITS,
-  FILE_PREFIX,
   idOf,
   itemIdsOf,
   type ResponseStore,
   type Stored,
   type StoredConversation,
-  type StoredFile,
   type StoredResponse,
   type StoredThread,
   type StoreLimits,
@@ -122,14 +118,14 @@ export class SqliteStore implements ResponseStore {
     return orFail(this.file, () => this.#read(owner, id));
   }
 
-  files(owner: string): FileObject[] {
+  list(owner: string, prefix: string): Stored[] {
     const sql =
       'SELECT json FROM texts JOIN responses USING (owner, id) ' +
       'WHERE owner = ? AND id >= ? AND id < ? AND expires_at > ?';
-    // The next character after the dash.
-    const [from, to] = [FILE_PREFIX, FILE_PREFIX.replace('-', '.')];
-    const rows = orFail(this.file, () => this.#rows<{ json: string }>(sql, owner, from, to, this.now()));
-    return rows.map(({ json }) => (JSON.parse(json) as StoredFile).file).sort(byTime);
+    // Ids are ASCII, so they sort before this character.
+    const end = `${prefix}\u{7f}`;
+    const rows = orFail(this.file, () => this.#rows<{ json: string }>(sql, owner, prefix, end, this.now()));
+    return rows.map(({ json }) => JSON.parse(json) as Stored);
   }
 
   change(

@@ -1,0 +1,91 @@
+/**
+ * The results of a running batch. They are stored in parts while it runs, so that a batch continues where it was after the
+ * process has ended.
+ */
+import type { AppContext } from '../../context.js';
+import type { Outcome } from './run-lines.js';
+
+/** Limit of output and errors together, in UTF-16 units. Lines above it are refused. */
+export const MAX_RESULTS_LENGTH = 20 * 2 ** 20;
+
+interface Place {
+  store: NonNullable<AppContext['responses']>;
+  owner: string;
+  batch: string;
+}
+
+type Part = Pick<Outcome, 'custom_id' | 'succeeded' | 'text'>[];
+
+export class BatchResults {
+  readonly #output: string[] = [];
+  readonly #errors: string[] = [];
+  readonly #done = new Set<string>();
+  #unsaved: Part = [];
+  #length = 0;
+
+  /** `parts`: the number of stored parts, which are read. Lines of evicted parts run again. */
+  constructor(
+    private readonly place: Place,
+    private parts: number,
+  ) {
+    for (let part = 0; part < parts; part += 1) {
+      const found = place.store.read(place.owner, this.#idOf(part));
+      if (found === null || !('data' in found)) continue;
+      for (const each of JSON.parse(Buffer.from(found.data.base64, 'base64').toString()) as Part) this.#take(each);
+    }
+  }
+
+  get completed(): number {
+    return this.#output.length;
+  }
+
+  get failed(): number {
+    return this.#errors.length;
+  }
+
+  get isFull(): boolean {
+    return this.#length > MAX_RESULTS_LENGTH;
+  }
+
+  has(customId: string): boolean {
+    return this.#done.has(customId);
+  }
+
+  add(outcome: Outcome): void {
+    this.#take(outcome);
+    this.#unsaved.push(outcome);
+  }
+
+  /** Stores what is new. Returns the number of parts. */
+  save(): number {
+    if (this.#unsaved.length > 0) {
+      const base64 = Buffer.from(JSON.stringify(this.#unsaved)).toString('base64');
+      this.place.store.put(this.place.owner, { data: { id: this.#idOf(this.parts), base64 } });
+      this.parts += 1;
+      this.#unsaved = [];
+    }
+    return this.parts;
+  }
+
+  /** The contents of both files. */
+  files(): { output: Buffer; errors: Buffer } {
+    const toFile = (lines: readonly string[]): Buffer => Buffer.from(lines.map((line) => `${line}\n`).join(''));
+    return { output: toFile(this.#output), errors: toFile(this.#errors) };
+  }
+
+  /** Deletes the stored parts. */
+  clear(): void {
+    for (let part = 0; part < this.parts; part += 1) this.place.store.delete(this.place.owner, this.#idOf(part));
+  }
+
+  #take({ custom_id, succeeded, text }: Outcome): void {
+    if (this.#done.has(custom_id)) return;
+    this.#done.add(custom_id);
+    (succeeded ? this.#output : this.#errors).push(text);
+    this.#length += text.length;
+  }
+
+  #idOf(part: number): string {
+    return `data-${this.place.batch}-${part}`;
+  }
+}

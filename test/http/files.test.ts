@@ -3,6 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { testApp } from '../support/build-app.js';
 import { expectError } from '../support/expect-error.js';
+import { endless, imageServer, redirect } from '../support/image-server.js';
 import { pdfBomb, pdfOf } from '../support/pdf-file.js';
 
 const test = suite('http: files in conversations');
@@ -126,11 +127,8 @@ test('the model is told of files that cannot be read, and the reply names them',
     assert.is(ignoredBy(await respond(file)), 'input[0].content[0]');
     assert.match(String(prompt()), note);
   }
-  assert.is(ignoredBy(await respond({ file_url: 'https://example.com/a.pdf' })), 'input[0].content[0]');
-  assert.match(String(prompt()), /is at https:\/\/example\.com\/a\.pdf and cannot be read from there/);
   for (const source of [
     { type: 'base64', media_type: 'application/pdf', data: base64('%PDF-') },
-    { type: 'url', url: 'https://example.com/a.pdf' },
     { type: 'file', file_id: 'file_1' },
   ]) {
     const reply = await message(source);
@@ -140,6 +138,49 @@ test('the model is told of files that cannot be read, and the reply names them',
   const param = 'messages[0].content[0]';
   expectError(await strict.chat({ file_id: 'a' }), { status: 400, code: 'unsupported_parameter', param });
   assert.is((await strict.chat({ file_data: uri(PDF) })).statusCode, 200);
+});
+
+test('files are downloaded under the rules of images', async () => {
+  const web = await imageServer({
+    '/a.pdf': (_, response) => response.end(PDF),
+    '/notes': (_, response) => response.end('Año'),
+    '/moved': redirect('/notes'),
+    '/endless': endless,
+  });
+  try {
+    const { respond, message, prompt } = server({ imageHosts: 'any' });
+    for (const [path, text] of [
+      ['/a.pdf', 'Hello\n\nWorld'],
+      ['/notes', 'Año'],
+      ['/moved', 'Año'],
+    ]) {
+      const url = web.url + path;
+      const replies = [await respond({ file_url: url }), await message({ type: 'url', url })];
+      assert.equal(replies.map(ignoredBy), ['', ''], replies[0]?.body);
+      assert.is(prompt(), `<user><document>\n${text}\n</document>`);
+    }
+    const closed = server({ imageHosts: 'public' });
+    const before = web.seen.length;
+    for (const [to, url] of [
+      [server({ imageHosts: 'any' }), `${web.url}/absent`],
+      [server({ imageHosts: 'any' }), `${web.url}/endless`],
+      [server({ imageHosts: 'any' }), 'ftp://127.0.0.1/a.pdf'],
+      [closed, `${web.url}/notes`],
+    ] as const) {
+      const reply = await to.respond({ file_url: url });
+      assert.equal([reply.statusCode, ignoredBy(reply)], [200, 'input[0].content[0]'], reply.body);
+      assert.is(to.prompt(), `<user><document>\n[This document could not be downloaded from ${url}.]\n</document>`);
+    }
+    assert.equal(web.seen.slice(before), ['/absent', '/endless']);
+    const many = Array.from({ length: 30 }, () => ({ type: 'input_file', file_url: `${web.url}/notes` }));
+    const { send } = server({ imageHosts: 'any' });
+    assert.is(
+      ignoredBy(await send('/v1/responses', { input: [{ role: 'user', content: many }] })).split(',').length,
+      10,
+    );
+  } finally {
+    await web.close();
+  }
 });
 
 test('files that are too large or not base64 are errors of their field', async () => {

@@ -16,6 +16,8 @@ export interface FetchOptions {
   resolve?: Resolve;
   /** Default 10 s. */
   timeoutMs?: number;
+  /** The header `Accept`. Default: images. */
+  accept?: string;
 }
 
 /** @throws {ImageError} `invalid_image_url` */
@@ -49,9 +51,12 @@ export async function fetchImage(url: URL, options: FetchOptions): Promise<Uint8
   }
 }
 
-async function open(url: URL, { hosts, signal, resolve }: FetchOptions): Promise<http.IncomingMessage> {
+async function open(
+  url: URL,
+  { hosts, signal, resolve, accept = 'image/*' }: FetchOptions,
+): Promise<http.IncomingMessage> {
   // No compression.
-  const headers = { accept: 'image/*', 'accept-encoding': 'identity', 'user-agent': 'chasqui' };
+  const headers = { accept, 'accept-encoding': 'identity', 'user-agent': 'chasqui' };
   const response = await getChecked(url, { hosts, signal, resolve, headers, maxRedirects: MAX_REDIRECTS });
   if (response.statusCode === 200) return response;
   response.destroy();

@@ -2,6 +2,10 @@
 import { fileText } from '../../../documents/file-text.js';
 import type { AbortOptions } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
+import { fetchImage, parseAddress } from '../../../images/fetch-image.js';
+import { ImageError } from '../../../images/image-error.js';
+import type { LoadImagesOptions } from '../../../images/load-images.js';
+import { LoadingRoom } from '../../../images/loading-room.js';
 import type { ChatCompletionRequest } from './chat-schema.js';
 import type { FilePart, Message, MessagePart, TextPart } from './message-schema.js';
 
@@ -10,6 +14,8 @@ const MAX_FILE_BYTES = 20 * MIB;
 /** All files of a request together: bytes, and UTF-16 units of text. */
 const MAX_BYTES = 64 * MIB;
 const MAX_CHARACTERS = 4 * MIB;
+/** Files of a request that are downloaded, one after another. */
+const MAX_DOWNLOADS = 20;
 /** Longest part of an address or a name that the model is told. */
 const MAX_NAME = 2048;
 
@@ -19,7 +25,8 @@ export interface ReadFiles {
   unread: string[];
 }
 
-export interface ReadFilesOptions extends AbortOptions {
+/** Files are downloaded under the rules and limits of images. Without `hosts`, none are. */
+export interface ReadFilesOptions extends AbortOptions, Partial<LoadImagesOptions> {
   /** The content of an uploaded file; null if there is none. Default: there are none. */
   contentOf?: (id: string) => Buffer | null;
 }
@@ -47,6 +54,7 @@ class FileReader {
   readonly unread: string[] = [];
   #bytes = 0;
   #characters = 0;
+  #downloads = 0;
 
   constructor(private readonly options: ReadFilesOptions) {}
 
@@ -65,13 +73,34 @@ class FileReader {
   }
 
   async #textOf({ file_data: data, file_url: url, file_id: id }: FilePart['file'], path: string): Promise<string> {
+    if (data == null && url != null) return this.#textAt(url, path);
     const { contentOf = () => null } = this.options;
     const bytes = data == null ? contentOf(id ?? '') : this.#decode(data, `${path}.file.file_data`);
-    if (bytes === null) {
-      this.unread.push(path);
-      if (url != null) return `[This document is at ${url.slice(0, MAX_NAME)} and cannot be read from there.]`;
-      return `[The document ${(id ?? '').slice(0, MAX_NAME)} is not stored here.]`;
+    if (bytes !== null) return this.#textIn(bytes, path);
+    this.unread.push(path);
+    return `[The document ${(id ?? '').slice(0, MAX_NAME)} is not stored here.]`;
+  }
+
+  async #textAt(url: string, path: string): Promise<string> {
+    const { hosts, signal: outer, room = LoadingRoom.ofAll } = this.options;
+    this.#downloads += 1;
+    try {
+      if (hosts !== undefined && this.#downloads <= MAX_DOWNLOADS) {
+        return await room.enter(outer, async (loading) => {
+          const { signal } = loading;
+          const onBytes = (count: number) => room.hold(loading, count);
+          const load = () => fetchImage(parseAddress(url), { ...this.options, hosts, signal, onBytes, accept: '*/*' });
+          return this.#textIn(await room.download(loading, load), path);
+        });
+      }
+    } catch (error) {
+      if (!(error instanceof ImageError)) throw error;
     }
+    this.unread.push(path);
+    return `[This document could not be downloaded from ${url.slice(0, MAX_NAME)}.]`;
+  }
+
+  async #textIn(bytes: Uint8Array, path: string): Promise<string> {
     this.#count(bytes.length, `${path}.file`);
     const found = await fileText(bytes, MAX_CHARACTERS - this.#characters, this.options.signal);
     this.#characters += found?.text.length ?? 0;

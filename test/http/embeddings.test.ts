@@ -153,6 +153,41 @@ test('Cohere’s and llama-server’s paths rank as well', async () => {
   }
 });
 
+test('Cohere’s embeddings by type', async () => {
+  const { send } = testApp({ model: { embeddingContextLength: 8 } });
+  const embed = (fields: object) => send('/v2/embed', { model: 'fake', texts: ['abc', 'de'], ...fields });
+  const { id, ...reply } = (await embed({ input_type: 'search_query' })).json();
+  assert.match(id, /^embd-/);
+  assert.equal(reply, {
+    response_type: 'embeddings_by_type',
+    texts: ['abc', 'de'],
+    meta: { api_version: { version: '2' }, billed_units: { input_tokens: 5 } },
+    embeddings: {
+      float: [
+        [3, 97],
+        [2, 100],
+      ],
+    },
+  });
+  const types = ['base64', 'binary', 'ubinary', 'ubinary'];
+  const { embeddings } = (await embed({ texts: ['abc'], embedding_types: types })).json();
+  const base64 = Buffer.from(new Float32Array([3, 97]).buffer).toString('base64');
+  assert.equal(embeddings, { base64: [base64], binary: [[64]], ubinary: [[192]] });
+  const short = (await embed({ texts: ['abc'], output_dimension: 1 })).json();
+  assert.equal(short.embeddings.float, [[1]]);
+  const long = { texts: ['a', 'much too long'] };
+  assert.is((await embed(long)).json().meta.billed_units.input_tokens, 1 + 8);
+  const refused = async (fields: object, param: string, code = 'invalid_value') =>
+    expectError(await embed(fields), { status: 400, code, param });
+  await refused({ ...long, truncate: 'NONE' }, 'texts[1]', 'context_length_exceeded');
+  await refused({ truncate: 'START' }, 'truncate');
+  await refused({ embedding_types: ['int8'] }, 'embedding_types[0]');
+  await refused({ embedding_types: [] }, 'embedding_types');
+  await refused({ output_dimension: 3 }, 'output_dimension');
+  await refused({ texts: [] }, 'texts');
+  await refused({ texts: undefined }, 'texts', 'missing_required_parameter');
+});
+
 test('Ollama’s replies name the model as the request does', async () => {
   const { send } = testApp({}, {}, desktop);
   for (const model of ['fake', 'fake:latest', 'any:7b']) {

@@ -4,6 +4,7 @@ import { createHttpApp } from '../http/app.js';
 import type { ModelPool } from '../models/pool.js';
 import type { Profile } from '../profiles/profile.js';
 import { messagesRoutes } from './anthropic/messages/handler.js';
+import { cohereEmbedRoute } from './cohere/embed/handler.js';
 import { type AppContext, type AppOptions, createContext } from './context.js';
 import { errorsByPath } from './errors-by-path.js';
 import { nativeCompletionRoutes } from './llama-server/completion/handler.js';
@@ -50,6 +51,7 @@ const ROUTES: readonly ((app: FastifyInstance, context: AppContext) => void)[] =
   completionsRoute,
   embeddingsRoute,
   rerankRoute,
+  cohereEmbedRoute,
   tokenizeRoutes,
   tokenizerInfoRoute,
   healthRoute,

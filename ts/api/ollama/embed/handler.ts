@@ -5,6 +5,7 @@ import { jsonInSlices } from '../../../http/json-in-slices.js';
 import { MODEL_ERRORS } from '../../../http/openapi/failures.js';
 import type { Operation } from '../../../http/openapi/operation.js';
 import type { AppContext } from '../../context.js';
+import { shortenTexts } from '../../shared/text/shorten-texts.js';
 import { toEmbeddings } from '../../shared/text/to-embeddings.js';
 import { withModel } from '../../shared/with-model.js';
 import { ollamaNaming, ollamaRoute, toNanoseconds } from '../ollama-settings.js';
@@ -17,7 +18,6 @@ import {
   ollamaEmbedSchema,
   ollamaErrorSchema,
 } from '../schema.js';
-import { shortenTexts } from './shorten-texts.js';
 
 const EMBED_URL = '/api/embed';
 const EMBEDDINGS_URL = '/api/embeddings';

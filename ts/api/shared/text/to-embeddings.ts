@@ -18,11 +18,10 @@ export async function toEmbeddings(
   signal: AbortSignal,
   field = 'input',
 ): Promise<LazyEmbeddingsReply> {
-  const { dimensions } = body;
-  refuseLonger(dimensions, engine.model.vectorLength);
-  const { inputs, nameOf } = toInputs(body.input, field, MAX_EMBEDDING_INPUTS);
-  const { vectors, promptTokens } = await renaming(engine.embed(inputs, { signal }), nameOf);
+  const names = { input: field, dimensions: 'dimensions' };
+  const { vectors, promptTokens } = await toVectors(engine, body, signal, names);
   const encode = body.encoding_format === 'base64' ? toBase64 : (vector: Float32Array) => Array.from(vector);
+  const { dimensions } = body;
   return {
     object: 'list',
     model: engine.model.id,
@@ -31,17 +30,29 @@ export async function toEmbeddings(
   };
 }
 
-function refuseLonger(wanted: number | undefined, length: number): void {
+/** Returns vectors of full length. `names`: those of the fields in the request, for errors. */
+export async function toVectors(
+  engine: Engine,
+  { input, dimensions }: { input: EmbeddingsRequest['input']; dimensions?: number | undefined },
+  signal: AbortSignal,
+  names: { input: string; dimensions: string },
+): Promise<{ vectors: Float32Array[]; promptTokens: number }> {
+  refuseLonger(dimensions, engine.model.vectorLength, names.dimensions);
+  const { inputs, nameOf } = toInputs(input, names.input, MAX_EMBEDDING_INPUTS);
+  return renaming(engine.embed(inputs, { signal }), nameOf);
+}
+
+function refuseLonger(wanted: number | undefined, length: number, param: string): void {
   if (wanted === undefined || wanted <= length) return;
   throw new ChasquiError(
     'invalid_value',
-    `\`dimensions\` must be at most ${length}, the length of this model's embeddings, but got ${wanted}.`,
-    'dimensions',
+    `\`${param}\` must be at most ${length}, the length of this model's embeddings, but got ${wanted}.`,
+    param,
   );
 }
 
 /** The first `length` numbers, normalized again. Only some models are trained for it, which model files do not record. */
-function shorten(vector: Float32Array, length = vector.length): Float32Array {
+export function shorten(vector: Float32Array, length = vector.length): Float32Array {
   if (length === vector.length) return vector;
   const norm = Math.hypot(...vector.subarray(0, length)) || 1;
   return vector.subarray(0, length).map((value) => value / norm);
@@ -65,6 +76,6 @@ function* toData(
   for (const [index, vector] of vectors.entries()) yield { object: 'embedding', index, embedding: encode(vector) };
 }
 
-function toBase64(vector: Float32Array): string {
+export function toBase64(vector: Float32Array): string {
   return Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString('base64');
 }

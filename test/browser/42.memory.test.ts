@@ -79,7 +79,7 @@ memory('where memory was short, a smaller context is offered, and its press load
   await app.done('POST', '/api/v1/models/unload', { instance_id: MODEL });
   await page.getByRole('button', { name: `Load settings of ${MODEL}` }).click();
   // Cells for more than a hundred gigabytes.
-  await page.getByLabel('Context size', { exact: true }).fill('16000000');
+  await page.getByLabel('Context size', { exact: true }).fill('64000000');
   await page.getByRole('button', { name: 'Load once with these' }).click();
   const trouble = page.getByRole('alert').filter({ hasText: /insufficient memory/ });
   await trouble.first().waitFor({ timeout: 120_000 });

@@ -29,7 +29,7 @@ export type {
 } from './schemas/models.js';
 export type { LogLine, MetricsPoint, RequestRow } from './schemas/requests.js';
 export type { AppState, Machine, OpeningCode, ServerStart, ServerState } from './schemas/server.js';
-export type { OptionForm, Settings, SettingsChange } from './schemas/settings.js';
+export type { OptionForm, Preset, Settings, SettingsChange } from './schemas/settings.js';
 
 import type { DownloadJob } from './schemas/downloads.js';
 import type { LoadedModel } from './schemas/models.js';

@@ -1,5 +1,6 @@
 /** Applies a change of the settings. */
 import { completeLoadOptions } from '../engine/load-options.js';
+import { ChasquiError } from '../errors.js';
 import { checkEndpoint, checkToken, type HubSettings } from '../hub/hub-settings.js';
 import type { Settings, SettingsChange } from './api-types.js';
 import { isLoginStart, type LoginStart, setLoginStart } from './login-start.js';
@@ -20,6 +21,7 @@ export async function applySettings(
   change: SettingsChange,
 ): Promise<void> {
   for (const options of Object.values(change.modelDefaults ?? {})) completeLoadOptions(options);
+  checkNames(change.presets ?? []);
   if (change.hubEndpoint) checkEndpoint(change.hubEndpoint);
   if (change.hubToken) checkToken(change.hubToken);
   const before = settings.current;
@@ -34,6 +36,13 @@ export async function applySettings(
   const concernsLoads = (['modelDefaults', 'modelKeeps', 'ttl'] as const).some((name) => change[name] !== undefined);
   if (concernsLoads) instances.settingsChanged();
   events.publish('settings', settings.current);
+}
+
+/** Names identify presets. @throws {ChasquiError} `invalid_value` */
+function checkNames(presets: Settings['presets']): void {
+  const names = presets.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  if (twice !== undefined) throw new ChasquiError('invalid_value', `Two presets are named \`${twice}\`.`, 'presets');
 }
 
 /** Sets the start at login, then calls `rest`; undoes the former if the latter throws. */

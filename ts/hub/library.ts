@@ -12,6 +12,9 @@ import type { LibraryPlaces } from './library-places.js';
 export type { ModelSource } from './find-in-folders.js';
 export type { ImportKind } from './import-model.js';
 
+/** Values of the reasoning switch of LM Studio's lists. */
+export type Reasoning = 'off' | 'on' | 'low' | 'medium' | 'high';
+
 export interface LocalModel extends Omit<FoundModel, 'files'> {
   /** Path of the file to load; the first part of a split model. */
   path: string;
@@ -21,6 +24,8 @@ export interface LocalModel extends Omit<FoundModel, 'files'> {
   parameters: number | null;
   contextLength: number | null;
   capabilities: Capability[];
+  /** Values that requests can choose. */
+  reasoning: Reasoning[];
 }
 
 export interface LibraryOptions extends LibraryPlaces {
@@ -132,7 +137,7 @@ export class Library {
   }
 }
 
-type Description = Pick<LocalModel, 'architecture' | 'parameters' | 'contextLength' | 'capabilities'>;
+type Description = Pick<LocalModel, 'architecture' | 'parameters' | 'contextLength' | 'capabilities' | 'reasoning'>;
 
 /** The header of a split model's first part lists only some of the tensors. */
 export function describeHeader(
@@ -153,7 +158,16 @@ export function describeHeader(
     parameters: inParts || parameters === 0 ? null : parameters,
     contextLength: typeof context === 'number' ? context : null,
     capabilities,
+    reasoning: typeof template === 'string' ? reasoningOf(template) : [],
   };
+}
+
+/** The variables that templates of reasoning models read. */
+function reasoningOf(template: string): Reasoning[] {
+  return [
+    ...(template.includes('enable_thinking') ? (['off', 'on'] as const) : []),
+    ...(template.includes('reasoning_effort') ? (['low', 'medium', 'high'] as const) : []),
+  ];
 }
 
 function withoutRepeats(found: readonly FoundModel[]): FoundModel[] {

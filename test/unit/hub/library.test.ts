@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import type { ChasquiError } from '../../../ts/errors.js';
 import { Downloads } from '../../../ts/hub/downloads.js';
 import { HubClient } from '../../../ts/hub/hub-client.js';
-import { Library } from '../../../ts/hub/library.js';
+import { describeHeader, Library } from '../../../ts/hub/library.js';
 import { findUpdate } from '../../../ts/hub/updates.js';
 import { demoModelPath } from '../../support/demo-model.js';
 import { download } from '../../support/fake-hub/download-context.js';
@@ -88,11 +88,23 @@ test('models of LM Studio, of Ollama and of a folder, where they lie', async ({ 
   const mine = models[1];
   assert.match(mine?.projector ?? '', /mmproj-mine\.gguf$/);
   assert.equal([mine?.architecture, mine?.parameters, mine?.contextLength], ['llama', 1_600_160, 2048]);
+  assert.equal(mine?.reasoning, []);
   assert.ok(mine?.capabilities.includes('vision') && mine.capabilities.includes('chat'));
   for (const id of ['ada/tiny-GGUF:Q8_0', 'tiny:1b'])
     assert.is((await failure(library.remove(id))).code, 'not_deletable');
   assert.equal(await library.remove('mine'), { freedBytes: OTHER.length + DEMO.length });
   assert.is((await failure(library.remove('mine'))).code, 'local_model_not_found');
+});
+
+test('reasoning can be chosen if the chat template reads a variable for it', () => {
+  const reasoningOf = (template: string) => {
+    const metadata = new Map([['tokenizer.chat_template', template]]);
+    const header = { metadata, lengths: new Map(), lists: new Map(), parameters: 0, dataOffset: 0, minBytes: 0 };
+    return describeHeader(header, false, false).reasoning;
+  };
+  assert.equal(reasoningOf('{{ messages }}'), []);
+  assert.equal(reasoningOf('{% if enable_thinking %}'), ['off', 'on']);
+  assert.equal(reasoningOf('{{ reasoning_effort }}'), ['low', 'medium', 'high']);
 });
 
 test('of a file that was gone meanwhile nothing is remembered', async ({ library, at }) => {

@@ -94,6 +94,7 @@ function toListed(model: LocalModel, instances: ListedModel['loaded_instances'])
     capabilities: {
       vision: model.projector !== null || model.capabilities.includes('vision'),
       trained_for_tool_use: model.capabilities.includes('tools'),
+      ...(model.reasoning.length > 0 && { reasoning: { allowed_options: model.reasoning } }),
     },
     description: null,
     path,

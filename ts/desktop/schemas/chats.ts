@@ -56,11 +56,13 @@ export const chatMessage = closedObjectOf(
   },
 );
 
+export const chatSettings = limited(recordOf(anything), { maxProperties: 100 });
+
 const changeable = {
   title: limited(string, { maxLength: 500 }),
   model: nullableText(4096),
   systemPrompt: limited(string, { maxLength: MIB }),
-  settings: limited(recordOf(anything), { maxProperties: 100 }),
+  settings: chatSettings,
   messages: limited(arrayOf(chatMessage), { maxItems: 10_000 }),
   /** Last message of the shown branch. */
   current: orNull(id),

@@ -44,7 +44,11 @@ export const listedModel = s.objectOf({
   loaded_instances: s.arrayOf(s.objectOf({ id: s.string, config: loadConfig })),
   max_context_length: s.orNull(s.integer),
   format: s.exactly('gguf'),
-  capabilities: s.objectOf({ vision: s.boolean, trained_for_tool_use: s.boolean }),
+  capabilities: s.objectOf(
+    { vision: s.boolean, trained_for_tool_use: s.boolean },
+    /** Absent if the chat template has no such variable. */
+    { reasoning: s.objectOf({ allowed_options: s.arrayOf(s.oneOf('off', 'on', 'low', 'medium', 'high')) }) },
+  ),
   description: s.orNull(s.string),
   path: s.string,
   source: s.oneOf('hub', 'lmstudio', 'ollama', 'folder', 'builtin'),

@@ -1,11 +1,21 @@
 /** User settings, and rows of the table of load options. */
 import * as s from '../../http/schema/json-schema.js';
+import { chatSettings } from './chats.js';
 import { loadConfig } from './models.js';
 
 const folder = s.limited(s.string, { minLength: 1, maxLength: 4096 });
 
 const byModel = <T>(values: s.Schema<T>) =>
   s.limited(s.recordOf(values), { maxProperties: 1000, propertyNames: { maxLength: 4096 } });
+
+const presetName = s.limited(s.string, { minLength: 1, maxLength: 100 });
+
+/** A named system prompt, with the settings that a chat may have. */
+export const preset = s.closedObjectOf({
+  name: presetName,
+  systemPrompt: s.limited(s.string, { maxLength: 2 ** 16 }),
+  settings: chatSettings,
+});
 
 const shared = {
   theme: s.oneOf('system', 'light', 'dark'),
@@ -25,6 +35,9 @@ const shared = {
   /** Model of the last start of the server. */
   lastModel: s.orNull(s.limited(s.string, { maxLength: 4096 })),
   modelDefaults: byModel(loadConfig),
+  presets: s.limited(s.arrayOf(preset), { maxItems: 200 }),
+  /** The preset of new chats, by model. */
+  modelPresets: byModel(presetName),
 };
 
 /** Settings as shown, with flags in place of secrets. */
@@ -47,6 +60,7 @@ export const settingsChange = s.closedObjectOf(
   },
 );
 
+export type Preset = s.Static<typeof preset>;
 export type Settings = s.Static<typeof settings>;
 export type SettingsChange = s.Static<typeof settingsChange>;
 

@@ -24,6 +24,8 @@ const DEFAULTS: Omit<Settings, 'hasHubToken' | 'hubTokenEndpoint' | 'hasServerKe
   modelKeeps: {},
   lastModel: null,
   modelDefaults: {},
+  presets: [],
+  modelPresets: {},
 };
 
 export class SettingsStore {

@@ -3,6 +3,7 @@ import { computed, effect, signal } from '@preact/signals';
 import { chatModels, connected, library, loadedModels } from './app.js';
 import { ChatSession } from './chat-session.js';
 import { changedChat } from './chats.js';
+import { applyDefaultPreset } from './presets.js';
 import { replaceRoute, route } from './route.js';
 
 export const first = new ChatSession();
@@ -60,7 +61,7 @@ export async function openChat(id: string): Promise<void> {
   }
 }
 
-/** Selects the loaded model for a new chat, or else the first one. */
+/** Selects the loaded model for a new chat, or else the first one, with its preset. */
 export function followModels(): () => void {
   return effect(chooseModels);
 }
@@ -69,7 +70,10 @@ function chooseModels(): void {
   const models = chatModels.value;
   const known = (key: string) => models.some((model) => model.key === key);
   const loaded = loadedModels.value.find(({ model, state }) => state !== 'failed' && known(model))?.model;
-  if (!known(first.model.peek())) first.model.value = loaded ?? models[0]?.key ?? '';
+  if (!known(first.model.peek())) {
+    first.model.value = loaded ?? models[0]?.key ?? '';
+    applyDefaultPreset(first);
+  }
   if (!known(second.model.peek())) {
     second.model.value = models.find(({ key }) => key !== first.model.peek())?.key ?? first.model.peek();
   }
@@ -79,6 +83,7 @@ export const hasModels = computed(() => library.value === undefined || chatModel
 
 export async function newChat(): Promise<void> {
   await Promise.all([first.open(null), second.open(null)]);
+  for (const session of [first, second]) applyDefaultPreset(session);
   replaceRoute('chat');
 }
 

@@ -3,6 +3,8 @@ import { Action, IconAction } from '../../parts/button.js';
 import { first, sessions, togglePanel } from '../../state/chat-pages.js';
 import { attempt } from '../../state/notices.js';
 import { Export } from './history.js';
+import { OutputSettings } from './output-settings.js';
+import { Presets } from './presets.js';
 
 interface SamplingField {
   name: string;
@@ -98,6 +100,7 @@ export function ChatSettings() {
         <h2>Chat settings</h2>
         <IconAction label="Close the settings" icon="close" run={() => togglePanel('settings')} />
       </div>
+      <Presets store={storeAll} />
       <div class="field">
         <label for={promptId}>System prompt</label>
         <textarea
@@ -126,6 +129,7 @@ export function ChatSettings() {
           <option value="summary">Summarize the oldest messages</option>
         </select>
       </div>
+      <OutputSettings change={change} store={storeAll} />
       <h3>Sampling</h3>
       {fields.map((field) => (
         <Sampling key={field.name} field={field} />

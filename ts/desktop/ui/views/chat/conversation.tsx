@@ -10,6 +10,7 @@ import type { ChatSession } from '../../state/chat-session.js';
 import { fetchFit } from '../../state/developer.js';
 import { count, percent, tokens } from '../../state/format.js';
 import { attempt } from '../../state/notices.js';
+import { applyDefaultPreset } from '../../state/presets.js';
 import { Message } from './message.js';
 
 interface ConversationProps {
@@ -69,6 +70,7 @@ export function Conversation({ session, name, spoken }: ConversationProps) {
           disabled={session.busy.value}
           choose={(key) => {
             session.model.value = key;
+            applyDefaultPreset(session);
           }}
         />
         <ModelState session={session} />

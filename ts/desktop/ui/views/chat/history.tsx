@@ -1,9 +1,10 @@
 import { useSignal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import type { ListedChat } from '../../../api-types.js';
 import { Action, IconAction } from '../../parts/button.js';
 import { Dialog } from '../../parts/dialog.js';
 import { Icon } from '../../parts/icon.js';
+import { NameDialog } from '../../parts/name-dialog.js';
 import { first, newChat, togglePanel, uncoverChat } from '../../state/chat-pages.js';
 import { chatFilter, chats, deleteChat, refreshChats, renameChat } from '../../state/chats.js';
 import { age } from '../../state/format.js';
@@ -70,8 +71,13 @@ function Entry({ chat }: { chat: ListedChat }) {
         }}
       />
       {renaming.value && (
-        <Rename
-          chat={chat}
+        <NameDialog
+          title="Rename this chat"
+          field="Title"
+          name={title}
+          maxLength={500}
+          action="Rename"
+          save={(name) => name !== title && renameChat(id, name)}
           close={() => {
             renaming.value = false;
           }}
@@ -108,38 +114,6 @@ function Entry({ chat }: { chat: ListedChat }) {
         </Dialog>
       )}
     </li>
-  );
-}
-
-function Rename({ chat: { id, title }, close }: { chat: ListedChat; close: () => void }) {
-  const field = useRef<HTMLInputElement>(null);
-  // The dialog has focused its first button.
-  useEffect(() => {
-    field.current?.focus();
-    field.current?.select();
-  }, []);
-  const save = async () => {
-    const name = field.current?.value.trim() ?? '';
-    if (name && name !== title) await renameChat(id, name);
-    close();
-  };
-  return (
-    <Dialog title="Rename this chat" close={close}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void attempt(save);
-        }}
-      >
-        <input ref={field} type="text" dir="auto" aria-label="Title" maxLength={500} defaultValue={title} />
-        <div class="dialog-foot">
-          <Action label="Cancel" run={close} />
-          <button type="submit" class="primary">
-            Rename
-          </button>
-        </div>
-      </form>
-    </Dialog>
   );
 }
 

@@ -1,0 +1,81 @@
+/** Named system prompts and settings of chats. The app stores them. */
+import { computed } from '@preact/signals';
+import type { Preset } from '../../api-types.js';
+import { saveSettings, settings } from './app.js';
+import type { ChatSession } from './chat-session.js';
+
+export const presets = computed<readonly Preset[]>(() => settings.value?.presets ?? []);
+
+/** A choice for each chat, which presets do not change. */
+const OF_CHAT = 'whenFull';
+const MAX_FILE_BYTES = 16 * 2 ** 20;
+
+function contentOf({ systemPrompt, settings: values }: Pick<Preset, 'systemPrompt' | 'settings'>): string {
+  const sorted = Object.entries(values)
+    .filter(([name]) => name !== OF_CHAT)
+    .sort(([one], [other]) => (one < other ? -1 : 1));
+  return JSON.stringify([systemPrompt, sorted]);
+}
+
+function valuesOf(session: ChatSession): Pick<Preset, 'systemPrompt' | 'settings'> {
+  const { [OF_CHAT]: _, ...values } = session.settings.value;
+  return { systemPrompt: session.systemPrompt.value, settings: values };
+}
+
+/** The preset with exactly the values of the chat. */
+export function presetOf(session: ChatSession): Preset | undefined {
+  const content = contentOf(valuesOf(session));
+  return presets.value.find((preset) => contentOf(preset) === content);
+}
+
+export function applyPreset(session: ChatSession, { systemPrompt, settings: values }: Preset): void {
+  const own = session.settings.peek()[OF_CHAT];
+  session.systemPrompt.value = systemPrompt;
+  session.settings.value = { ...values, ...(own !== undefined && { [OF_CHAT]: own }) };
+}
+
+/** Chats without messages get the default preset of their model. */
+export function applyDefaultPreset(session: ChatSession): void {
+  const name = settings.peek()?.modelPresets[session.model.peek()];
+  const preset = presets.peek().find((each) => each.name === name);
+  if (preset && session.messages.peek().length === 0) applyPreset(session, preset);
+}
+
+/** Replaces presets of the same names. */
+async function put(added: readonly Preset[]): Promise<void> {
+  const names = new Set(added.map(({ name }) => name));
+  await saveSettings({ presets: [...presets.value.filter(({ name }) => !names.has(name)), ...added] });
+}
+
+export async function savePreset(name: string, session: ChatSession): Promise<void> {
+  await put([{ name, ...valuesOf(session) }]);
+}
+
+export async function deletePreset(name: string): Promise<void> {
+  const models = Object.entries(settings.value?.modelPresets ?? {}).filter(([, preset]) => preset !== name);
+  const left = presets.value.filter((preset) => preset.name !== name);
+  await saveSettings({ presets: left, modelPresets: Object.fromEntries(models) });
+}
+
+export async function setDefaultPreset(model: string, name: string | undefined): Promise<void> {
+  const { [model]: _, ...others } = settings.value?.modelPresets ?? {};
+  await saveSettings({ modelPresets: name === undefined ? others : { ...others, [model]: name } });
+}
+
+export async function importPresets(file: File): Promise<void> {
+  if (file.size > MAX_FILE_BYTES) throw new Error(`${file.name} is larger than 16 MB.`);
+  let added: unknown;
+  try {
+    added = JSON.parse(await file.text()).presets;
+  } catch {}
+  if (!Array.isArray(added)) throw new Error(`${file.name} is not an export of presets.`);
+  await put(added as Preset[]);
+}
+
+export function exportPresets(): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([JSON.stringify({ presets: presets.value }, null, 2)]));
+  link.download = 'presets.json';
+  link.click();
+  URL.revokeObjectURL(link.href);
+}

@@ -1,0 +1,116 @@
+/** Settings of the output: reasoning, stop strings, JSON schema. */
+import { useSignal } from '@preact/signals';
+import { useId } from 'preact/hooks';
+import { chatModels } from '../../state/app.js';
+import { first } from '../../state/chat-pages.js';
+
+interface OutputSettingsProps {
+  change: (name: string, value: unknown) => void;
+  store: () => void;
+}
+
+interface TextField {
+  name: string;
+  label: string;
+  help: string;
+  show: (value: unknown) => string;
+  /** Throws if the text is invalid. */
+  read: (text: string) => unknown;
+}
+
+const texts: readonly TextField[] = [
+  {
+    name: 'stop',
+    label: 'Stop strings',
+    help: 'One per line. The completion ends before the first of them.',
+    show: (value) => [value ?? []].flat().join('\n'),
+    read: (text) => text.split('\n').filter((line) => line !== ''),
+  },
+  {
+    name: 'response_format',
+    label: 'JSON schema',
+    help: 'The completion is JSON that matches this schema.',
+    show: (value) => {
+      const { json_schema } = value as { json_schema?: { schema?: unknown } };
+      return json_schema?.schema === undefined ? '' : JSON.stringify(json_schema.schema, null, 2);
+    },
+    read: (text) => ({ type: 'json_schema', json_schema: { name: 'reply', schema: JSON.parse(text) } }),
+  },
+];
+
+export function OutputSettings({ change, store }: OutputSettingsProps) {
+  return (
+    <>
+      <Reasoning change={change} store={store} />
+      {texts.map((field) => (
+        <Text key={field.name} field={field} change={change} store={store} />
+      ))}
+    </>
+  );
+}
+
+function Text({ field, change, store }: OutputSettingsProps & { field: TextField }) {
+  const id = useId();
+  const invalid = useSignal<{ text: string; reason: string } | null>(null);
+  const { name, label, help, show, read } = field;
+  const value = first.settings.value[name];
+  const take = (text: string) => {
+    invalid.value = null;
+    try {
+      change(name, text.trim() === '' ? undefined : read(text));
+      store();
+    } catch (problem) {
+      invalid.value = { text, reason: `Not valid: ${(problem as Error).message}` };
+    }
+  };
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <textarea
+        id={id}
+        rows={2}
+        spellcheck={false}
+        value={invalid.value?.text ?? (value === undefined ? '' : show(value))}
+        aria-describedby={`${id}-help`}
+        aria-invalid={invalid.value !== null}
+        onChange={(event) => take(event.currentTarget.value)}
+      />
+      <p class="help" id={`${id}-help`}>
+        {invalid.value?.reason ?? help}
+      </p>
+    </div>
+  );
+}
+
+const LABELS = { off: 'Off', on: 'On', low: 'Low effort', medium: 'Medium effort', high: 'High effort' };
+
+/** Hidden if the chat template has no such variable. */
+function Reasoning({ change, store }: OutputSettingsProps) {
+  const id = useId();
+  const model = chatModels.value.find(({ key }) => key === first.model.value);
+  const { allowed_options: allowed = [] } = model?.capabilities.reasoning ?? {};
+  if (allowed.length === 0) return null;
+  const { reasoning_effort: effort, chat_template_kwargs: variables } = first.settings.value;
+  const value = effort === 'none' ? 'off' : String(effort ?? (variables ? 'on' : ''));
+  return (
+    <div class="field">
+      <label for={id}>Reasoning</label>
+      <select
+        id={id}
+        value={value}
+        onChange={({ currentTarget: { value: chosen } }) => {
+          change('chat_template_kwargs', chosen === 'on' ? { enable_thinking: true } : undefined);
+          change('reasoning_effort', chosen === 'off' ? 'none' : chosen === 'on' ? undefined : chosen || undefined);
+          store();
+        }}
+      >
+        <option value="">Default of the model</option>
+        {allowed.map((option) => (
+          <option key={option} value={option}>
+            {LABELS[option]}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}

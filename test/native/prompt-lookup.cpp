@@ -59,7 +59,7 @@ const Test images("prompt-lookup: images are no part of a match, and a proposal 
     expect(proposed({1, 2, 3, -1, 5, 1, 2, 3}, 3).empty(), "nothing before an image");
 });
 
-const Test rates("prompt-lookup: what it would have proposed is compared with what is sampled", [] {
+const Test hit_rates("prompt-lookup: what it would have proposed is compared with what is sampled", [] {
     HitRates     rates = no_rates();
     PromptLookup lookup;
     Tokens       tokens   = random_tokens(40, 1000, 1);

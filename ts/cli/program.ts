@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { LOAD_OPTIONS } from '../options/load-option-table.js';
 import { llamaRelease, VERSION } from '../version.js';
+import { batchCommand } from './batch.js';
 import { benchCommand } from './bench.js';
 import { buildCommand } from './build.js';
 import { chatCommand } from './chat.js';
@@ -42,7 +43,12 @@ export function allCommands(): Command {
   const ofModels = [searchCommand(), getCommand(), ...modelCommands(), showCommand(), rmCommand(), importCommand()];
   const ofApps = [...desktopStatusCommands(), launchCommand(), ...cloudCommands()];
   for (const command of [...ofModels, ...ofApps]) program.addCommand(command);
-  program.addCommand(keysCommand()).addCommand(benchCommand()).addCommand(doctorCommand()).addCommand(buildCommand());
+  program
+    .addCommand(keysCommand())
+    .addCommand(batchCommand())
+    .addCommand(benchCommand())
+    .addCommand(doctorCommand())
+    .addCommand(buildCommand());
   program.addCommand(versionCommand());
   program.helpCommand(false).addCommand(helpCommand(program));
   addAliases(program);

@@ -115,7 +115,7 @@ export class BatchQueue {
     const { owner, batch } = job;
     const content = new OwnFiles(owner.caller, this.context).content(batch.input_file_id);
     if (content === null) return this.#fail(job, [toBatchError(missingFile(batch.input_file_id))]);
-    const { errors, count } = await checkLines(content, batch.endpoint);
+    const { errors, count } = await checkLines(splitLines(content), batch.endpoint);
     if (errors.length > 0) return this.#fail(job, errors);
     const results = new BatchResults({ store: owner.store, owner: owner.id, batch: batch.id }, job.parts);
     this.#change(job, { request_counts: { ...batch.request_counts, total: count } });

@@ -19,8 +19,13 @@ const NEWLINE = 0x0a;
 /** Yields to other requests after this many bytes. */
 const SLICE = 2 ** 18;
 
-/** Yields the lines and their numbers, counted from 1. */
-export function* splitLines(content: Buffer): Generator<{ bytes: Buffer; number: number }> {
+export interface NumberedLine {
+  bytes: Buffer;
+  /** Counted from 1. */
+  number: number;
+}
+
+export function* splitLines(content: Buffer): Generator<NumberedLine> {
   for (let start = 0, number = 1; start < content.length; number += 1) {
     const found = content.indexOf(NEWLINE, start);
     const end = found < 0 ? content.length : found;
@@ -60,15 +65,20 @@ export interface CheckedLines {
   errors: BatchError[];
 }
 
-export async function checkLines(content: Buffer, endpoint: BatchEndpoint): Promise<CheckedLines> {
+/** Lines above `maxLines` are errors, blank ones included. */
+export async function checkLines(
+  lines: Iterable<NumberedLine> | AsyncIterable<NumberedLine>,
+  endpoint: BatchEndpoint | null,
+  maxLines = MAX_LINES,
+): Promise<CheckedLines> {
   const errors: BatchError[] = [];
   const ids = new Set<string>();
   let sinceYield = 0;
   let count = 0;
-  for (const { bytes, number } of splitLines(content)) {
+  for await (const { bytes, number } of lines) {
     // Blank lines count as well: the loop over them takes time.
-    if (number > MAX_LINES) {
-      errors.push(toBatchError(new ChasquiError('request_too_large', `The file has more than ${MAX_LINES} lines.`)));
+    if (number > maxLines) {
+      errors.push(toBatchError(new ChasquiError('request_too_large', `The file has more than ${maxLines} lines.`)));
       break;
     }
     if (isBlank(bytes)) continue;

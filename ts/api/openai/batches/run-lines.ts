@@ -69,10 +69,18 @@ function lowest(priority: unknown): unknown {
   return typeof priority === 'number' || priority == null ? -MAX_PRIORITY : priority;
 }
 
+export interface RunLinesOptions {
+  send: SendLine;
+  signal: AbortSignal;
+  /** Default 8. */
+  concurrency?: number;
+  onOutcome(outcome: Outcome): void;
+}
+
 /** Resolves when all lines have run. Rejects with the signal's reason, and with what `onOutcome` throws. */
 export async function runLines(
   lines: AsyncIterator<BatchLine>,
-  { send, signal, onOutcome }: { send: SendLine; signal: AbortSignal; onOutcome(outcome: Outcome): void },
+  { send, signal, onOutcome, concurrency = CONCURRENCY }: RunLinesOptions,
 ): Promise<void> {
   const worker = async (): Promise<void> => {
     for (;;) {
@@ -84,7 +92,7 @@ export async function runLines(
       await setImmediate();
     }
   };
-  const ended = await Promise.allSettled(Array.from({ length: CONCURRENCY }, worker));
+  const ended = await Promise.allSettled(Array.from({ length: concurrency }, worker));
   const failed = ended.find((each) => each.status === 'rejected');
   if (failed) throw signal.aborted ? signal.reason : failed.reason;
 }

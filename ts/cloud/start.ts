@@ -32,7 +32,7 @@ import type { UsageSink } from './gateway/usage.js';
 import { CloudMetrics, metricsRoute } from './metrics/cloud-metrics.js';
 import { type LocalAddress, makePlaces, OWN_ORG, type Places, placesIn } from './places.js';
 import { removeOrphanedContainers } from './runners/container.js';
-import { countGpus } from './runners/gpus.js';
+import { findGpus } from './runners/gpus.js';
 import { DEFAULT_IMAGE, Podman } from './runners/podman.js';
 import type { RunnerCommand } from './runners/runner-process.js';
 import { type Database, openDatabase } from './store/database.js';
@@ -155,6 +155,7 @@ function assemble(
     secrets: (org, names) => secrets.read(org, names),
     modelHosts: settings.allowsPrivateModelHosts ? 'any' : 'public',
     command,
+    gpus: findGpus(command.environment),
     podman,
     isolation: settings.podman === undefined ? 'process' : 'podman',
     runFolder: places.run,
@@ -181,7 +182,6 @@ function assemble(
     logFolder: places.logs,
     uploads,
     secrets,
-    gpus: countGpus(),
     publicUrl: () => publicUrl.value,
   });
   const metrics = new CloudMetrics(() => measure(supervisor));

@@ -65,6 +65,8 @@ export interface RunnerRow {
   pid: number | null;
   bytes: number;
   isolation: IsolationName;
+  /** GPUs that no other runner uses, separated by commas. */
+  gpus: string;
   reason: string | null;
   created_at: number;
   ended_at: number | null;
@@ -144,6 +146,7 @@ const STEPS = [
   UPDATE apps SET auth = 'public' WHERE EXISTS (SELECT 1 FROM revisions WHERE app = apps.id
     AND number = COALESCE(active, (SELECT MAX(number) FROM revisions WHERE app = apps.id))
     AND json_extract(options, '$.auth') = 'public');`,
+  `ALTER TABLE runners ADD COLUMN gpus TEXT NOT NULL DEFAULT ''`,
 ];
 
 const MAX_EVENTS_PER_APP = 10_000;
@@ -289,14 +292,14 @@ export class AppStore {
 
   addRunner(
     app: AppRow,
-    row: Pick<RunnerRow, 'id' | 'revision' | 'boot_id' | 'bytes' | 'isolation'>,
+    row: Pick<RunnerRow, 'id' | 'revision' | 'boot_id' | 'bytes' | 'isolation' | 'gpus'>,
     reason: string,
   ): void {
     this.database.transaction(() => {
       this.database.run(
-        `INSERT INTO runners (id, app, revision, state, boot_id, bytes, isolation, created_at)
-         VALUES (?, ?, ?, 'LOADING', ?, ?, ?, ?)`,
-        [row.id, app.id, row.revision, row.boot_id, row.bytes, row.isolation, Date.now()],
+        `INSERT INTO runners (id, app, revision, state, boot_id, bytes, isolation, gpus, created_at)
+         VALUES (?, ?, ?, 'LOADING', ?, ?, ?, ?, ?)`,
+        [row.id, app.id, row.revision, row.boot_id, row.bytes, row.isolation, row.gpus, Date.now()],
       );
       this.#addEvent(app, row.revision, row.id, 'LOADING', reason);
       this.#forgetOld(app);

@@ -46,8 +46,6 @@ export interface ControlParts {
   readonly logFolder: string;
   readonly uploads: Pick<ModelUploads, 'isOf'>;
   readonly secrets: Pick<SecretStore, 'requireAll'>;
-  /** Of this machine; null: unknown. */
-  readonly gpus: number | null;
   /** Base URL for clients, without a trailing slash. */
   readonly publicUrl: () => string;
 }
@@ -63,7 +61,7 @@ export class AppControl {
     const manifest = toManifest(options, name);
     const bytes = givenFileBytes(manifest, (file) => (Object.hasOwn(files, file) ? (files[file]?.size ?? 0) : 0));
     refuseTooLittleMemory(manifest, bytes, name);
-    refuseImpossibleMachine(manifest, this.parts.gpus, name);
+    refuseImpossibleMachine(manifest, this.parts.supervisor.parts.gpus?.ids.length ?? null, name);
     this.parts.secrets.requireAll(org, manifest.secrets);
     const runners = Math.max(1, this.parts.supervisor.find(org, name)?.row.scale_min ?? manifest.scale.min);
     this.parts.supervisor.refuseBeyondQuota(org, name, { runners, bytes: manifest.memoryBytes ?? bytes });

@@ -8,6 +8,7 @@
  *   waits for memory that it cannot get: memory that other apps always keep, or all of it.
  * - Runners beyond the quota of their organisation wait and block nothing; only idle runners of the same organisation are
  *   evicted for them. A candidate may start beside the runners that it replaces.
+ * - Runners that wait for GPUs block nothing either. Idle runners are evicted for them if that frees enough GPUs.
  * - A deployment holds that place for `MAX_RESERVATION_MS`, or longer if evicting idle runners is enough for it.
  */
 import { formatMemory } from '../../hub/format-bytes.js';
@@ -19,6 +20,8 @@ export interface PlannedRunner {
   /** `leaving`: takes no new requests, but its memory is not free yet. */
   readonly state: 'starting' | 'ready' | 'leaving';
   readonly bytes: number;
+  /** GPUs that no other runner uses. */
+  readonly gpus: number;
   /** Requests. */
   readonly running: number;
 }
@@ -27,6 +30,7 @@ export interface PlannedRunner {
 export interface Candidate {
   readonly revision: number;
   readonly bytes: number;
+  readonly gpus: number;
   /** `recreate`: the other runners stop before it starts. */
   readonly strategy: 'rolling' | 'recreate';
   /** On the clock of `now`. */
@@ -39,7 +43,7 @@ export interface PlannedApp {
   /** Shown in messages. */
   readonly name: string;
   /** The revision that serves requests. */
-  readonly active: { readonly revision: number; readonly bytes: number } | null;
+  readonly active: { readonly revision: number; readonly bytes: number; readonly gpus: number } | null;
   readonly candidate: Candidate | null;
   /** Concurrent requests per runner. */
   readonly slots: number;
@@ -66,6 +70,8 @@ export interface ScalingState {
   readonly apps: readonly PlannedApp[];
   /** Memory for all runners. A runner that needs more starts when no other is there. */
   readonly budgetBytes: number;
+  /** Infinite if unknown. */
+  readonly gpus: number;
   readonly quotas: Quotas;
 }
 
@@ -81,6 +87,7 @@ interface WantedRunner {
   app: PlannedApp;
   revision: number;
   bytes: number;
+  gpus: number;
   since: number;
   /** False for a spare runner (`buffer`): it evicts nothing and blocks nothing. */
   isNeeded: boolean;
@@ -186,9 +193,10 @@ function placeInOrder(
     const fits = bytes <= free || used === 0;
     const budgetBytes = Math.min(state.budgetBytes, state.quotas(app.org).memory);
     const excess = excessOf(runner, state, started);
+    const shortage = gpuShortage(runner, state, started);
     if (app.candidate?.strategy === 'recreate' && app.runners.length > 0) {
       actions.push({ kind: 'wait', app: app.id, reason: 'the runners of the previous revision are stopping' });
-    } else if (fits && reservedFor === null && excess === null) {
+    } else if (fits && reservedFor === null && excess === null && shortage === null) {
       actions.push({ kind: 'start', app: app.id, revision });
       used += bytes;
       started.push(runner);
@@ -198,6 +206,9 @@ function placeInOrder(
       const apps = state.apps.filter(({ org }) => org === app.org);
       if (runner.isNeeded) actions.push(...evictIdle(runner, { ...state, apps }, stopping, 1));
       actions.push({ kind: 'wait', app: app.id, reason: excess });
+    } else if (shortage !== null) {
+      if (runner.isNeeded && shortage.isEvictable) actions.push(...evictIdle(runner, withGpus(state), stopping, 1));
+      actions.push({ kind: shortage.isPermanent ? 'refuse' : 'wait', app: app.id, reason: shortage.reason });
     } else {
       if (reservedFor === null) {
         const started = actions.filter((action) => action.kind === 'start' && action.app === app.id).length;
@@ -222,6 +233,33 @@ function excessOf(
   const runners = [...apps.flatMap((each) => each.runners.map((runner) => ({ ...runner, app: each }))), ...started];
   const own = runners.filter((runner) => runner.app.org === app.org);
   return beyondQuota(app.org, { ...quota, runners: quota.runners + replaced }, own, bytes);
+}
+
+/** Null if enough GPUs are free. */
+function gpuShortage(
+  runner: WantedRunner,
+  state: ScalingState,
+  started: readonly WantedRunner[],
+): { reason: string; isEvictable: boolean; isPermanent: boolean } | null {
+  const { app, revision, gpus } = runner;
+  const sum = (runners: readonly { gpus: number }[]) => runners.reduce((total, each) => total + each.gpus, 0);
+  const all = state.apps.flatMap(({ runners }) => runners);
+  const free = state.gpus - sum(all) - sum(started);
+  if (gpus === 0 || gpus <= free) return null;
+  const reason = `out of GPUs: needs ${gpus}, free ${Math.max(0, free)} of ${state.gpus}`;
+  const own = sum(app.runners.filter((each) => each.state !== 'leaving'));
+  if (revision === app.candidate?.revision && own > 0 && own + gpus > state.gpus) {
+    const advice = 'Deploy with the strategy `recreate`, which stops the runners of the active revision first';
+    return { reason: `${reason}. ${advice}.`, isEvictable: false, isPermanent: true };
+  }
+  const leaving = all.filter((each) => each.state === 'leaving');
+  const evictable = evictableRunners(runner, withGpus(state), new Set()).map((each) => each.runner);
+  return { reason, isEvictable: gpus <= free + sum(leaving) + sum(evictable), isPermanent: false };
+}
+
+/** Only apps with runners that hold GPUs. */
+function withGpus(state: ScalingState): ScalingState {
+  return { ...state, apps: state.apps.filter(({ runners }) => runners.some(({ gpus }) => gpus > 0)) };
 }
 
 function claimOf(

@@ -209,7 +209,8 @@ export class LiveApp implements DeployedApp {
   #plannedActive(revision: number): PlannedApp['active'] {
     const running = [...this.runnersById.values()].find(({ facts }) => facts.revision === revision);
     const bytes = this.active?.bytes ?? running?.facts.bytes;
-    return bytes === undefined ? null : { revision, bytes };
+    const gpus = this.active?.manifest.gpus ?? running?.facts.gpus.length ?? 0;
+    return bytes === undefined ? null : { revision, bytes, gpus };
   }
 
   /** While weights are looked up again after a restart, a runner of the earlier control plane gives the memory size. */
@@ -217,9 +218,10 @@ export class LiveApp implements DeployedApp {
     if (this.rollout === null || this.row.deleted !== 0) return null;
     const { revision, strategy, startable, failure } = this.rollout;
     if (failure !== null) return null;
-    if (startable !== null) return { revision, strategy, bytes: startable.bytes, since: startable.since };
+    const gpus = this.rollout.manifest.gpus ?? 0;
+    if (startable !== null) return { revision, strategy, bytes: startable.bytes, gpus, since: startable.since };
     const found = runners.find((runner) => runner.revision === revision);
-    return found === undefined ? null : { revision, strategy, bytes: found.bytes, since: 0 };
+    return found === undefined ? null : { revision, strategy, bytes: found.bytes, gpus, since: 0 };
   }
 
   #ready(): LiveRunner[] {
@@ -237,5 +239,5 @@ export function backOff(attempts: number): number {
 
 function toPlanned({ id, facts, state }: LiveRunner, running: number): PlannedRunner {
   const planned = state === 'READY' ? 'ready' : state === 'DRAINING' ? 'leaving' : 'starting';
-  return { id, revision: facts.revision, bytes: facts.bytes, state: planned, running };
+  return { id, revision: facts.revision, bytes: facts.bytes, gpus: facts.gpus.length, state: planned, running };
 }

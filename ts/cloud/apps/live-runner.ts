@@ -12,6 +12,8 @@ export interface RunnerFacts {
   readonly revision: number;
   readonly slots: number;
   readonly bytes: number;
+  /** GPUs that no other runner uses. */
+  readonly gpus: readonly string[];
   readonly startMs: number;
   readonly drainMs: number;
 }

@@ -8,6 +8,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Container } from '../runners/container.js';
 import { limitsOf } from '../runners/container-arguments.js';
+import { assignGpus, type Gpus } from '../runners/gpus.js';
 import type { Podman } from '../runners/podman.js';
 import type { RunnerModelFile } from '../runners/protocol.js';
 import { type Isolation, type IsolationName, type RunnerCommand, RunnerProcess } from '../runners/runner-process.js';
@@ -32,6 +33,8 @@ export interface SupervisorParts extends Omit<RolloutParts, 'checkQuota'> {
   /** Stored responses, in a folder per app. */
   readonly responsesFolder: string;
   readonly budgetBytes: number;
+  /** Null: unknown. Then runners choose among all. */
+  readonly gpus: Gpus | null;
   readonly quotas: Quotas;
   /** Whether runners exit with this process, even if it is killed. */
   readonly endsWithParent: boolean;
@@ -137,6 +140,7 @@ export class Supervisor {
     const state = {
       apps: [...this.apps.values()].map((app) => app.planned(now)),
       budgetBytes: this.parts.budgetBytes,
+      gpus: this.parts.gpus?.ids.length ?? Number.POSITIVE_INFINITY,
       quotas: this.parts.quotas,
     };
     for (const action of decide(state, now)) {
@@ -224,11 +228,14 @@ export class Supervisor {
     const bootId = RunnerProcess.newBootId();
     const { startMs, drainMs } = manifest.timeouts;
     // Calls that may throw come first, so every known runner has a process.
-    const withSecrets = { ...command, secrets: secrets(app.org, manifest.secrets) };
+    const gpus = this.#assignGpus(manifest);
+    const environment = isolation === 'process' ? gpus.environment : {};
+    const withSecrets = { ...command, secrets: { ...secrets(app.org, manifest.secrets), ...environment } };
     pruneLogs(logFolder, app.id);
-    store.addRunner(app.row, { id, revision, boot_id: bootId, bytes, isolation }, 'started');
+    const row = { id, revision, boot_id: bootId, bytes, isolation, gpus: gpus.reserved.join(',') };
+    store.addRunner(app.row, row, 'started');
     const runner = new LiveRunner(
-      { id, revision, slots: slotsOf(manifest), bytes, startMs, drainMs },
+      { id, revision, slots: slotsOf(manifest), bytes, gpus: gpus.reserved, startMs, drainMs },
       this.#hooks(app),
     );
     app.runnersById.set(id, runner);
@@ -249,17 +256,36 @@ export class Supervisor {
       withSecrets,
       logFileOf(logFolder, app.id, id),
       runner.listener,
-      this.#isolate(id, manifest, { bytes, responses }),
+      this.#isolate(id, manifest, { bytes, responses, gpus: gpus.reserved }),
     );
     store.setPid(id, runner.process.pid);
     this.#say(app, `runner ${id} of revision ${revision} starts`);
     app.changed();
   }
 
-  #isolate(id: string, manifest: Manifest, { bytes, responses }: { bytes: number; responses: string }): Isolation {
+  #assignGpus({ gpus: count }: Manifest): { reserved: readonly string[]; environment: Record<string, string> } {
+    const { gpus } = this.parts;
+    if (gpus === null) return { reserved: (count ?? 0) > 0 ? ['all'] : [], environment: {} };
+    const runners = [...this.apps.values()].flatMap((app) => [...app.runnersById.values()]);
+    const reserved = runners.flatMap(({ facts }) => facts.gpus);
+    const { variable } = gpus;
+    const assigned = assignGpus(gpus, count, reserved);
+    // `decide` starts no runner without enough GPUs.
+    if (assigned === null) throw new Error('no GPU is free');
+    return {
+      reserved: assigned.reserved,
+      environment: variable === '' ? {} : { [variable]: assigned.visible.join(',') },
+    };
+  }
+
+  #isolate(
+    id: string,
+    manifest: Manifest,
+    { bytes, responses, gpus }: { bytes: number; responses: string; gpus: readonly string[] },
+  ): Isolation {
     const { podman, runFolder, isolation } = this.parts;
     const container = isolation === 'podman' ? new Container(podman, runFolder, id) : null;
-    return { container, limits: limitsOf(manifest, bytes), writable: [responses] };
+    return { container, limits: limitsOf(manifest, bytes, gpus), writable: [responses] };
   }
 
   #hooks(app: LiveApp): RunnerHooks {
@@ -303,7 +329,7 @@ export class Supervisor {
     this.rollouts.resume(app);
   }
 
-  #adopt(app: LiveApp, { id, revision, bytes, state, boot_id: bootId, pid, isolation }: RunnerRow): void {
+  #adopt(app: LiveApp, { id, revision, bytes, state, boot_id: bootId, pid, isolation, gpus: ids }: RunnerRow): void {
     const manifest = this.rollouts.manifestOf(app, revision);
     if (manifest === null) {
       // The runner exits after `ORPHAN_MS`.
@@ -318,7 +344,8 @@ export class Supervisor {
     }
     const { startMs, drainMs } = manifest.timeouts;
     const { memoryBytes } = limitsOf(manifest, bytes);
-    const facts = { id, revision, bytes, slots: slotsOf(manifest), startMs, drainMs };
+    const gpus = ids.split(',').filter((each) => each !== '');
+    const facts = { id, revision, bytes, gpus, slots: slotsOf(manifest), startMs, drainMs };
     const runner = new LiveRunner(facts, this.#hooks(app), state);
     app.runnersById.set(id, runner);
     const { podman, runFolder } = this.parts;

@@ -10,8 +10,8 @@ export interface ContainerLimits {
   memoryBytes: number;
   /** CPU limit; null: none. */
   cpus: number | null;
-  /** 0 hides all GPUs. Otherwise the runner chooses among them. */
-  gpus: number;
+  /** Names of the GPUs in the container. */
+  gpus: readonly string[];
 }
 
 /** Paths in the image, as in the Containerfile. */
@@ -43,15 +43,16 @@ const ESTIMATE_RESERVE = 2 ** 30;
 
 /** The memory of the script is the limit. An estimate gets headroom. */
 export function limitsOf(
-  { memoryBytes, gpus, options }: { memoryBytes: number | null; gpus: number | null; options: { threads?: unknown } },
+  { memoryBytes, options }: { memoryBytes: number | null; options: { threads?: unknown } },
   estimatedBytes: number,
+  gpus: readonly string[] = [],
 ): ContainerLimits {
   const { threads } = options;
   return {
     memoryBytes: memoryBytes ?? Math.ceil(estimatedBytes * ESTIMATE_SHARE) + ESTIMATE_RESERVE,
     // One extra CPU for requests: at the limit, all threads stop for the rest of a period.
     cpus: typeof threads === 'number' && threads > 0 ? threads + 1 : null,
-    gpus: gpus ?? 0,
+    gpus,
   };
 }
 
@@ -70,7 +71,7 @@ export function confinement({ memoryBytes, cpus, gpus }: ContainerLimits, { hasN
     ...[`--memory=${memoryBytes}b`, `--memory-swap=${memoryBytes}b`, `--pids-limit=${MAX_PROCESSES}`],
     ...ownLimits(),
     ...(cpus === null ? [] : [`--cpus=${cpus}`]),
-    ...(gpus === 0 ? [] : ['--device=nvidia.com/gpu=all']),
+    ...gpus.map((id) => `--device=nvidia.com/gpu=${id}`),
     ...['--env=HOME=/tmp', `--workdir=${IN_IMAGE.folder}`, `--entrypoint=${IN_IMAGE.node}`],
   ];
 }

@@ -57,7 +57,7 @@ export class Podman {
     const missing = NEEDED_CONTROLLERS.filter((name) => !host.cgroupControllers?.includes(name));
     if (missing.length > 0) throw refused(cannotLimit(missing, rootless, host.cgroupVersion));
     if ((await this.run(['image', 'exists', this.image])).code !== 0) throw noImage(this.image, hasOneAccount(host));
-    const trial = ['run', '--rm', ...confinement({ memoryBytes: TRIAL_BYTES, cpus: null, gpus: 0 }), this.image];
+    const trial = ['run', '--rm', ...confinement({ memoryBytes: TRIAL_BYTES, cpus: null, gpus: [] }), this.image];
     const { stdout } = await this.#orRefuse('cannot start a container', [...trial, IN_IMAGE.commands, '--version']);
     const [found] = stdout.split(/\s/, 1);
     if (found === VERSION) return { rootless };

@@ -52,7 +52,7 @@ export interface MachineOptions {
   memory?: Size;
   /** CPU threads; default: one per physical core. */
   cpu?: number;
-  /** Number of GPUs; 0: none; default: all. */
+  /** Number of GPUs for each runner alone; 0: none; default: shares those that no runner has for itself. */
   gpu?: number;
 }
 

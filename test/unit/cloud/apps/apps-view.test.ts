@@ -36,10 +36,11 @@ test('changes of a scale, of a revision’s state, and new events are told, also
     responsesFolder: folder,
     budgetBytes: 0,
     quotas: readQuotas([]),
+    gpus: null,
     endsWithParent: true,
   });
   const parts = { supervisor, store, logFolder: folder, uploads: { isOf: () => false }, publicUrl: () => 'http://x' };
-  const control = new AppControl({ ...parts, audit: { add: () => {} }, secrets: { requireAll: () => {} }, gpus: 0 });
+  const control = new AppControl({ ...parts, audit: { add: () => {} }, secrets: { requireAll: () => {} } });
   const apps = new LiveApps({ supervisor, store, control, logFolder: folder, runningAt: () => 0 });
 
   const { row } = supervisor.findOrAdd('me', 'chat');

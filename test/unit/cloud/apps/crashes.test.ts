@@ -33,7 +33,7 @@ let last = 0;
 
 function ended(revision: number, state: 'CRASHED' | 'STOPPED', ageMs = 0): void {
   const id = `r${last++}`;
-  store.addRunner(app, { id, revision, boot_id: id, bytes: 1, isolation: 'process' }, 'started');
+  store.addRunner(app, { id, revision, boot_id: id, bytes: 1, isolation: 'process', gpus: '' }, 'started');
   store.setRunner(app, id, revision, state, 'over');
   database.run('UPDATE runners SET ended_at = ended_at - ? WHERE id = ?', [ageMs, id]);
 }

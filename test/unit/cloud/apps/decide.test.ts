@@ -49,6 +49,27 @@ test('an idle runner stops before a busy one, for its own app and for another', 
   assert.equal(short(plan([wants, app], { budgetBytes: 3 * GIB })), ['stop r1: evicted for w', 'wait w']);
 });
 
+test('GPUs are reserved whole; idle runners are evicted for them only if that frees enough', () => {
+  const demand = { running: 0, queued: 1 };
+  const active = { revision: 1, bytes: GIB, gpus: 1 };
+  const held = [runner('r1', { gpus: 1 })];
+  const asks = appOf('asks', { active, demand });
+  const small = appOf('small', { demand });
+  const idle = appOf('idle', { active, runners: held });
+  assert.equal(short(plan([idle, asks, small], { gpus: 2 })), ['start asks 1', 'start small 1']);
+  assert.equal(short(plan([asks, appOf('other', { active, demand })], { gpus: 1 })), ['start asks 1', 'wait other']);
+  const evicted = plan([idle, asks, small], { gpus: 1 });
+  assert.equal(short(evicted), ['stop r1: evicted for asks', 'wait asks', 'start small 1']);
+  assert.is(evicted[1]?.kind === 'wait' && evicted[1].reason, 'out of GPUs: needs 1, free 0 of 1');
+  const busy = appOf('busy', { active, runners: [runner('r2', { gpus: 1 })], demand: { running: 1, queued: 0 } });
+  const both = appOf('both', { active: { ...active, gpus: 2 }, demand });
+  assert.equal(short(plan([idle, busy, both], { gpus: 2 })), ['wait both']);
+  const candidate = { ...active, revision: 2, strategy: 'rolling', since: 0 } as const;
+  const own = { active, candidate, runners: held };
+  assert.equal(short(plan([appOf('own', own)], { gpus: 1 })), ['refuse own']);
+  assert.equal(short(plan([appOf('own', own)], { gpus: 2 })), ['start own 2']);
+});
+
 test('after a crash no runner is started before its rest is over', () => {
   const app = appOf('a', { demand: { running: 0, queued: 1 }, backOffUntil: 5001 });
   assert.equal(plan([app]), []);
@@ -56,19 +77,19 @@ test('after a crash no runner is started before its rest is over', () => {
 });
 
 test('a candidate is started beside the old runners, which stay until it is active', () => {
-  const candidate = { revision: 2, bytes: GIB, strategy: 'rolling', since: 0 } as const;
+  const candidate = { revision: 2, bytes: GIB, gpus: 0, strategy: 'rolling', since: 0 } as const;
   const runners = [runner('r1')];
   const app = appOf('a', { candidate, runners, demand: { running: 1, queued: 0 } });
   assert.equal(short(plan([app])), ['start a 2']);
   const ready = appOf('a', {
-    active: { revision: 2, bytes: GIB },
+    active: { revision: 2, bytes: GIB, gpus: 0 },
     runners: [...runners, runner('r2', { revision: 2 })],
   });
   assert.equal(short(plan([ready])), ['stop r1: replaced by another revision']);
 });
 
 test('to recreate, the old runners go first, and the candidate waits for their end', () => {
-  const candidate = { revision: 2, bytes: GIB, strategy: 'recreate', since: 0 } as const;
+  const candidate = { revision: 2, bytes: GIB, gpus: 0, strategy: 'recreate', since: 0 } as const;
   for (const budgetBytes of [10 * GIB, GIB]) {
     const app = appOf('a', { candidate, runners: [runner('r1')] });
     assert.equal(short(plan([app], { budgetBytes })), ['stop r1: stopped for revision 2', 'wait a']);
@@ -79,7 +100,7 @@ test('to recreate, the old runners go first, and the candidate waits for their e
 });
 
 test('a candidate that never fits beside the old runners is refused, with what to do', () => {
-  const candidate = { revision: 2, bytes: 3 * GIB, strategy: 'rolling', since: 0 } as const;
+  const candidate = { revision: 2, bytes: 3 * GIB, gpus: 0, strategy: 'rolling', since: 0 } as const;
   const app = appOf('a', { candidate, runners: [runner('r1', { bytes: 3 * GIB })], demand: { running: 1, queued: 0 } });
   const [action] = plan([app], { budgetBytes: 4 * GIB });
   assert.is(action?.kind, 'refuse');
@@ -91,7 +112,7 @@ test('a candidate that never fits beside the old runners is refused, with what t
 });
 
 test('idle runners of others give way, those used longest ago first, and never ones that are needed', () => {
-  const wants = appOf('w', { demand: { running: 0, queued: 1 }, active: { revision: 1, bytes: 2 * GIB } });
+  const wants = appOf('w', { demand: { running: 0, queued: 1 }, active: { revision: 1, bytes: 2 * GIB, gpus: 0 } });
   const older = appOf('o', { usedAt: 1, runners: [runner('o1')] });
   const newer = appOf('n', { usedAt: 2, runners: [runner('n1')] });
   const busy = appOf('b', { usedAt: 0, demand: { running: 1, queued: 0 }, runners: [runner('b1')] });
@@ -120,14 +141,14 @@ test('who waits for memory is not passed by others, but for one that needs all o
   const first = appOf('f', {
     demand: { running: 0, queued: 1 },
     tooFewSince: 1,
-    active: { revision: 1, bytes: 3 * GIB },
+    active: { revision: 1, bytes: 3 * GIB, gpus: 0 },
   });
   const second = appOf('s', { demand: { running: 0, queued: 1 }, tooFewSince: 2 });
   const busy = appOf('b', { demand: { running: 1, queued: 0 }, runners: [runner('b1', { bytes: 2 * GIB })] });
   const actions = plan([second, busy, first], { budgetBytes: 4 * GIB });
   assert.equal(short(actions), ['wait f', 'wait s']);
   assert.match(actions[1]?.kind === 'wait' ? actions[1].reason : '', '; f is first in line');
-  const huge = { ...first, active: { revision: 1, bytes: 9 * GIB } };
+  const huge = { ...first, active: { revision: 1, bytes: 9 * GIB, gpus: 0 } };
   assert.equal(short(plan([second, busy, huge], { budgetBytes: 4 * GIB })), ['wait f', 'start s 1']);
   assert.equal(short(plan([huge], { budgetBytes: 4 * GIB })), ['start f 1']);
 });
@@ -137,15 +158,15 @@ test('one that others’ kept runners leave no memory for stops nobody, and nobo
   const kept = appOf('k', {
     scale,
     runners: [runner('k1', { bytes: 6 * GIB })],
-    active: { revision: 1, bytes: 6 * GIB },
+    active: { revision: 1, bytes: 6 * GIB, gpus: 0 },
   });
   const idle = appOf('i', { runners: [runner('i1')] });
   const second = appOf('s', { demand: { running: 0, queued: 1 }, tooFewSince: 2 });
-  const candidate = { revision: 1, bytes: 8 * GIB, strategy: 'rolling', since: 1 } as const;
+  const candidate = { revision: 1, bytes: 8 * GIB, gpus: 0, strategy: 'rolling', since: 1 } as const;
   const large = appOf('l', { active: null, candidate });
   assert.equal(short(plan([kept, idle, large, second])), ['wait l', 'start s 1']);
   const asked = appOf('l', {
-    active: { revision: 1, bytes: 8 * GIB },
+    active: { revision: 1, bytes: 8 * GIB, gpus: 0 },
     demand: { running: 0, queued: 1 },
     tooFewSince: 1,
   });
@@ -154,7 +175,7 @@ test('one that others’ kept runners leave no memory for stops nobody, and nobo
 
 test('an app whose own runners leave no memory for another one of it holds up nobody', () => {
   const demand = { running: 4, queued: 2 };
-  const wide = { active: { revision: 1, bytes: 4 * GIB }, demand, tooFewSince: 1 };
+  const wide = { active: { revision: 1, bytes: 4 * GIB, gpus: 0 }, demand, tooFewSince: 1 };
   const idle = appOf('i', { runners: [runner('i1')] });
   const second = appOf('s', { demand: { running: 0, queued: 1 }, tooFewSince: 2 });
   const two = [runner('w1', { bytes: 4 * GIB }), runner('w2', { bytes: 4 * GIB })];
@@ -164,7 +185,7 @@ test('an app whose own runners leave no memory for another one of it holds up no
 });
 
 test('one that needs more than all memory makes idle runners give way only where no other is needed', () => {
-  const huge = appOf('h', { active: { revision: 1, bytes: 9 * GIB }, demand: { running: 0, queued: 1 } });
+  const huge = appOf('h', { active: { revision: 1, bytes: 9 * GIB, gpus: 0 }, demand: { running: 0, queued: 1 } });
   const idle = appOf('i', { runners: [runner('i1')] });
   const busy = appOf('b', { demand: { running: 1, queued: 0 }, runners: [runner('b1')] });
   assert.equal(short(plan([huge, idle, busy], { budgetBytes: 4 * GIB })), ['wait h']);
@@ -172,7 +193,7 @@ test('one that needs more than all memory makes idle runners give way only where
 });
 
 test('a deployment that waits for memory is passed by others after ten minutes', () => {
-  const candidate = { revision: 1, bytes: 3 * GIB, strategy: 'rolling', since: 0 } as const;
+  const candidate = { revision: 1, bytes: 3 * GIB, gpus: 0, strategy: 'rolling', since: 0 } as const;
   const large = appOf('l', { active: null, candidate });
   const busy = appOf('b', { demand: { running: 1, queued: 0 }, runners: [runner('b1', { bytes: 2 * GIB })] });
   const idle = appOf('i', { runners: [runner('i1')] });
@@ -183,7 +204,7 @@ test('a deployment that waits for memory is passed by others after ten minutes',
 });
 
 test('a deployment that has waited for ten minutes still has idle runners give way where that is enough', () => {
-  const candidate = { revision: 1, bytes: 2 * GIB, strategy: 'rolling', since: 0 } as const;
+  const candidate = { revision: 1, bytes: 2 * GIB, gpus: 0, strategy: 'rolling', since: 0 } as const;
   const large = appOf('l', { active: null, candidate });
   const busy = appOf('b', { demand: { running: 1, queued: 0 }, runners: [runner('b1', { bytes: 2 * GIB })] });
   const second = appOf('s', { demand: { running: 0, queued: 1 }, tooFewSince: 600_000 });
@@ -212,7 +233,7 @@ class Day {
         keepAliveMs: 3000,
         delayMs: this.#whole(2) * 500,
       };
-      return appOf(`app${index}`, { active: { revision: 1, bytes }, scale, slots: 1 + this.#whole(4) });
+      return appOf(`app${index}`, { active: { revision: 1, bytes, gpus: 0 }, scale, slots: 1 + this.#whole(4) });
     });
   }
 
@@ -225,7 +246,10 @@ class Day {
     this.apps.forEach((app, index) => {
       this.apps[index] = this.#live(app, calls);
     });
-    const actions = decide({ apps: this.apps, budgetBytes: this.budgetBytes, quotas: readQuotas([]) }, this.now);
+    const actions = decide(
+      { apps: this.apps, budgetBytes: this.budgetBytes, gpus: 0, quotas: readQuotas([]) },
+      this.now,
+    );
     for (const action of actions) this.#check(action);
     for (const action of actions) this.#carryOut(action);
     const runners = this.apps.flatMap((app) => app.runners);
@@ -251,10 +275,10 @@ class Day {
     const revision = active?.revision ?? 0;
     if (candidate === null && calls && this.#whole(15) === 0) {
       const strategy = this.#whole(2) === 0 ? 'rolling' : 'recreate';
-      candidate = { revision: revision + 1, bytes: (1 + this.#whole(2)) * GIB, strategy, since: this.now };
+      candidate = { revision: revision + 1, bytes: (1 + this.#whole(2)) * GIB, gpus: 0, strategy, since: this.now };
     }
     if (candidate !== null && runners.some((each) => each.state === 'ready' && each.revision === candidate?.revision)) {
-      active = { revision: candidate.revision, bytes: candidate.bytes };
+      active = { revision: candidate.revision, bytes: candidate.bytes, gpus: 0 };
       candidate = null;
     }
     const next = { ...app, demand, runners, active, candidate, usedAt: demand.running > 0 ? this.now : app.usedAt };
@@ -335,7 +359,10 @@ test('in seeded days with memory for one, everybody who waits gets a turn when t
       const app = day.apps[index] as PlannedApp;
       day.apps[index] = { ...app, demand: { running: 0, queued: 1 }, tooFewSince: app.tooFewSince ?? day.now };
       served = app.runners.some(({ state }) => state === 'ready');
-      const actions = decide({ apps: day.apps, budgetBytes: day.budgetBytes, quotas: readQuotas([]) }, day.now);
+      const actions = decide(
+        { apps: day.apps, budgetBytes: day.budgetBytes, gpus: 0, quotas: readQuotas([]) },
+        day.now,
+      );
       if (actions.some((action) => action.kind === 'start' && action.app === asks.id)) served = true;
     }
     assert.ok(served, `seed ${seed}`);

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { LiveRunner, type RunnerEnd } from '../../../../ts/cloud/apps/live-runner.js';
 import type { RunnerStatus } from '../../../../ts/cloud/runners/protocol.js';
 
-const FACTS = { id: 'r1', revision: 1, slots: 1, bytes: 1, startMs: 60_000, drainMs: 0 };
+const FACTS = { id: 'r1', revision: 1, slots: 1, bytes: 1, gpus: [], startMs: 60_000, drainMs: 0 };
 
 test('why a runner failed is told in one line, and does not control the terminal of who reads it', () => {
   const ends: RunnerEnd[] = [];

@@ -9,7 +9,7 @@ export function appOf(name: string, changes: Partial<PlannedApp> = {}): PlannedA
     id: name,
     org: 'me',
     name,
-    active: { revision: 1, bytes: GIB },
+    active: { revision: 1, bytes: GIB, gpus: 0 },
     candidate: null,
     slots: 2,
     scale: { min: 0, max: 3, buffer: 0, keepAliveMs: 1000, delayMs: 0 },
@@ -25,10 +25,12 @@ export function appOf(name: string, changes: Partial<PlannedApp> = {}): PlannedA
 }
 
 export const runner = (id: string, changes: Partial<PlannedRunner> = {}): PlannedRunner => {
-  return { id, revision: 1, state: 'ready', bytes: GIB, running: 0, ...changes };
+  return { id, revision: 1, state: 'ready', bytes: GIB, gpus: 0, running: 0, ...changes };
 };
-export const plan = (apps: PlannedApp[], { budgetBytes = 10 * GIB, now = 5000, quotas = readQuotas([]) } = {}) =>
-  decide({ apps, budgetBytes, quotas }, now);
+export const plan = (
+  apps: PlannedApp[],
+  { budgetBytes = 10 * GIB, now = 5000, gpus = 2, quotas = readQuotas([]) } = {},
+) => decide({ apps, budgetBytes, gpus, quotas }, now);
 export const short = (actions: Action[]) =>
   actions.map((action) => {
     if (action.kind === 'start') return `start ${action.app} ${action.revision}`;

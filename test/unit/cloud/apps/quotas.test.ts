@@ -28,7 +28,7 @@ test('a quota evicts idle runners of its own organisation only', () => {
 });
 
 test('a candidate starts beside the runner that it replaces, within the memory of its organisation', () => {
-  const candidate = { revision: 2, bytes: GIB, strategy: 'rolling' as const, since: 0 };
+  const candidate = { revision: 2, bytes: GIB, gpus: 0, strategy: 'rolling' as const, since: 0 };
   const app = appOf('a', { runners: [runner('r1', { running: 1 })], demand: { running: 1, queued: 0 }, candidate });
   assert.equal(short(plan([app], { quotas: readQuotas(['runners=1']) })), ['start a 2']);
   assert.equal(short(plan([app], { quotas: readQuotas(['memory=1500']) })), ['refuse a']);

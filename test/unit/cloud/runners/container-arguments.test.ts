@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { filesOf, limitsOf, runArguments } from '../../../../ts/cloud/runners/container-arguments.js';
+import { confinement, filesOf, limitsOf, runArguments } from '../../../../ts/cloud/runners/container-arguments.js';
 import type { RunnerConfig } from '../../../../ts/cloud/runners/protocol.js';
 import { LOAD_OPTIONS } from '../../../../ts/options/load-option-table.js';
 import type { OptionRow } from '../../../../ts/options/option-row.js';
@@ -40,7 +40,7 @@ function argumentsFor(more: Partial<RunnerConfig>): string[] {
     ...more,
   };
   const container = { name: 'chasqui-r1', cloud: 'c', image: 'i', pidFile: '/p', configFile: `${folder}/c.json` };
-  const limits = { memoryBytes: 1000, cpus: null, gpus: 0 };
+  const limits = { memoryBytes: 1000, cpus: null, gpus: [] };
   return runArguments(config, { ...container, folders: [folder], limits });
 }
 
@@ -99,14 +99,20 @@ test('secrets are no arguments, which others on the machine could read', () => {
 
 test('what the script says is the limit, and what is estimated has room around it', () => {
   const options = { threads: 4 };
-  assert.equal(limitsOf({ memoryBytes: 2 ** 30, gpus: null, options }, 5), {
+  assert.equal(limitsOf({ memoryBytes: 2 ** 30, options }, 5), {
     memoryBytes: 2 ** 30,
     cpus: 5,
-    gpus: 0,
+    gpus: [],
   });
-  const { memoryBytes, cpus } = limitsOf({ memoryBytes: null, gpus: 1, options: {} }, 4 * 2 ** 30);
+  const { memoryBytes, cpus } = limitsOf({ memoryBytes: null, options: {} }, 4 * 2 ** 30);
   assert.is(memoryBytes, 6 * 2 ** 30);
   assert.is(cpus, null);
+});
+
+test('a container has the devices of its GPUs only', () => {
+  const limits = limitsOf({ memoryBytes: null, options: {} }, 1, ['0', '3']);
+  const devices = confinement(limits).filter((each) => each.startsWith('--device'));
+  assert.equal(devices, ['--device=nvidia.com/gpu=0', '--device=nvidia.com/gpu=3']);
 });
 
 test.run();

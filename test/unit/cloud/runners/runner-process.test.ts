@@ -16,7 +16,7 @@ test('a log that cannot be opened is the end of its runner, and of nothing else'
   const command = { command: [process.execPath], environment: {}, secrets: {} };
   const how = await new Promise<string>((onEnd) => {
     const listener = { onStatus: () => undefined, onEnd };
-    const isolation = { container: null, limits: { memoryBytes: 2 ** 30, cpus: null, gpus: 0 }, writable: [] };
+    const isolation = { container: null, limits: { memoryBytes: 2 ** 30, cpus: null, gpus: [] }, writable: [] };
     RunnerProcess.start(folder, config as never, command as never, path.join(noFolder, 'r1.log'), listener, isolation);
   });
   assert.match(how, /^it failed to start: E(EXIST|NOTDIR)/);

@@ -39,8 +39,17 @@ export type { LoadHooks, LoadOptions } from './engine/load-options.js';
 export { Model } from './engine/model.js';
 export type { Reply, ReplyFinish, ReplyStream, ReplyToken, ToolCallDelta } from './engine/reply-stream.js';
 export { ChasquiError, type ErrorCode } from './errors.js';
+export type { ModelFacts } from './hub/inspect-model.js';
 export { ChatSession, type SendOptions, type SessionOptions, type SessionTool } from './library/chat-session.js';
 export { createFetch } from './library/create-fetch.js';
 export { createServer, type ModelServer, type ServerOptions } from './library/create-server.js';
 export { loadModel, type ProcessOptions } from './library/load-model.js';
+export {
+  fits,
+  inspect,
+  type MemoryFit,
+  type ResolvedModel,
+  type ResolveOptions,
+  resolveModel,
+} from './library/resolve-model.js';
 export type { SamplingSettings } from './options/sampling-table.js';

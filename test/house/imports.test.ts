@@ -193,8 +193,8 @@ test('only the command line and the table of load options name flags', () => {
   assert.equal(broken, []);
 });
 
-test('only they read the environment, and what finds modules and drivers', () => {
-  const finds = ['ts/native/backends.ts', 'ts/native/probe-cache.ts'];
+test('only they read the environment, and what finds modules, drivers and models', () => {
+  const finds = ['ts/native/backends.ts', 'ts/native/probe-cache.ts', 'ts/library/resolve-model.ts'];
   const broken = offences(sources, (line, file) => {
     return !hosts(file) && !finds.includes(file) && /process\.env/.test(withoutComments(line));
   });

@@ -1,13 +1,13 @@
 /** `chasqui keys`: manages the API keys of private deployments, in a cloud or on this machine. */
 import { Command } from 'commander';
 import { ChasquiError } from '../errors.js';
+import { dataDir } from '../hub/data-folder.js';
 import { withExitCode } from './errors/exit-codes.js';
 import { explainFailure } from './errors/explain-failure.js';
 import type { KeyJson, KeysPlace } from './keys-place.js';
 import { CREATE_OPTIONS, KEYS_OPTIONS, REACH_OPTIONS, toKeySettings } from './options/key-options.js';
 import { addTableOptions, givenOptions } from './options/table-options.js';
 import { textTable } from './output/table.js';
-import { dataDir } from './paths.js';
 
 type Parsed = Readonly<Record<string, unknown>>;
 

@@ -4,10 +4,10 @@ import { constants } from 'node:os';
 import { Argument, Command } from 'commander';
 import type { ListedModel, ModelList } from '../api/openai/models/schema.js';
 import type { AppState } from '../desktop/api-types.js';
+import { dataFolder } from '../hub/data-folder.js';
 import { type AgentRecipe, type AgentServer, CODING_AGENTS, type CodingAgent } from './coding-agents.js';
 import { DesktopClient } from './desktop/desktop-client.js';
 import { CommandFailed, EXIT, withExitCode } from './errors/exit-codes.js';
-import { dataFolder } from './paths.js';
 import { askServer, DEFAULT_URL, serverAddress } from './server-address.js';
 
 /** The prompts of coding agents begin with 10,000 tokens or more. */
@@ -66,7 +66,7 @@ async function findServer({ url, model }: LaunchOptions): Promise<AgentServer> {
 
 /** Returns `null` if the app is not running. */
 async function addressOfApp(): Promise<string | null> {
-  const app = await DesktopClient.findNow(dataFolder());
+  const app = await DesktopClient.findNow(dataFolder(process.env));
   if (app === null) return null;
   const { server } = await app.get<AppState>('/api/v1/state');
   if (server.address !== null) return server.address;

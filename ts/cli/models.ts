@@ -2,12 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import type { ListedModel, ModelList } from '../api/openai/models/schema.js';
+import { dataFolder } from '../hub/data-folder.js';
 import { DesktopClient } from './desktop/desktop-client.js';
 import { CommandFailed, EXIT, withExitCode } from './errors/exit-codes.js';
 import { libraryCommand, withHub } from './hub/hub-command.js';
 import { type LocalListOptions, listLocalModels } from './hub/local-models.js';
 import { type Columns, toTable } from './output/table.js';
-import { dataFolder } from './paths.js';
 import { askServer, DEFAULT_URL, serverAddress } from './server-address.js';
 
 const MIB = 2 ** 20;
@@ -134,7 +134,7 @@ async function ask<Reply>(options: ServerOptions, where: string, body?: object):
  */
 async function serverOf({ url }: ServerOptions): Promise<{ url: string; keys: Record<string, string> }> {
   const key = process.env.CHASQUI_API_KEY;
-  const app = url === undefined ? await DesktopClient.findNow(dataFolder()) : null;
+  const app = url === undefined ? await DesktopClient.findNow(dataFolder(process.env)) : null;
   if (app !== null) return { url: `${app.url}/app`, keys: { authorization: `Bearer ${app.token}` } };
   return {
     url: serverAddress(url ?? DEFAULT_URL),

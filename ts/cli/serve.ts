@@ -1,7 +1,7 @@
 /** `chasqui serve`: serves models with an OpenAI-compatible API. */
 import { Command, CommanderError, Option } from 'commander';
+import { isHubName } from '../hub/model-name.js';
 import { LOAD_OPTIONS } from '../options/load-option-table.js';
-import { isHubName } from './hub/find-model.js';
 import { HOSTING_OPTIONS } from './options/hosting-option-table.js';
 import { ALWAYS_ON } from './options/other-servers.js';
 import { addTableOptions, expandAliases } from './options/table-options.js';

@@ -1,11 +1,8 @@
 /** `chasqui show`: facts of a model file, from its header. */
-import fs from 'node:fs';
 import type { Command } from 'commander';
-import { findProjector } from '../engine/find-projector.js';
 import { formatBytes } from '../hub/format-bytes.js';
-import { type GgufHeader, readGgufFile } from '../hub/gguf-header.js';
-import { describeHeader, type LocalModel } from '../hub/library.js';
-import { labelOf } from '../hub/quantisations.js';
+import { inspectModel, type ModelFacts } from '../hub/inspect-model.js';
+import type { LocalModel } from '../hub/library.js';
 import { findNamed } from './hub/find-model.js';
 import { type HubCommandOptions, libraryCommand, withHub } from './hub/hub-command.js';
 import { printable } from './output/log-output.js';
@@ -23,8 +20,7 @@ export function showCommand(): Command {
       withHub(options, async ({ library }) => {
         const { paths, mmproj } = await findNamed(name, options.dataDir);
         const [file = ''] = paths;
-        const [header, local] = [await readGgufFile(file), await library.find(file)];
-        const facts = factsOf(file, header, local, (mmproj ?? findProjector(file)) !== null);
+        const facts = toFacts(await inspectModel(file, mmproj), await library.find(file));
         if (options.template) return `${facts.chat_template ?? ''}`;
         return options.json ? JSON.stringify(facts, null, 2) : toLines(facts);
       }),
@@ -33,32 +29,22 @@ export function showCommand(): Command {
 
 type Facts = Readonly<Record<string, string | number | readonly string[] | null>>;
 
-function factsOf(file: string, header: GgufHeader, local: LocalModel | undefined, hasProjector: boolean): Facts {
-  const { metadata } = header;
-  const text = (key: string) => {
-    const value = metadata.get(key);
-    return typeof value === 'string' ? value : null;
-  };
-  const described = local ?? describeHeader(header, hasProjector, false);
+/** The library knows models by their names in the hub. */
+function toFacts(facts: ModelFacts, local: LocalModel | undefined): Facts {
+  const { path, name, architecture, contextLength, capabilities, license, chatTemplate } = facts;
   return {
-    path: file,
-    name: text('general.name'),
-    architecture: described.architecture,
-    parameters: described.parameters,
-    quantization: local?.quantisation ?? labelOf(file) ?? FILE_TYPES[Number(metadata.get('general.file_type'))] ?? null,
-    context_length: described.contextLength,
-    size_bytes: local?.sizeBytes ?? fs.statSync(file).size,
-    capabilities: described.capabilities,
-    license: text('general.license'),
-    chat_template: text('tokenizer.chat_template'),
+    path,
+    name,
+    architecture,
+    parameters: facts.parameters,
+    quantization: local?.quantisation ?? facts.quantization,
+    context_length: contextLength,
+    size_bytes: local?.sizeBytes ?? facts.sizeBytes,
+    capabilities,
+    license,
+    chat_template: chatTemplate,
   };
 }
-
-/** llama.cpp's numbers of the usual file types. */
-const FILE_TYPES: Readonly<Record<number, string>> = {
-  ...{ 0: 'F32', 1: 'F16', 2: 'Q4_0', 3: 'Q4_1', 7: 'Q8_0', 8: 'Q5_0', 9: 'Q5_1', 10: 'Q2_K', 11: 'Q3_K_S' },
-  ...{ 12: 'Q3_K_M', 13: 'Q3_K_L', 14: 'Q4_K_S', 15: 'Q4_K_M', 16: 'Q5_K_S', 17: 'Q5_K_M', 18: 'Q6_K', 32: 'BF16' },
-};
 
 function toLines({ size_bytes: size, parameters, chat_template: template, ...others }: Facts): string {
   const shown = {

@@ -8,6 +8,7 @@ import { type GgufHeader, readGgufFile } from './gguf-header.js';
 import type { Capability } from './hub-types.js';
 import { type ImportKind, importModel } from './import-model.js';
 import type { LibraryPlaces } from './library-places.js';
+import { parseModelName } from './model-name.js';
 
 export type { ModelSource } from './find-in-folders.js';
 export type { ImportKind } from './import-model.js';
@@ -63,6 +64,19 @@ export class Library {
   async find(id: string): Promise<LocalModel | undefined> {
     const found = this.#find().find((each) => each.id === id) ?? this.#find().find(({ files }) => files[0] === id);
     return found && ((await this.#describe(found)) ?? undefined);
+  }
+
+  /**
+   * Finds a downloaded model by its name in the hub, from any revision of its repository.
+   * @throws {ChasquiError} `invalid_model_name`
+   */
+  async findOfHub(name: string): Promise<LocalModel | undefined> {
+    const { repo, tag } = parseModelName(name);
+    const own = (await this.list()).filter((model) => model.repo?.toLowerCase() === repo.toLowerCase());
+    const wanted = (tag ?? 'Q4_K_M').toLowerCase();
+    const isWanted = ({ quantisation, path: file }: LocalModel) =>
+      quantisation?.toLowerCase() === wanted || file.toLowerCase().endsWith(`/${wanted}`);
+    return own.find(isWanted) ?? (tag === null && own.length === 1 ? own[0] : undefined);
   }
 
   /**

@@ -1,4 +1,5 @@
 /** Parses model names as llama.cpp does, and resolves them to files. */
+import { existsSync } from 'node:fs';
 import { ChasquiError } from '../errors.js';
 import type { HubFile, Quantisation } from './hub-types.js';
 
@@ -13,12 +14,12 @@ const MAX_NAME_LENGTH = 400;
 const PART = '[A-Za-z0-9](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9_-])?';
 const REPO = new RegExp(`^${PART}/${PART}$`);
 const TAG = /^[A-Za-z0-9_][\w. +-]*(?:\/[\w. +-]+)*$/;
-/** URL of a repository or one of its files. */
-const ADDRESS = /^(?:https?:\/\/)?(?:www\.)?(?:hf\.co|huggingface\.co)\//i;
+/** Begins the URL of a repository or of one of its files, or an explicit name. */
+const ADDRESS = /^(?:hf:|(?:https?:\/\/)?(?:www\.)?(?:hf\.co|huggingface\.co)\/)/i;
 const FILE_PAGE = /^([^/]+\/[^/]+)\/(?:resolve|blob)\/[^/]+\/(.+\.gguf)$/i;
 
 /**
- * Parses `user/repo`, `user/repo:Q4_K_M` and `user/repo:file.gguf`, each optionally after `hf.co/`, and web page URLs.
+ * Parses `user/repo`, `user/repo:Q4_K_M` and `user/repo:file.gguf`, each optionally after `hf:` or `hf.co/`, and URLs.
  * @throws {ChasquiError} `invalid_model_name`
  */
 export function parseModelName(text: string): ModelName {
@@ -33,6 +34,17 @@ export function parseModelName(text: string): ModelName {
   const colon = rest.indexOf(':');
   if (colon < 0) return checked(rest.replace(/\/tree\/[^/]+$/, ''), null, name);
   return checked(rest.slice(0, colon), rest.slice(colon + 1), name);
+}
+
+/** Whether a name is `user/repo[:tag]` or the address of its page, and no file. */
+export function isHubName(name: string): boolean {
+  const isName = /^[\w.-]+\/[\w.:-]+$/.test(name.replace(ADDRESS, ''));
+  return isHubAddress(name) ? isName : isName && !/^\.|\.gguf$/i.test(name) && !existsSync(name);
+}
+
+/** Whether a name begins with `hf:` or the address of the hub. */
+export function isHubAddress(name: string): boolean {
+  return ADDRESS.test(name);
 }
 
 /** Checks the syntax of a repository name. Also applied to names from a hub. */

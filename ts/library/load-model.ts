@@ -2,6 +2,7 @@
 import { SupervisedEngine } from '../engine/child/supervised-engine.js';
 import { type LoadHooks, type LoadOptions, splitHooks } from '../engine/load-options.js';
 import { loadModel as loadHere, type Model } from '../engine/model.js';
+import { resolveModel } from './resolve-model.js';
 
 export interface ProcessOptions {
   /**
@@ -12,26 +13,29 @@ export interface ProcessOptions {
 }
 
 /**
- * Loads a GGUF file and starts an engine.
+ * Loads a model and starts an engine. `model` is the path of a GGUF file, or another name that `resolveModel` takes, such as
+ * `demo` or `hf:user/repo:Q4_K_M`. To show the progress of a download, call `resolveModel` first.
  * @throws {ChasquiError} `model_file_missing`, `model_file_invalid`, `model_load_failed`, `invalid_options`,
  * `out_of_memory`, `addon_missing`, `backend_unavailable`; or the signal's reason.
  */
 export function loadModel(
-  path: string,
+  model: string | URL,
   options: LoadOptions & LoadHooks & { process: true },
   hooks?: LoadHooks,
 ): Promise<SupervisedEngine>;
 export function loadModel(
-  path: string,
+  model: string | URL,
   options?: LoadOptions & LoadHooks & { process?: false },
   hooks?: LoadHooks,
 ): Promise<Model>;
 export async function loadModel(
-  path: string,
+  model: string | URL,
   { process: ownProcess = false, ...given }: LoadOptions & LoadHooks & ProcessOptions = {},
   givenHooks: LoadHooks = {},
 ): Promise<Model | SupervisedEngine> {
-  const { options, hooks } = splitHooks(given, givenHooks);
+  const { options: own, hooks } = splitHooks(given, givenHooks);
+  const { path, ...found } = await resolveModel(model, { signal: hooks.signal });
+  const options = { ...found, ...own };
   const guarded = abortOnException(hooks);
   return ownProcess ? SupervisedEngine.open(path, options, guarded) : loadHere(path, options, guarded);
 }

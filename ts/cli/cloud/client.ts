@@ -4,8 +4,8 @@ import path from 'node:path';
 import type { AppState, RunnerView } from '../../cloud/apps/views.js';
 import { readAddress } from '../../cloud/places.js';
 import { ChasquiError, ERRORS, type ErrorCode } from '../../errors.js';
+import { dataDir } from '../../hub/data-folder.js';
 import { CommandFailed, EXIT } from '../errors/exit-codes.js';
-import { dataDir } from '../paths.js';
 
 export interface KnownCloud {
   url: string;

@@ -1,7 +1,7 @@
 /** `chasqui cloud`: a cloud on this machine. */
 import { Command } from 'commander';
+import { dataDir } from '../../hub/data-folder.js';
 import { addTableOptions, givenOptions } from '../options/table-options.js';
-import { dataDir } from '../paths.js';
 import { common, type Target, withTarget } from './apps.js';
 import { CLOUD_START_OPTIONS, DATA_DIR_OPTION } from './option-table.js';
 import { ended, printJson, withHelp } from './outcome.js';

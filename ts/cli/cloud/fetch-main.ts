@@ -8,11 +8,10 @@ import process from 'node:process';
 import { type HubFetcher, HubWeights } from '../../cloud/apps/hub-weights.js';
 import { WeightStore } from '../../cloud/apps/weights.js';
 import { fetchModels } from '../../cloud/kubernetes/fetch-models.js';
+import { DEMO_MODEL, dataDir } from '../../hub/data-folder.js';
 import { ProcessLock } from '../../hub/process-lock.js';
 import { explainFailure } from '../errors/explain-failure.js';
-import { findLocally } from '../hub/fetch-hub-model.js';
 import { hubContext } from '../hub/hub-context.js';
-import { DEMO_MODEL, dataDir } from '../paths.js';
 
 /** Interval of progress lines in the log; `chasqui apps status` shows the last one. */
 const TELL_MS = 2000;
@@ -42,7 +41,7 @@ async function run(): Promise<void> {
   removeParts(folder);
   // Use existing files without asking the hub, so that a pod can start while the hub is unreachable.
   const fetcher: HubFetcher = {
-    fetch: async (name, token, tell) => (await findLocally(hub, name))?.path ?? downloads.fetch(name, token, tell),
+    fetch: async (name, token, tell) => (await hub.library.findOfHub(name))?.path ?? downloads.fetch(name, token, tell),
   };
   const models = await fetchModels(
     JSON.parse(options),

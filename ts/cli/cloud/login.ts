@@ -1,8 +1,8 @@
 /** `chasqui login`: selects the cloud of the other commands. */
 import { Command } from 'commander';
 import { ChasquiError } from '../../errors.js';
+import { dataDir } from '../../hub/data-folder.js';
 import { addTableOptions, givenOptions } from '../options/table-options.js';
-import { dataDir } from '../paths.js';
 import { CloudClient, writeLogin } from './client.js';
 import { DATA_DIR_OPTION, JSON_OPTION, KEY_OPTION } from './option-table.js';
 import { ended, printJson, withHelp } from './outcome.js';

@@ -1,12 +1,12 @@
 /** Runs `chasqui cloud start` until a signal stops it. */
 import type { Cloud } from '../../cloud/start.js';
 import { ChasquiError } from '../../errors.js';
+import { dataDir } from '../../hub/data-folder.js';
 import { hubSettings } from '../../hub/hub-settings.js';
 import { Certificate } from '../../server/certificate.js';
 import { stopOnSignals } from '../../server/stop-on-signals.js';
 import { givenOptions } from '../options/table-options.js';
 import { printable } from '../output/log-output.js';
-import { dataDir } from '../paths.js';
 import { CLOUD_START_OPTIONS } from './option-table.js';
 import { DEMO_MODEL, podmanOf, runnerCommand } from './runner-command.js';
 import { startOrExplain } from './start-or-explain.js';

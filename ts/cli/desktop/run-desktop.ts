@@ -9,6 +9,7 @@ import { removeOpeningPages, writeOpeningPage } from '../../desktop/opening-code
 import { APP_PORT } from '../../desktop/ports.js';
 import { InstanceLock } from '../../desktop/single-instance.js';
 import { openWindow } from '../../desktop/window.js';
+import { DEMO_MODEL, dataDir } from '../../hub/data-folder.js';
 import { hubSettings } from '../../hub/hub-settings.js';
 import { libraryPlaces } from '../../hub/library-places.js';
 import { stopOnSignals } from '../../server/stop-on-signals.js';
@@ -18,7 +19,6 @@ import { DESKTOP_OPTIONS, type DesktopOptions } from '../options/desktop-option-
 import { OPTION_NAMES } from '../options/option-names.js';
 import { givenOptions } from '../options/table-options.js';
 import { baseUrl } from '../output/curl-line.js';
-import { DEMO_MODEL, dataDir } from '../paths.js';
 import { DesktopClient } from './desktop-client.js';
 
 const HOST = '127.0.0.1';

@@ -2,10 +2,10 @@
 import path from 'node:path';
 import { Command } from 'commander';
 import type { AppState, LogLine } from '../../desktop/api-types.js';
+import { dataDir } from '../../hub/data-folder.js';
 import { CommandFailed, EXIT, withExitCode } from '../errors/exit-codes.js';
 import { printable } from '../output/log-output.js';
 import { type Columns, toTable } from '../output/table.js';
-import { dataDir } from '../paths.js';
 import { DesktopClient } from './desktop-client.js';
 
 const GIB = 2 ** 30;

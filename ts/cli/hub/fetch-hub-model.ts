@@ -3,7 +3,6 @@ import { ChasquiError, type ErrorCode } from '../../errors.js';
 import type { DownloadJob, StartOptions } from '../../hub/downloads.js';
 import { machineWithoutGpus, quickFit } from '../../hub/fit.js';
 import { formatBytes } from '../../hub/format-bytes.js';
-import type { LocalModel } from '../../hub/library.js';
 import { chooseQuantisation, modelNameOf, parseModelName } from '../../hub/model-name.js';
 import { CommandFailed, EXIT } from '../errors/exit-codes.js';
 import { inTime } from '../output/quantities.js';
@@ -20,33 +19,28 @@ const QUIET_STEP = 0.1;
  * @throws {ChasquiError} with the reason if the download fails
  */
 export async function fetchHubModel(
-  { client, settings }: HubContext,
+  hub: HubContext,
   name: string,
   terminal: NodeJS.WriteStream,
   options: Pick<StartOptions, 'anyArchitecture'> = {},
 ): Promise<DownloadJob> {
   // Lazy import: this module loads SQLite for its locks.
-  const { Downloads } = await import('../../hub/downloads.js');
-  const downloads = await Downloads.open({ client, cacheFolder: settings.cacheFolder });
+  const { downloadModel } = await import('../../hub/download-model.js');
   const shown = new DownloadProgress(terminal);
-  downloads.on((job) => shown.show(job));
   const stop = new AbortController();
-  const onSignal = () => {
+  const onSignal = () =>
     stop.abort(new CommandFailed(EXIT.interrupted, 'The download was stopped. Run the same command again to resume.'));
-    void downloads.close();
-  };
   const signals = ['SIGINT', 'SIGTERM'] as const;
   for (const signal of signals) process.once(signal, onSignal);
   try {
-    const { id } = await downloads.start(name, { ...options, signal: stop.signal });
-    const job = await Promise.race([downloads.ended(id), rejection(stop.signal)]);
+    const onChange = (job: DownloadJob) => shown.show(job);
+    const job = await downloadModel(hub, name, { ...options, signal: stop.signal, onChange });
     if (job.state === 'completed') return job;
     const { code, message } = job.error ?? { code: 'download_failed', message: 'The download was stopped.' };
     throw new ChasquiError(code as ErrorCode, `${message} Run the same command again to resume.`);
   } finally {
     shown.end();
     for (const signal of signals) process.off(signal, onSignal);
-    await downloads.close();
   }
 }
 
@@ -67,22 +61,6 @@ export async function refuseTooLarge({ client }: HubContext, name: string): Prom
     `${chosenName} needs ${formatBytes(needBytes)} of memory, and this computer has ${formatBytes(machine.totalBytes)}. ` +
       `chasqui get --force ${chosenName} downloads it anyway; chasqui get --list ${repo} lists all sizes.`,
   );
-}
-
-function rejection(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason));
-  });
-}
-
-/** Returns the local model of this name, from any revision of its repository. */
-export async function findLocally({ library }: HubContext, name: string): Promise<LocalModel | undefined> {
-  const { repo, tag } = parseModelName(name);
-  const own = (await library.list()).filter((model) => model.repo?.toLowerCase() === repo.toLowerCase());
-  const wanted = (tag ?? 'Q4_K_M').toLowerCase();
-  const isWanted = ({ quantisation, path }: LocalModel) =>
-    quantisation?.toLowerCase() === wanted || path.toLowerCase().endsWith(`/${wanted}`);
-  return own.find(isWanted) ?? (tag === null && own.length === 1 ? own[0] : undefined);
 }
 
 /** One rewritten line on a terminal, otherwise separate lines. */

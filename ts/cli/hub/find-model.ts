@@ -2,23 +2,15 @@
 import { existsSync } from 'node:fs';
 import type { LoadOptions } from '../../engine/load-options.js';
 import { ChasquiError } from '../../errors.js';
+import { DEMO_MODEL, isDemo } from '../../hub/data-folder.js';
 import type { LocalModel } from '../../hub/library.js';
-import { DEMO_MODEL } from '../paths.js';
+import { isHubName } from '../../hub/model-name.js';
 
 /** Model files, and the options that follow from their source. */
 export interface FoundModels extends Pick<LoadOptions, 'alias' | 'mmproj'> {
   paths: readonly string[];
   /** The local library, if all of it is served. */
   library?: readonly LocalModel[];
-}
-
-/** The name of the built-in model in commands. */
-const DEMO = /^(chasqui-)?demo$/;
-
-/** Whether a name is `user/repo[:tag]` or the address of its page, and no file. */
-export function isHubName(name: string): boolean {
-  const isName = /^((https?:\/\/)?(www\.)?(hf\.co|huggingface\.co)\/)?[\w.-]+\/[\w.:-]+$/.test(name);
-  return isName && !/^\.|\.gguf$/i.test(name) && !existsSync(name);
 }
 
 /** Downloads a model of the hub that is not on this computer, if it fits into memory. Throws as `findNamed`. */
@@ -37,7 +29,7 @@ export async function findNamed(name: string, dataDir?: string): Promise<FoundMo
   await client.close();
   const local = await library.find(name);
   if (local !== undefined) return modelOf(local);
-  if (DEMO.test(name)) return { paths: [DEMO_MODEL] };
+  if (isDemo(name)) return { paths: [DEMO_MODEL] };
   const advice = 'chasqui ls lists those that are, chasqui search finds others.';
   throw new ChasquiError('local_model_not_found', `${name} is no file, and no model on this computer; ${advice}`);
 }
@@ -49,10 +41,10 @@ export async function findHubModel(
   refusesTooLarge = false,
 ): Promise<FoundModels> {
   const { hubContext } = await import('./hub-context.js');
-  const { fetchHubModel, findLocally, refuseTooLarge } = await import('./fetch-hub-model.js');
+  const { fetchHubModel, refuseTooLarge } = await import('./fetch-hub-model.js');
   const hub = hubContext(dataDir);
   try {
-    let local = (await hub.library.find(name)) ?? (await findLocally(hub, name));
+    let local = (await hub.library.find(name)) ?? (await hub.library.findOfHub(name));
     if (local === undefined) {
       if (refusesTooLarge) await refuseTooLarge(hub, name);
       const { path: file } = await fetchHubModel(hub, name, process.stderr);

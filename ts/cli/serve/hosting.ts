@@ -1,6 +1,7 @@
 /** Converts the hosting options to a profile and server settings. */
 import type { RestartEvent } from '../../engine/child/restart-event.js';
 import { ChasquiError } from '../../errors.js';
+import { dataDir } from '../../hub/data-folder.js';
 import { SharedKeys } from '../../keys/shared-keys.js';
 import { desktop } from '../../profiles/desktop.js';
 import type { Profile } from '../../profiles/profile.js';
@@ -12,7 +13,6 @@ import type { DeploymentSettings, StartSettings } from '../../server/start.js';
 import { explainFailure } from '../errors/explain-failure.js';
 import { HOSTING_OPTIONS, type HostingOptions } from '../options/hosting-option-table.js';
 import { toList } from '../options/table-options.js';
-import { dataDir } from '../paths.js';
 import { serverSettings } from './server-settings.js';
 
 const PROFILES = { runtime, desktop, serverless };

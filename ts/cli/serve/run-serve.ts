@@ -3,6 +3,7 @@ import path from 'node:path';
 import { servedModels } from '../../cloud/runners/served-models.js';
 import type { LoadOptions } from '../../engine/load-options.js';
 import { ChasquiError } from '../../errors.js';
+import { DEMO_MODEL, dataDir } from '../../hub/data-folder.js';
 import type { LocalModel } from '../../hub/library.js';
 import { LOAD_OPTIONS } from '../../options/load-option-table.js';
 import type { Profile } from '../../profiles/profile.js';
@@ -17,7 +18,6 @@ import { HOSTING_OPTIONS, type HostingOptions } from '../options/hosting-option-
 import { OPTION_NAMES } from '../options/option-names.js';
 import { givenOptions } from '../options/table-options.js';
 import { showProgress } from '../output/progress.js';
-import { DEMO_MODEL, dataDir } from '../paths.js';
 import { announce } from './announce.js';
 import { readAppModels } from './app-models.js';
 import { hostingSettings, modelsSettings, profileOf } from './hosting.js';

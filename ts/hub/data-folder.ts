@@ -10,6 +10,11 @@ export function dataDir(given: string | undefined): string {
 }
 
 /** The data folder set in the environment, or the default. */
-export function dataFolder(): string {
-  return path.resolve(dataDir(process.env.CHASQUI_HOME || undefined));
+export function dataFolder(environment: Readonly<Record<string, string | undefined>>): string {
+  return path.resolve(dataDir(environment.CHASQUI_HOME || undefined));
+}
+
+/** Whether a name means the built-in model. */
+export function isDemo(name: string): boolean {
+  return /^(chasqui-)?demo$/.test(name);
 }

@@ -23,7 +23,7 @@ function responses(script: FakeScript = {}, options: Parameters<typeof testApp>[
 }
 
 const clock = { type: 'function', name: 'clock' };
-const HOSTED = ['web_search', 'web_search_preview', 'computer_use_preview', 'image_generation', 'file_search', 'mcp'];
+const HOSTED = ['web_search', 'web_search_preview', 'image_generation', 'file_search', 'mcp'];
 
 test('tools that only OpenAI runs are passed over and named', async () => {
   const { engine, ignored } = responses();

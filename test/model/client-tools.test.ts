@@ -55,4 +55,28 @@ for (const [type, needed] of Object.entries(NEEDED)) {
   });
 }
 
+const ACTIONS: Record<string, string[]> = {
+  ...{ click: ['button', 'x', 'y'], double_click: ['x', 'y'], move: ['x', 'y'], keypress: ['keys'], type: ['text'] },
+  ...{ scroll: ['x', 'y', 'scroll_x', 'scroll_y'], drag: ['path'], screenshot: [], wait: [] },
+};
+
+for (const tool of ['computer', 'computer_use_preview']) {
+  test(`${tool} of responses: each action has its fields`, async ({ app }) => {
+    const seen = new Set<string>();
+    const ask = async (seed: number) => {
+      const rest = { tools: [{ type: tool }], tool_choice: { type: tool }, parallel_tool_calls: false };
+      const payload = { model: 'chasqui-demo', input: 'Hi', max_output_tokens: 200, seed, temperature: 1.5, ...rest };
+      const reply = await app.inject({ method: 'POST', url: '/v1/responses', payload });
+      assert.equal([reply.statusCode, reply.headers['x-chasqui-ignored']], [200, undefined], reply.body);
+      const { status, output } = reply.json();
+      if (status === 'incomplete') return;
+      const { actions = [], action = actions[0] } = output[0];
+      seen.add(action.type);
+      for (const field of ACTIONS[action.type] ?? ['known type']) assert.ok(field in action, JSON.stringify(action));
+    };
+    for (let seed = 0; seed < SEEDS; seed += 4) await Promise.all([0, 1, 2, 3].map((each) => ask(seed + each)));
+    assert.ok(seen.size > 1, [...seen].join());
+  });
+}
+
 test.run();

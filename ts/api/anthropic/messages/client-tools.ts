@@ -2,38 +2,13 @@
  * Anthropic's tools that run in the client, as functions with their published schemas. The version in a type, such as
  * `bash_20250124`, is a date.
  */
+import { numbers, oneOf, parametersBy, parametersOf, text, whole } from '../../shared/tools/tool-parameters.js';
 import type { AnthropicTool } from './schema.js';
 
 interface ClientTool {
   name: string;
   description: string;
   parameters: object;
-}
-
-const text = (description: string) => ({ type: 'string', description });
-const oneOf = (description: string, ...names: string[]) => ({ type: 'string', enum: names, description });
-const whole = (description: string) => ({ type: 'integer', description });
-const numbers = (count: number, description: string) => ({
-  type: 'array',
-  items: { type: 'integer' },
-  minItems: count,
-  maxItems: count,
-  description,
-});
-
-function parametersOf(properties: object, ...required: string[]): object {
-  return { type: 'object', properties, required, additionalProperties: false };
-}
-
-/** Each group of commands requires the same fields. `name` is the field with the command. */
-function parametersBy(
-  name: string,
-  properties: object,
-  groups: readonly [commands: string[], fields: string[]][],
-): object {
-  const commands = groups.flatMap(([each]) => each);
-  const anyOf = groups.map(([each, fields]) => ({ properties: { [name]: { enum: each } }, required: fields }));
-  return { ...parametersOf({ [name]: oneOf('What to do.', ...commands), ...properties }, name), anyOf };
 }
 
 const bash: ClientTool = {

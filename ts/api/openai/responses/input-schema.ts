@@ -55,13 +55,13 @@ const callOutput = s.objectOf({
   output: shownContent,
 });
 
-/** Calls of OpenAI's own tools that the client runs; `action` or `operation` has their arguments. */
+/** Calls of OpenAI's own tools that the client runs; `action`, `actions` or `operation` has their arguments. */
 const clientCall = s.objectOf(
   {
     type: s.oneOf('local_shell_call', 'shell_call', 'apply_patch_call', 'computer_call'),
     call_id: s.string,
   },
-  { action: s.orNull(s.anyObject), operation: s.orNull(s.anyObject) },
+  { action: s.orNull(s.anyObject), actions: s.orNull(s.arrayOf(s.anyObject)), operation: s.orNull(s.anyObject) },
 );
 
 const clientCallOutput = s.objectOf(

@@ -1,5 +1,6 @@
 /** OpenAI's tools that run in the client, as functions with their published schemas. */
 import { parseArguments } from '../../shared/completion/call-arguments.js';
+import { oneOf, parametersBy, parametersOf, text as textOf, whole } from '../../shared/tools/tool-parameters.js';
 import type { ItemStatus, OutputItem } from './object-schema.js';
 import type { ResponseTool } from './tools-schema.js';
 
@@ -7,7 +8,48 @@ const text = { type: 'string' };
 const texts = { type: 'array', items: text };
 const milliseconds = { type: 'integer', description: 'Time limit in milliseconds.' };
 
+const point = { x: whole('Pixels from the left.'), y: whole('Pixels from the top.') };
+const computerAction = parametersBy(
+  'type',
+  {
+    ...point,
+    button: oneOf('For `click`.', 'left', 'right', 'wheel', 'back', 'forward'),
+    scroll_x: whole('For `scroll`: pixels to the right.'),
+    scroll_y: whole('For `scroll`: pixels down.'),
+    path: {
+      type: 'array',
+      items: parametersOf(point, 'x', 'y'),
+      minItems: 2,
+      description: 'For `drag`: the points of the way.',
+    },
+    keys: {
+      ...texts,
+      minItems: 1,
+      description: 'For `keypress`: keys that are pressed together. Otherwise: keys held.',
+    },
+    text: textOf('For `type`: the text.'),
+  },
+  [
+    [['click'], ['button', 'x', 'y']],
+    [
+      ['double_click', 'move'],
+      ['x', 'y'],
+    ],
+    [['scroll'], ['x', 'y', 'scroll_x', 'scroll_y']],
+    [['drag'], ['path']],
+    [['keypress'], ['keys']],
+    [['type'], ['text']],
+    [['screenshot', 'wait'], []],
+  ],
+);
+const computer = 'Uses the mouse and the keyboard of a computer, and takes screenshots.';
+
 const CLIENT_TOOLS = {
+  computer: {
+    description: `${computer} Runs the actions in order, then takes a screenshot.`,
+    parameters: parametersOf({ actions: { type: 'array', items: computerAction, minItems: 1 } }, 'actions'),
+  },
+  computer_use_preview: { description: computer, parameters: computerAction },
   local_shell: {
     description: 'Runs a command on the local machine.',
     parameters: {
@@ -52,25 +94,44 @@ const CLIENT_TOOLS = {
 export type ClientToolType = keyof typeof CLIENT_TOOLS;
 
 /** Null for other tools, and for a shell in a container of OpenAI. */
-export function clientToolOf({ type, environment }: ResponseTool): ClientToolType | null {
+export function clientToolOf(tool: ResponseTool): ClientToolType | null {
+  const { type } = tool;
   if (!isClientTool(type)) return null;
-  return type === 'shell' && (environment?.type ?? 'local') !== 'local' ? null : type;
+  return type === 'shell' && (shellOf(tool)?.type ?? 'local') !== 'local' ? null : type;
+}
+
+function shellOf({ environment }: ResponseTool) {
+  return typeof environment === 'object' ? environment : null;
+}
+
+/** Past calls of both computer tools have the same type. */
+export function clientToolName(type: ClientToolType): string {
+  return type === 'computer_use_preview' ? 'computer' : type;
 }
 
 export function isClientTool(type: string): type is ClientToolType {
   return Object.hasOwn(CLIENT_TOOLS, type);
 }
 
-/** The chat tool. The model is told of the skills in the environment of a shell. */
-export function toClientFunction(type: ClientToolType, { environment }: ResponseTool): object {
+/** The chat tool. The model is told of the skills in the environment of a shell, and of the display of a computer. */
+export function toClientFunction(type: ClientToolType, tool: ResponseTool): object {
   const { description, parameters } = CLIENT_TOOLS[type];
-  const skills = environment?.skills ?? [];
-  const told = skills.map(({ name, path, description }) => `\n- ${name} (in ${path}): ${description}`);
-  const note = skills.length === 0 ? '' : ` These skills are described by a file SKILL.md each:${told.join('')}`;
-  return { type: 'function', function: { name: type, description: description + note, parameters } };
+  const name = clientToolName(type);
+  return { type: 'function', function: { name, description: description + noteOn(tool), parameters } };
 }
 
-const ID_PREFIXES = { local_shell: 'lsh_', shell: 'sh_', apply_patch: 'apc_' } as const;
+function noteOn(tool: ResponseTool): string {
+  const { display_width: width, display_height: height } = tool;
+  if (width != null && height != null) return ` The display has ${width} x ${height} pixels.`;
+  const skills = shellOf(tool)?.skills ?? [];
+  const told = skills.map(({ name, path, description }) => `\n- ${name} (in ${path}): ${description}`);
+  return skills.length === 0 ? '' : ` These skills are described by a file SKILL.md each:${told.join('')}`;
+}
+
+const ID_PREFIXES = {
+  ...{ computer: 'cu_', computer_use_preview: 'cu_' },
+  ...{ local_shell: 'lsh_', shell: 'sh_', apply_patch: 'apc_' },
+} as const;
 
 export function clientCallPrefix(type: ClientToolType): string {
   return ID_PREFIXES[type];
@@ -84,6 +145,15 @@ export function toClientCall(
 ): OutputItem {
   const given = parseArguments(json) ?? {};
   switch (type) {
+    case 'computer':
+    case 'computer_use_preview': {
+      const { actions } = given;
+      const asked =
+        type === 'computer'
+          ? { actions: Array.isArray(actions) ? actions.map(toAction) : [] }
+          : { action: toAction(given) };
+      return { type: 'computer_call', ...head, status, pending_safety_checks: [], ...asked };
+    }
     case 'local_shell': {
       const { command, env, timeout_ms, user, working_directory } = given;
       const action = {
@@ -117,6 +187,12 @@ export function toClientCall(
       return { type: 'apply_patch_call', ...head, status: reached, operation };
     }
   }
+}
+
+/** Waits instead of an action that was cut off or is none. */
+function toAction(value: unknown): Record<string, unknown> {
+  const action = (typeof value === 'object' ? value : null) as Record<string, unknown> | null;
+  return typeof action?.type === 'string' ? action : { type: 'wait' };
 }
 
 /** A model that no grammar constrains may write one command without a list. */

@@ -52,6 +52,21 @@ export const itemSchema = s.anyOf(
     { type: s.exactly('custom_tool_call'), id: s.string, status, call_id: s.string, name: s.string, input: s.string },
     { namespace: s.string },
   ),
+  s.objectOf(
+    {
+      type: s.exactly('computer_call'),
+      id: s.string,
+      status,
+      call_id: s.string,
+      pending_safety_checks: noItems,
+    },
+    {
+      /** Of `computer_use_preview`. */
+      action: s.anyObject,
+      /** Of `computer`. */
+      actions: s.arrayOf(s.anyObject),
+    },
+  ),
   s.objectOf({
     type: s.exactly('local_shell_call'),
     id: s.string,

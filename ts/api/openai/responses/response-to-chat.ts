@@ -106,8 +106,9 @@ function isHosted(item: InputItem): boolean {
 const CONVERSATION_ITEMS =
   /^(message|reasoning|(function|custom_tool|local_shell|shell|apply_patch|computer)_call(_output)?)$/;
 
-function toPastCall({ type, call_id: id, action, operation }: ClientCall): PastCall {
-  return { id, name: type.replace(/_call$/, ''), arguments: JSON.stringify(action ?? operation ?? {}) };
+function toPastCall({ type, call_id: id, action, actions, operation }: ClientCall): PastCall {
+  const given = actions ? { actions } : (action ?? operation ?? {});
+  return { id, name: type.replace(/_call$/, ''), arguments: JSON.stringify(given) };
 }
 
 /** The output of one of OpenAI's tools: a text, a screenshot, or values that are shown as JSON. */

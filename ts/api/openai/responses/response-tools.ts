@@ -6,7 +6,7 @@
 import type { FieldOrigins } from '../../shared/chat/field-origins.js';
 import { describeFormat, parametersOf } from '../../shared/tools/custom-tools.js';
 import { InputGrammars, patternField } from '../../shared/tools/input-grammars.js';
-import { type ClientToolType, clientToolOf, toClientFunction } from './local-tools.js';
+import { type ClientToolType, clientToolName, clientToolOf, toClientFunction } from './local-tools.js';
 import type { ResponsesRequest } from './schema.js';
 import type { ResponseTool, ResponseToolChoice } from './tools-schema.js';
 
@@ -74,7 +74,8 @@ class ToolCollection {
 
   #addClientTool(tool: ResponseTool, type: ClientToolType, origin: string): void {
     this.#place(origin);
-    if (!this.tools.has(type)) this.tools.set(type, { type, name: type, namespace: null });
+    const name = clientToolName(type);
+    if (!this.tools.has(name)) this.tools.set(name, { type, name: type, namespace: null });
     this.chatTools.push(toClientFunction(type, tool));
   }
 

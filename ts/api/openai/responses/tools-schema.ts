@@ -33,8 +33,11 @@ export const responseTool = s.limited(
       ...optional,
       /** Of a namespace: its functions and custom tools. */
       tools: s.orNull(s.arrayOf(ownTool)),
-      /** Of `shell`; default: local. */
-      environment: s.orNull(environment),
+      /** Of `shell`; default: local. Of `computer_use_preview`: a text. */
+      environment: s.orNull(s.orString(environment)),
+      /** Of `computer_use_preview`, in pixels. */
+      display_width: s.orNull(s.integer),
+      display_height: s.orNull(s.integer),
     },
   ),
   named,
@@ -44,7 +47,7 @@ export const responseToolChoice = toolChoiceOf(
   variantsBy('type', [
     s.objectOf({ type: s.exactly('function'), name: functionName }),
     s.objectOf({ type: s.exactly('custom'), name: functionName }),
-    s.objectOf({ type: s.oneOf('local_shell', 'shell', 'apply_patch') }),
+    s.objectOf({ type: s.oneOf('local_shell', 'shell', 'apply_patch', 'computer', 'computer_use_preview') }),
     s.objectOf({
       type: s.exactly('allowed_tools'),
       mode: s.oneOf('auto', 'required'),

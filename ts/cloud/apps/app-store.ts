@@ -170,6 +170,15 @@ export class AppStore {
     return this.database.all('SELECT * FROM revisions WHERE app = ? ORDER BY number', [app]);
   }
 
+  /** The newest `count` revisions and some `others`, the newest last. */
+  newestRevisions(app: string, count: number, others: readonly (number | null)[]): RevisionRow[] {
+    return this.database.all(
+      `SELECT * FROM revisions WHERE app = ?1 AND (number IN (SELECT value FROM json_each(?3)) OR
+         number IN (SELECT number FROM revisions WHERE app = ?1 ORDER BY number DESC LIMIT ?2)) ORDER BY number`,
+      [app, count, JSON.stringify(others)],
+    );
+  }
+
   revision(app: string, number: number): RevisionRow | undefined {
     return this.database.get('SELECT * FROM revisions WHERE app = ? AND number = ?', [app, number]);
   }

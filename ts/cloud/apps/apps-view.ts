@@ -17,7 +17,7 @@ import type { LiveApp } from './live-app.js';
 import type { LiveRunner } from './live-runner.js';
 import { logFileOf } from './logs.js';
 import type { Supervisor } from './supervisor.js';
-import type { AppState, RevisionView } from './views.js';
+import type { AppSummary as AppView, RevisionView } from './views.js';
 
 const POLL_MS = 500;
 const SHOWN_EVENTS = 100;
@@ -43,10 +43,13 @@ export interface LiveAppsParts {
 }
 
 export class LiveApps implements AppsView {
+  readonly #listeners = new Set<() => void>();
+  #stopPolling: (() => void) | null = null;
+
   constructor(private readonly parts: LiveAppsParts) {}
 
   list(): AppSummary[] {
-    return this.parts.control.list().map(toSummary);
+    return this.parts.control.summaries().map(toSummary);
   }
 
   find(org: string, name: string): AppDetail | null {
@@ -95,13 +98,28 @@ export class LiveApps implements AppsView {
   }
 
   onChange(listener: () => void): () => void {
+    // The same function may be given twice.
+    const call = () => listener();
+    this.#listeners.add(call);
+    this.#stopPolling ??= this.#pollChanges();
+    return () => {
+      this.#listeners.delete(call);
+      if (this.#listeners.size > 0) return;
+      this.#stopPolling?.();
+      this.#stopPolling = null;
+    };
+  }
+
+  /** One poll for all listeners. */
+  #pollChanges(): () => void {
     // Revisions, runners and scale changes are events. Progress and demand are in the list.
     const snapshot = () => `${this.parts.store.lastEvent()} ${JSON.stringify(this.list())}`;
     let before: string | null = null;
     return poll(() => {
       const now = snapshot();
-      if (before !== null && now !== before) listener();
+      const isChange = before !== null && now !== before;
       before = now;
+      if (isChange) for (const call of this.#listeners) call();
     });
   }
 
@@ -144,7 +162,7 @@ function poll(look: () => void): () => void {
   return () => clearInterval(timer);
 }
 
-function toSummary(state: AppState): AppSummary {
+function toSummary(state: AppView): AppSummary {
   const { org, app, auth, reason, progress, url, model, revision, ready, demand } = state;
   return {
     org,

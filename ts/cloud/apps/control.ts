@@ -12,7 +12,7 @@ import type { LiveApp } from './live-app.js';
 import { logsOf, readLog } from './logs.js';
 import { givenFileBytes, refuseImpossibleMachine, refuseTooLittleMemory } from './runner-memory.js';
 import type { Supervisor } from './supervisor.js';
-import { type AppState, type RunnerView, runnerView, stateOf } from './views.js';
+import { type AppState, type AppSummary, type RunnerView, runnerView, stateOf, summaryOf } from './views.js';
 import type { FileMarks } from './weights.js';
 
 export interface Deployment {
@@ -167,6 +167,11 @@ export class AppControl {
 
   list(): AppState[] {
     return this.#live().map((app) => this.#state(app));
+  }
+
+  /** Without revisions. */
+  summaries(): AppSummary[] {
+    return this.#live().map((app) => summaryOf(app, this.#url(app)));
   }
 
   /** `revision`: also show this revision, even if it is old. */

@@ -21,7 +21,7 @@ export interface RevisionView {
   options: unknown;
 }
 
-export interface AppState {
+export interface AppSummary {
   org: string;
   app: string;
   /** `ready`, `starting`, `asleep`, `deploying`, `failed` or `empty`. */
@@ -39,6 +39,9 @@ export interface AppState {
   ready: number;
   demand: { running: number; queued: number };
   scale: { min: number; max: number; is_overridden: boolean };
+}
+
+export interface AppState extends AppSummary {
   /** The newest last. Only the last 20, the active one, one in progress and the requested one. */
   revisions: RevisionView[];
 }
@@ -64,11 +67,15 @@ const SHOWN_REVISIONS = 20;
 
 /** `asked`: also include this revision. */
 export function stateOf(app: LiveApp, store: AppStore, url: string, asked: number | null = null): AppState {
+  const older = [app.revision, app.rollout?.revision ?? null, asked];
+  const revisions = store.newestRevisions(app.id, SHOWN_REVISIONS, older).map(revisionView);
+  return { ...summaryOf(app, url), revisions };
+}
+
+/** Reads no database: the dashboard polls it on the thread that relays tokens. */
+export function summaryOf(app: LiveApp, url: string): AppSummary {
   const ready = app.runners().length;
   const models = app.manifest === null ? [] : modelNamesOf(app.manifest);
-  const revisions = store.revisions(app.id);
-  const firstShown = revisions.at(-SHOWN_REVISIONS)?.number ?? 0;
-  const older = [app.revision, app.rollout?.revision, asked];
   return {
     org: app.org,
     app: app.name,
@@ -82,7 +89,6 @@ export function stateOf(app: LiveApp, store: AppStore, url: string, asked: numbe
     ready,
     demand: app.demand,
     scale: { min: app.scale.min, max: app.scale.max, is_overridden: isOverridden(app.row) },
-    revisions: revisions.filter(({ number }) => number >= firstShown || older.includes(number)).map(revisionView),
   };
 }
 

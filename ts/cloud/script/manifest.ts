@@ -35,7 +35,7 @@ export interface Manifest extends ModelManifest {
   secrets: readonly string[];
   /** Memory limit of a runner; null: use an estimate. */
   memoryBytes: number | null;
-  /** GPUs per runner; null: all. */
+  /** GPUs for each runner alone; null: it shares others. */
   gpus: number | null;
   scale: { min: number; max: number; keepAliveMs: number; buffer: number; delayMs: number };
   timeouts: { startMs: number; requestMs: number; drainMs: number };

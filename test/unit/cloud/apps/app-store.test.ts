@@ -26,8 +26,9 @@ test('apps of a version without `apps.auth` stay as private or public as their a
     deploy('new', 'public', false),
   ];
   // As the version before left it.
+  database.run('ALTER TABLE runners DROP COLUMN gpus');
   for (const column of ['auth', 'public_with']) database.run(`ALTER TABLE apps DROP COLUMN ${column}`);
-  database.run("UPDATE migrations SET step = step - 1 WHERE room = 'apps'");
+  database.run("UPDATE migrations SET step = step - 2 WHERE room = 'apps'");
   const migrated = new AppStore(database);
   const found = ids.map((id) => migrated.app(id)).map((app) => [app?.name, app?.auth, app?.public_with]);
   assert.equal(found, [

@@ -13,6 +13,7 @@ let browser: Browser;
 
 chat.before(async () => {
   [app, browser] = await Promise.all([startDesktop(), startBrowser()]);
+  await app.done('PUT', '/api/v1/settings', { generateTitles: false });
 });
 
 chat.after(async () => {

@@ -4,6 +4,7 @@ import type { Chat, ChatChange, ChatMessage, CompletionBody, CompletionError } f
 import { branchTo } from './chat-branch.js';
 import { ChatCompletion, type Follower, type RequestCompletion } from './chat-completion.js';
 import { textOf } from './chat-files.js';
+import { ChatTitles, type TitleParts } from './chat-titles.js';
 import type { EventBus } from './event-bus.js';
 import { afterSummary, splitBranch, summaryRequest, WHEN_FULL, whenFull } from './shorten-chat.js';
 import type { ChatStore } from './store/chats.js';
@@ -11,19 +12,19 @@ import type { ChatStore } from './store/chats.js';
 const WRITE_EVERY_MS = 1000;
 const MIN_TRANSCRIPT_SHARE = 0.01;
 
-export interface CompletionParts {
-  chats: ChatStore;
+export interface CompletionParts extends TitleParts {
   events: EventBus;
-  request: RequestCompletion;
 }
 
 export class ChatCompletions {
   readonly #parts: CompletionParts;
+  readonly #titles: ChatTitles;
   /** By chat. A failed one is kept until the next one, for pages that return later. */
   readonly #ofChats = new Map<string, ChatCompletion>();
 
   constructor(parts: CompletionParts) {
     this.#parts = parts;
+    this.#titles = new ChatTitles(parts);
   }
 
   /** The id of the message that is being completed. */
@@ -39,6 +40,7 @@ export class ChatCompletions {
   start(chat: string, body: CompletionBody): void {
     const read = this.#parts.chats.read(chat);
     if (this.runningIn(chat) !== null) throw chatBusy();
+    void this.#titles.stop(chat);
     const message = { ...messageOf(read, body), model: modelOf(read) };
     const completion = new ChatCompletion(message);
     this.#ofChats.set(chat, completion);
@@ -78,7 +80,7 @@ export class ChatCompletions {
 
   /** Call before deleting the chat. */
   async forget(chat: string): Promise<void> {
-    await this.stop(chat);
+    await Promise.all([this.stop(chat), this.#titles.stop(chat)]);
     this.#ofChats.delete(chat);
   }
 
@@ -99,6 +101,7 @@ export class ChatCompletions {
   /** Stops all completions and stores their text. */
   async close(): Promise<void> {
     await Promise.all([...this.#ofChats.keys()].map((chat) => this.stop(chat)));
+    await this.#titles.close();
   }
 
   async #run(chat: Chat, completion: ChatCompletion): Promise<void> {
@@ -114,6 +117,8 @@ export class ChatCompletions {
       updatedAt: this.#versionOf(chat.id),
     });
     this.publish(chat.id);
+    const isWhole = failed === null && !completion.signal.aborted;
+    if (isWhole) this.#titles.start(chat.id, () => this.publish(chat.id));
   }
 
   /** Shortens a chat that does not fit into the context as the user chose. */

@@ -316,6 +316,7 @@ async function openAppPort(
   const completions = new ChatCompletions({
     chats,
     events,
+    wantsTitles: () => parts.settings.current.generateTitles,
     request: (body, signal) => {
       const url = `http://${HOST}:${port}${COMPLETIONS_PATH}/v1/chat/completions`;
       return request(url, { method: 'POST', headers, body: JSON.stringify(body), signal, dispatcher });

@@ -146,6 +146,7 @@ chats('a chat that an earlier version damaged is repaired when the database is o
   const before = Store.open(old);
   const { id } = new ChatStore(before).create({ messages: [said('a', null, 'one'), said('b', 'a', 'two')] });
   before.run("UPDATE chats SET current = 'never-written' WHERE id = ?", id);
+  before.run('ALTER TABLE chats DROP COLUMN pinned');
   before.run('PRAGMA user_version = 1');
   before.close();
   const after = Store.open(old);

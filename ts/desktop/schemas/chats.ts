@@ -2,6 +2,7 @@
 import {
   anything,
   arrayOf,
+  boolean,
   closedObjectOf,
   integer,
   limited,
@@ -73,9 +74,12 @@ const times = { createdAt: number, updatedAt: number };
 /** The message that is being completed. */
 const running = orNull(id);
 
-export const chat = objectOf({ id, ...changeable, ...times }, { running });
+/** Pinned chats are listed first. */
+const pinned = boolean;
+
+export const chat = objectOf({ id, ...changeable, ...times }, { running, pinned });
 /** For `PUT`; absent fields stay unchanged. */
-export const chatChange = closedObjectOf({}, changeable);
+export const chatChange = closedObjectOf({}, { ...changeable, pinned });
 export const chatMessages = closedObjectOf({ messages: changeable.messages }, { current: changeable.current });
 /** The version of a chat: it grows with each change. */
 export const chatVersion = objectOf({ updatedAt: number });
@@ -94,6 +98,9 @@ export const listedChat = objectOf(
     model: changeable.model,
     ...times,
     messageCount: integer,
+    pinned,
+    /** Search result: the message of `snippet`. */
+    hit: orNull(id),
     /** Search result: an excerpt with matches between U+0002 and U+0003. */
     snippet: nullableText(1000),
   },

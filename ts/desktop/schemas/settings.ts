@@ -28,6 +28,8 @@ const shared = {
   hubEndpoint: s.orNull(s.limited(s.string, { pattern: '^https?://', maxLength: 500 })),
   preventSleep: s.boolean,
   logPrompts: s.boolean,
+  /** Whether models write the titles of chats. */
+  generateTitles: s.boolean,
   /** Idle seconds before a model is unloaded; 0: never. */
   ttl: s.limited(s.integer, { minimum: 0, maximum: 1_000_000 }),
   /** Overrides of `ttl` by model: seconds, 0 for never, or `pinned` to prevent eviction. */

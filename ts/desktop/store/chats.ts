@@ -15,7 +15,7 @@ const MAX_HITS = 5000;
 /** libsql returns the text of a TEXT column up to its first U+0000, but a BLOB completely. */
 const whole = (column: string) => `CAST(${column} AS BLOB) AS ${column}`;
 
-const CHAT_COLUMNS = `id, ${whole('title')}, ${whole('model')}, ${whole('system_prompt')}, settings, current, created_at, updated_at`;
+const CHAT_COLUMNS = `id, ${whole('title')}, ${whole('model')}, ${whole('system_prompt')}, settings, current, pinned, created_at, updated_at`;
 
 interface ChatRow {
   id: string;
@@ -24,6 +24,7 @@ interface ChatRow {
   system_prompt: string;
   settings: string;
   current: string | null;
+  pinned: number;
   created_at: number;
   updated_at: number;
 }
@@ -31,12 +32,13 @@ interface ChatRow {
 interface ListedRow extends ChatRow {
   messages: number;
   snippet: string | null;
+  hit: string | null;
 }
 
 export class ChatStore {
   constructor(private readonly store: Store) {}
 
-  /** Most recently changed first. With a text: chats that contain all its words in a message or the title. */
+  /** Pinned ones first, then the most recently changed. With a text: chats that contain all its words in a message or the title. */
   list(text = ''): ListedChat[] {
     const match = toMatch(text);
     const rows = match === null ? this.#all() : this.#matching(match, text.trim());
@@ -77,6 +79,7 @@ export class ChatStore {
       settings: JSON.parse(row.settings),
       messages: messages.map(({ content, body }) => ({ ...JSON.parse(body), content }) as ChatMessage),
       current: row.current,
+      pinned: row.pinned === 1,
       createdAt: row.created_at,
       updatedAt: row.updated_at,
     };
@@ -151,6 +154,7 @@ export class ChatStore {
     if (change.systemPrompt !== undefined) columns.push(['system_prompt', change.systemPrompt]);
     if (change.settings !== undefined) columns.push(['settings', JSON.stringify(change.settings)]);
     if (change.current !== undefined) columns.push(['current', change.current]);
+    if (change.pinned !== undefined) columns.push(['pinned', Number(change.pinned)]);
     // Strictly increasing: pages recognise their own changes by it.
     const sets = ['updated_at = max(?, updated_at + 1)', ...columns.map(([name]) => `${name} = ?`)].join(', ');
     this.store.run(`UPDATE chats SET ${sets} WHERE id = ?`, Date.now(), ...columns.map(([, value]) => value), id);
@@ -198,8 +202,8 @@ export class ChatStore {
 
   #all(): ListedRow[] {
     return this.store.rows<ListedRow>(
-      `SELECT ${CHAT_COLUMNS}, (SELECT count(*) FROM messages WHERE chat = chats.id) AS messages, NULL AS snippet
-       FROM chats ORDER BY updated_at DESC, id LIMIT ?`,
+      `SELECT ${CHAT_COLUMNS}, (SELECT count(*) FROM messages WHERE chat = chats.id) AS messages, NULL AS snippet, NULL AS hit
+       FROM chats ORDER BY pinned DESC, updated_at DESC, id LIMIT ?`,
       MAX_LISTED,
     );
   }
@@ -207,7 +211,7 @@ export class ChatStore {
   #matching(match: string, title: string): ListedRow[] {
     return this.store.rows<ListedRow>(
       `WITH hits AS (
-         SELECT messages.chat AS chat, found.snippet AS snippet, min(found.score)
+         SELECT messages.chat AS chat, messages.id AS hit, found.snippet AS snippet, min(found.score)
          FROM (
            SELECT rowid AS number, rank AS score,
                   snippet(message_texts, 0, char(2), char(3), '…', ${SNIPPET_WORDS}) AS snippet
@@ -217,10 +221,10 @@ export class ChatStore {
          GROUP BY messages.chat
        )
        SELECT ${CHAT_COLUMNS}, (SELECT count(*) FROM messages WHERE chat = chats.id) AS messages,
-              CAST(hits.snippet AS BLOB) AS snippet
+              CAST(hits.snippet AS BLOB) AS snippet, hits.hit AS hit
        FROM chats LEFT JOIN hits ON hits.chat = chats.id
        WHERE hits.chat IS NOT NULL OR instr(lower(chats.title), lower(?2)) > 0
-       ORDER BY chats.updated_at DESC, chats.id LIMIT ?3`,
+       ORDER BY chats.pinned DESC, chats.updated_at DESC, chats.id LIMIT ?3`,
       match,
       title,
       MAX_LISTED,
@@ -244,6 +248,8 @@ function toListed(row: ListedRow): ListedChat {
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     messageCount: row.messages,
+    pinned: row.pinned === 1,
     snippet: row.snippet,
+    hit: row.hit,
   };
 }

@@ -59,4 +59,5 @@ export const MIGRATIONS: readonly string[] = [
   `,
   // Earlier versions stored `current` before the message that it names.
   SHOW_LAST_MESSAGE,
+  'ALTER TABLE chats ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0',
 ];

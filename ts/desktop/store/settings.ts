@@ -20,6 +20,7 @@ const DEFAULTS: Omit<Settings, 'hasHubToken' | 'hubTokenEndpoint' | 'hasServerKe
   hubEndpoint: null,
   preventSleep: true,
   logPrompts: false,
+  generateTitles: true,
   ttl: 0,
   modelKeeps: {},
   lastModel: null,

@@ -34,6 +34,7 @@ const paths = {
   warning: 'M12 4 3 20h18zm0 6v4m0 3h.01',
   heart: 'M12 20C5 15 4 11 4 9a4 4 0 0 1 8-1 4 4 0 0 1 8 1c0 2-1 6-8 11',
   keyboard: 'M3 6h18v12H3zM7 10h.01M11 10h.01M15 10h.01M18 10h.01M8 14h8',
+  pin: 'M9 4h6l-1 6 3 3v1H7v-1l3-3zM12 14v6',
   lock: 'M6 11h12v9H6zm2.5 0V8a3.5 3.5 0 0 1 7 0v3',
 } as const;
 

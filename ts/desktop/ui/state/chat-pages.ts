@@ -51,14 +51,24 @@ effect(() => {
   if (connected.value) for (const session of [first, second]) void session.refresh().catch(() => undefined);
 });
 
-/** Opens the chat of the address. If it does not exist, a new chat is shown. */
-export async function openChat(id: string): Promise<void> {
+/** The message of a search result, to which the conversation scrolls. */
+export const shownHit = signal<string | null>(null);
+
+/** Opens the chat of the address, at a message if given. If it does not exist, a new chat is shown. */
+export async function openChat(id: string, message: string | null): Promise<void> {
   try {
     await first.open(id);
+    if (message !== null) await showMessage(message);
+    shownHit.value = message;
   } catch (error) {
     await newChat();
     throw error;
   }
+}
+
+async function showMessage(id: string): Promise<void> {
+  const isShown = first.branch.value.some((message) => message.id === id);
+  if (!isShown && first.messages.value.some((message) => message.id === id)) await first.switchTo(id);
 }
 
 /** Selects the loaded model for a new chat, or else the first one, with its preset. */

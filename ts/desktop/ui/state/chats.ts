@@ -28,6 +28,6 @@ export async function deleteChat(id: string): Promise<void> {
   await call('DELETE', `/chats/${encodeURIComponent(id)}`);
 }
 
-export async function renameChat(id: string, title: string): Promise<void> {
-  await call('PUT', `/chats/${encodeURIComponent(id)}`, { title });
+export async function changeChat(id: string, change: { title?: string; pinned?: boolean }): Promise<void> {
+  await call('PUT', `/chats/${encodeURIComponent(id)}`, change);
 }

@@ -50,6 +50,22 @@ export function age(at: number | string, now = Date.now()): string {
   return gone < 365 ? days.format(-Math.floor(gone / 30), 'month') : days.format(-Math.floor(gone / 365), 'year');
 }
 
+const time = new Intl.DateTimeFormat('en', { timeStyle: 'short' });
+const date = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
+
+/** The time of today, or the date. */
+export function dateTime(at: number): string {
+  return (dayOf(at) === 'Today' ? time : date).format(at);
+}
+
+/** A heading for lists that are sorted by time. */
+export function dayOf(at: number, now = Date.now()): string {
+  const gone = Math.round((new Date(now).setHours(0, 0, 0, 0) - new Date(at).setHours(0, 0, 0, 0)) / 86_400_000);
+  if (gone <= 0) return 'Today';
+  if (gone === 1) return 'Yesterday';
+  return gone < 7 ? 'Last 7 days' : gone < 30 ? 'Last 30 days' : 'Older';
+}
+
 export function parameters(value: number): string {
   if (value >= 1e9) return `${number.format(value / 1e9)}B`;
   return value >= 1e6 ? `${number.format(value / 1e6)}M` : count(value);

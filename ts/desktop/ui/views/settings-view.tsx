@@ -305,6 +305,12 @@ function Program({ current }: PartProps) {
         on={current.preventSleep}
         set={(preventSleep) => change({ preventSleep })}
       />
+      <Switch
+        label="Let models write the titles of chats"
+        help="After the first completion. Otherwise a chat keeps its first words as the title."
+        on={current.generateTitles}
+        set={(generateTitles) => change({ generateTitles })}
+      />
       <Line label="Quit" help="Closing the window keeps the server; quitting lets running requests finish and ends it.">
         {() => (
           <Action

@@ -22,13 +22,13 @@ import { History } from './history.js';
 import { Shortcuts, ShortcutsAction, startChat } from './shortcuts.js';
 
 export function ChatView() {
-  const id = route.value?.rest || null;
+  const [id, message = null] = route.value?.rest ? route.value.rest.split('/') : [null];
   useEffect(() => followChatAddress(), []);
   useEffect(() => followModels(), []);
   useEffect(() => {
     // Also if it is the shown one: it replaces one that is being loaded.
-    if (id !== null) void attempt(() => openChat(id));
-  }, [id]);
+    if (id != null) void attempt(() => openChat(id, message));
+  }, [id, message]);
   if (!hasModels.value) return <NoModels />;
   return (
     <Page title="Chat" wide ownFocus actions={<ChatActions />}>

@@ -6,6 +6,7 @@ import { Icon } from '../../parts/icon.js';
 import { ModelPicker } from '../../parts/model-parts.js';
 import { post } from '../../state/api.js';
 import { chatModels, loadedOf, loadModel, unloadModel } from '../../state/app.js';
+import { shownHit } from '../../state/chat-pages.js';
 import type { ChatSession } from '../../state/chat-session.js';
 import { fetchFit } from '../../state/developer.js';
 import { count, percent, tokens } from '../../state/format.js';
@@ -38,6 +39,14 @@ export function Conversation({ session, name, spoken }: ConversationProps) {
     follows.value = true;
     place.current.scrollTop = place.current.scrollHeight;
   }, [live, id, follows]);
+  const hit = spoken ? shownHit.value : null;
+  useEffect(() => {
+    if (hit === null) return;
+    const found = [...(content.current?.children ?? [])].find((each) => each.id === `message-${hit}`);
+    follows.value = false;
+    found?.scrollIntoView({ block: 'start' });
+    (found as HTMLElement | undefined)?.focus({ preventScroll: true });
+  }, [hit, id, follows]);
   useEffect(() => {
     const element = place.current;
     if (!element || !content.current) return;

@@ -6,8 +6,8 @@ import { Dialog } from '../../parts/dialog.js';
 import { Icon } from '../../parts/icon.js';
 import { NameDialog } from '../../parts/name-dialog.js';
 import { first, newChat, togglePanel, uncoverChat } from '../../state/chat-pages.js';
-import { chatFilter, chats, deleteChat, refreshChats, renameChat } from '../../state/chats.js';
-import { age } from '../../state/format.js';
+import { changeChat, chatFilter, chats, deleteChat, refreshChats } from '../../state/chats.js';
+import { dateTime, dayOf } from '../../state/format.js';
 import { attempt } from '../../state/notices.js';
 import { linkTo } from '../../state/route.js';
 
@@ -20,6 +20,7 @@ export function History() {
     return () => clearTimeout(timer);
   }, [text]);
   const list = chats.value;
+  const headings = [...new Set(list.map(headingOf))];
   return (
     <aside class="panel history" aria-label="History">
       <div class="panel-head">
@@ -37,19 +38,39 @@ export function History() {
         </span>
       </div>
       {list.length === 0 && <p class="muted">{text ? 'No matching chats.' : 'No chats yet.'}</p>}
-      <ul>
-        {list.map((chat) => (
-          <Entry key={chat.id} chat={chat} />
-        ))}
-      </ul>
+      {headings.map((heading) => (
+        <section key={heading} aria-label={heading}>
+          <h2 class="history-heading">{heading}</h2>
+          <ul>
+            {list
+              .filter((chat) => headingOf(chat) === heading)
+              .map((chat) => (
+                <Entry key={chat.id} chat={chat} />
+              ))}
+          </ul>
+        </section>
+      ))}
     </aside>
+  );
+}
+
+function headingOf({ pinned, updatedAt }: ListedChat): string {
+  return pinned ? 'Pinned' : dayOf(updatedAt);
+}
+
+function Changed({ chat: { running, updatedAt } }: { chat: ListedChat }) {
+  if (running) return <span class="help">Writing …</span>;
+  return (
+    <time class="help" dateTime={new Date(updatedAt).toISOString()}>
+      {dateTime(updatedAt)}
+    </time>
   );
 }
 
 function Entry({ chat }: { chat: ListedChat }) {
   const asking = useSignal(false);
   const renaming = useSignal(false);
-  const { id, title, updatedAt, snippet } = chat;
+  const { id, title, snippet, hit, pinned } = chat;
   const remove = async () => {
     asking.value = false;
     await deleteChat(id);
@@ -57,12 +78,21 @@ function Entry({ chat }: { chat: ListedChat }) {
   };
   return (
     <li class="history-entry">
-      <a href={linkTo('chat', id)} aria-current={first.id.value === id ? 'true' : undefined} onClick={uncoverChat}>
+      <a
+        href={linkTo('chat', hit ? `${id}/${hit}` : id)}
+        aria-current={first.id.value === id ? 'true' : undefined}
+        onClick={uncoverChat}
+      >
         <span class="history-title" dir="auto">
           {chat.running && <span class="dot good" />} {title || 'Chat'}
         </span>
-        {snippet ? <Snippet text={snippet} /> : <span class="help">{chat.running ? 'Writing …' : age(updatedAt)}</span>}
+        {snippet ? <Snippet text={snippet} /> : <Changed chat={chat} />}
       </a>
+      <IconAction
+        label={`${pinned ? 'Unpin' : 'Pin'} the chat ${title}`}
+        icon="pin"
+        run={() => changeChat(id, { pinned: !pinned })}
+      />
       <IconAction
         label={`Rename the chat ${title}`}
         icon="edit"
@@ -77,7 +107,7 @@ function Entry({ chat }: { chat: ListedChat }) {
           name={title}
           maxLength={500}
           action="Rename"
-          save={(name) => name !== title && renameChat(id, name)}
+          save={(name) => name !== title && changeChat(id, { title: name })}
           close={() => {
             renaming.value = false;
           }}

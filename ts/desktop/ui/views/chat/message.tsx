@@ -21,7 +21,12 @@ export function Message({ session, message }: MessageProps) {
   const live = session.live.value?.id === message.id ? session.growing.value : null;
   const { content, reasoning } = live ?? message;
   return (
-    <article class={`message ${message.role}`} aria-label={own ? 'You' : 'Model'}>
+    <article
+      id={`message-${message.id}`}
+      tabIndex={-1}
+      class={`message ${message.role}`}
+      aria-label={own ? 'You' : 'Model'}
+    >
       {!editing.value && <Sent attached={draftOf(message)} />}
       {reasoning && <Reasoning text={reasoning} open={live !== null && content === ''} />}
       {editing.value ? (

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useId, useRef } from 'preact/hooks';
-import { Action } from '../../parts/button.js';
+import { IconAction } from '../../parts/button.js';
 import { NameDialog } from '../../parts/name-dialog.js';
 import { Switch } from '../../parts/setting.js';
 import { settings } from '../../state/app.js';
@@ -45,9 +45,9 @@ export function Presets({ store }: { store: () => void }) {
         </select>
       </div>
       <div class="row">
-        <Action label="Save as preset" icon="plus" kind="quiet" run={() => name(true)} />
-        {shown && <Action label="Delete preset" icon="trash" kind="quiet" run={() => deletePreset(shown)} />}
-        {shown && <Action label="Export presets" icon="export" kind="quiet" run={exportPresets} />}
+        <IconAction label="Save as preset" icon="plus" run={() => name(true)} />
+        {shown && <IconAction label="Delete preset" icon="trash" run={() => deletePreset(shown)} />}
+        {shown && <IconAction label="Export presets" icon="export" run={exportPresets} />}
         <Import />
       </div>
       {shown && model && (
@@ -76,7 +76,7 @@ function Import() {
   const input = useRef<HTMLInputElement>(null);
   return (
     <>
-      <Action label="Import presets" icon="folder" kind="quiet" run={() => input.current?.click()} />
+      <IconAction label="Import presets" icon="folder" run={() => input.current?.click()} />
       <input
         ref={input}
         type="file"

@@ -1,0 +1,101 @@
+// The history: pinned chats, dates, search results that open at the message, and titles that the model writes.
+import type { Browser } from 'playwright-core';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { accessibilityProblems, goTo, openApp, overflows, startBrowser } from '../support/browser.js';
+import { MODEL } from '../support/long-answer.js';
+import { type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
+import { until } from '../support/until.js';
+
+const history = suite('the history of chats');
+let app: RunningDesktop;
+let browser: Browser;
+
+history.before(async () => {
+  [app, browser] = await Promise.all([startDesktop(), startBrowser()]);
+});
+
+history.after(async () => {
+  await browser.close();
+  await app.stop();
+  removeFolder(app.folder);
+});
+
+const message = (id: string, parent: string | null, content: string) => ({ id, parent, role: 'user', content });
+
+for (const [colorScheme, width] of [
+  ['light', 1280],
+  ['dark', 390],
+] as const) {
+  history(`a chat is pinned, and a search result opens at its message (${colorScheme}, ${width} px)`, async () => {
+    const messages = Array.from({ length: 40 }, (_, index) =>
+      message(`m${index}`, index === 0 ? null : `m${index - 1}`, `Paragraph ${index}. ${'Long text. '.repeat(40)}`),
+    );
+    const chat = {
+      title: `Old ${width}`,
+      messages: [...messages, message('other', 'm3', `An aardvark${width} on another branch.`)],
+      current: 'm39',
+    };
+    const { id } = await app.done('POST', '/api/v1/chats', chat);
+    await app.done('POST', '/api/v1/chats', { title: `New ${width}`, messages: [message('a', null, 'Hello')] });
+    const { page, complaints } = await openApp(browser, app, { viewport: { width, height: 860 }, colorScheme });
+    await goTo(page, 'Chat');
+    const panel = page.getByRole('complementary', { name: 'History' });
+    if (width < 860) await page.getByRole('button', { name: 'History' }).press('Enter');
+    const today = panel.getByRole('region', { name: 'Today' });
+    await today.getByRole('link', { name: `Old ${width}` }).waitFor();
+    assert.match(await today.locator('time').first().innerText(), /^\d+:\d\d/);
+    await panel.getByRole('button', { name: `Pin the chat Old ${width}` }).press('Enter');
+    const pinned = panel.getByRole('region', { name: 'Pinned' });
+    await pinned.getByRole('link', { name: `Old ${width}` }).waitFor();
+    assert.is((await app.done('GET', '/api/v1/chats')).chats[0].id, id);
+    assert.equal(await accessibilityProblems(page), []);
+    assert.not(await overflows(page));
+    await panel.getByRole('button', { name: `Unpin the chat Old ${width}` }).press('Enter');
+    await pinned.waitFor({ state: 'detached' });
+
+    const search = panel.getByLabel('Search all chats');
+    await search.fill(`aardvark${width}`);
+    await panel.locator('mark').waitFor();
+    await panel.getByRole('link').press('Enter');
+    await page.locator('article:focus', { hasText: 'on another branch' }).waitFor();
+    if (width < 860) await page.getByRole('button', { name: 'History' }).press('Enter');
+    await search.fill('"Paragraph 7"');
+    await panel.locator('mark', { hasText: '7' }).waitFor();
+    await panel.getByRole('link').first().press('Enter');
+    const found = page.locator('article:focus', { hasText: 'Paragraph 7.' });
+    await found.waitFor();
+    const box = await found.boundingBox();
+    assert.ok(box && box.y > 0 && box.y < 500, `at ${box?.y}`);
+    assert.equal(await accessibilityProblems(page), []);
+    assert.equal(complaints, []);
+    await page.context().close();
+    await app.done('DELETE', `/api/v1/chats/${id}`);
+  });
+}
+
+history('the model writes a title after the first completion, unless titles are switched off', async () => {
+  const titleOf = async (id: string) => (await app.done('GET', `/api/v1/chats/${id}`)).title;
+  const ask = async () => {
+    const chat = { model: MODEL, settings: { max_tokens: 8 }, title: 'Tell me about', current: 'q' };
+    const messages = [message('q', null, 'Tell me about the runners of the Andes.')];
+    const { id } = await app.done('POST', '/api/v1/chats', { ...chat, messages });
+    await app.done('POST', `/api/v1/chats/${id}/completion`, { id: 'a', parent: 'q' });
+    return id;
+  };
+  const id = await ask();
+  const { page } = await openApp(browser, app);
+  await goTo(page, 'Chat');
+  await until(async () => (await titleOf(id)) !== 'Tell me about', 'the title');
+  await page
+    .getByRole('complementary', { name: 'History' })
+    .getByRole('link', { name: await titleOf(id) })
+    .waitFor();
+
+  await goTo(page, 'Settings');
+  await page.getByLabel('Let models write the titles of chats').press('Space');
+  await until(async () => !(await app.done('GET', '/api/v1/settings')).generateTitles, 'the setting');
+  await page.context().close();
+});
+
+history.run();

@@ -8,10 +8,11 @@ import { expandAliases } from '../../ts/cli/options/table-options.ts';
 import { allCommands } from '../../ts/cli/program.ts';
 import { LOAD_OPTIONS } from '../../ts/options/load-option-table.ts';
 import { COMMANDS_PAGE, commandPage, leavesOf, nameOf } from './command-page.ts';
+import { LIBRARY_PAGE, libraryPage } from './library-page.ts';
 import { links } from './markdown.ts';
 import { files, read } from './source-tree.ts';
 
-const written = files('docs', /\.md$/).filter((page) => page !== COMMANDS_PAGE);
+const written = files('docs', /\.md$/).filter((page) => page !== COMMANDS_PAGE && page !== LIBRARY_PAGE);
 const program = allCommands();
 const leaves = leavesOf(program).sort((one, other) => nameOf(other).length - nameOf(one).length);
 
@@ -59,10 +60,16 @@ test(`${COMMANDS_PAGE} is the help of all commands: npx tsx test/house/command-p
   assert.is(read(COMMANDS_PAGE), commandPage());
 });
 
+test(`${LIBRARY_PAGE} is that of the types: npx tsx test/house/library-page.ts writes it`, () => {
+  const page = libraryPage();
+  assert.is(read(LIBRARY_PAGE), page);
+  assert.not.match(page, /^ {2}(private|readonly #|#)/m);
+});
+
 test('README.md leads to each page', () => {
   const linked = links(read('README.md'));
   assert.equal(
-    [...written, COMMANDS_PAGE].filter((page) => !linked.includes(page)),
+    [...written, COMMANDS_PAGE, LIBRARY_PAGE].filter((page) => !linked.includes(page)),
     [],
   );
 });

@@ -35,8 +35,6 @@ export interface SendOptions {
   onToken?(token: ReplyToken): void;
 }
 
-type SessionModel = Pick<Engine, 'generate' | 'model'>;
-
 const MAX_TOOL_ROUNDS = 8;
 /** Share of the context. */
 const RESERVED_SHARE = 1 / 4;
@@ -44,7 +42,7 @@ const RESERVED_SHARE = 1 / 4;
 export class ChatSession {
   /** The system message of the next requests. */
   system: string | undefined;
-  readonly #model: SessionModel;
+  readonly #model: Pick<Engine, 'generate' | 'model'>;
   readonly #tools: readonly SessionTool[];
   readonly #maxToolRounds: number;
   readonly #settings: Omit<MessagesRequest, 'messages' | 'tools'>;
@@ -53,7 +51,7 @@ export class ChatSession {
   #isRunning = false;
 
   /** @throws {ChasquiError} `invalid_value` */
-  constructor(model: SessionModel, options: SessionOptions = {}) {
+  constructor(model: Pick<Engine, 'generate' | 'model'>, options: SessionOptions = {}) {
     const { system, history = [], tools = [], maxToolRounds = MAX_TOOL_ROUNDS, ...settings } = options;
     const idle = tools.findIndex((tool) => typeof tool?.run !== 'function');
     if (idle >= 0) throw invalid(`tools[${idle}].run`, 'must be a function');

@@ -6,6 +6,7 @@ import { benchCommand } from './bench.js';
 import { buildCommand } from './build.js';
 import { chatCommand } from './chat.js';
 import { cloudCommands } from './cloud/commands.js';
+import { completionCommand } from './completion.js';
 import { desktopStatusCommands } from './desktop/status-commands.js';
 import { desktopCommand } from './desktop.js';
 import { doctorCommand } from './doctor.js';
@@ -27,9 +28,17 @@ import { showCommand } from './show.js';
 
 /** @param args the full `process.argv` */
 export async function runProgram(args: readonly string[]): Promise<void> {
+  ignoreClosedPipe(process.stdout);
   warnOfMisspelt(process.env);
   if (args.length <= 2) console.log(firstSteps(VERSION, ownCall()));
   else await allCommands().parseAsync(expandAliases(args, { ...ALWAYS_ON, ...HOSTING_OPTIONS, ...LOAD_OPTIONS }));
+}
+
+/** `chasqui ls | head -1` is no failure. */
+function ignoreClosedPipe(output: NodeJS.WriteStream): void {
+  output.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
 }
 
 export function allCommands(): Command {
@@ -49,7 +58,7 @@ export function allCommands(): Command {
     .addCommand(benchCommand())
     .addCommand(doctorCommand())
     .addCommand(buildCommand());
-  program.addCommand(versionCommand());
+  program.addCommand(versionCommand()).addCommand(completionCommand(program));
   program.helpCommand(false).addCommand(helpCommand(program));
   addAliases(program);
   return addSuggestions(program);

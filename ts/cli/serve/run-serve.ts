@@ -22,13 +22,17 @@ import { announce } from './announce.js';
 import { readAppModels } from './app-models.js';
 import { hostingSettings, modelsSettings, profileOf } from './hosting.js';
 
-export async function runServe(parsed: Readonly<Record<string, unknown>>): Promise<void> {
+type Parsed = Readonly<Record<string, unknown>>;
+
+export async function runServe(given: Parsed): Promise<void> {
   const progress = showProgress(process.stderr, 'Loading the model');
   let profile: Profile | undefined;
   let hosting: HostingOptions = {};
   let tried: Pick<Tried, 'path' | 'load'> = {};
   try {
+    const parsed = await withFile(given);
     hosting = givenOptions(HOSTING_OPTIONS, parsed);
+    if (hosting.printConfig) return await printConfig(hosting, givenOptions(LOAD_OPTIONS, parsed));
     profile = profileOf(hosting);
     const { files, model } = await chooseModels(hosting, givenOptions(LOAD_OPTIONS, parsed));
     tried = { path: files.paths.length === 1 ? files.paths[0] : undefined, load: model };
@@ -55,6 +59,18 @@ export async function runServe(parsed: Readonly<Record<string, unknown>>): Promi
     console.error(`chasqui: ${await explainStart(error, { ...profile, ...hosting, ...tried })}`);
     process.exit(exitCodeOf(error));
   }
+}
+
+async function withFile(given: Parsed): Promise<Parsed> {
+  const { config } = givenOptions({ config: HOSTING_OPTIONS.config }, given);
+  if (config === undefined) return given;
+  const { withConfigFile } = await import('../options/config-file.js');
+  return withConfigFile(config, given, { ...HOSTING_OPTIONS, ...LOAD_OPTIONS }, process.env);
+}
+
+async function printConfig(hosting: HostingOptions, load: LoadOptions): Promise<void> {
+  const { toConfigFile } = await import('../options/config-file.js');
+  console.log(toConfigFile({ ...hosting, ...load }, { ...HOSTING_OPTIONS, ...LOAD_OPTIONS }));
 }
 
 /** Returns the models to serve, and their common load options. */

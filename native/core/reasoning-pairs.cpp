@@ -1,6 +1,10 @@
 #include "reasoning-pairs.h"
 
+#include <algorithm>
+
 namespace chasqui {
+
+static constexpr const char* kBlanks = " \t\r\n";
 
 const std::vector<ReasoningPair>& usual_reasoning_pairs() {
     static const std::vector<ReasoningPair> kPairs = {
@@ -44,10 +48,11 @@ std::optional<ClosingTag> find_end(const std::string& text, const ReasoningPair&
 std::optional<size_t> ReasoningStart::push(std::string_view text) {
     if (!is_undecided_) return std::nullopt;
     text_ += text;
-    text_.erase(0, text_.find_first_not_of(" \t\r\n"));
+    text_.erase(0, text_.find_first_not_of(kBlanks));
     is_undecided_ = false;
     for (size_t i = 0; i < pairs_.size(); ++i) {
-        const std::string& tag = pairs_[i].start;
+        const std::string& start = pairs_[i].start;
+        const std::string  tag   = start.substr(std::min(start.find_first_not_of(kBlanks), start.size()));
         if (text_.compare(0, tag.size(), tag) == 0) return i;
         is_undecided_ = is_undecided_ || tag.compare(0, text_.size(), text_) == 0;
     }

@@ -51,7 +51,7 @@ public:
     }
 
     std::optional<std::string> render_alone(const std::string& messages, bool with_tools,
-                                            bool add_generation_prompt = true) const {
+                                            bool add_generation_prompt = true, const std::string& tools = kTools) const {
         common_chat_templates_inputs inputs;
         inputs.messages              = common_chat_msgs_parse_oaicompat(common_json::parse(messages));
         inputs.reasoning_format      = COMMON_REASONING_FORMAT_DEEPSEEK;
@@ -59,7 +59,7 @@ public:
         inputs.add_generation_prompt = add_generation_prompt;
         if (with_tools) {
             inputs.tools =
-                common_chat_tools_parse_oaicompat(common_json::parse(std::string("{") + kTools + "}").at("tools"));
+                common_chat_tools_parse_oaicompat(common_json::parse("{" + tools + "}").at("tools"));
         }
         try {
             return common_chat_templates_apply(theirs_.get(), inputs).prompt;
@@ -177,63 +177,108 @@ std::string without_end(const Pair& pair, std::string text) {
     return ends ? text.substr(0, text.size() - end.size()) : text;
 }
 
-// Template output for an assistant that calls get_weather; empty if there is none.
-std::string written_call(const Pair& pair, const RenderedPrompt& prompt, const std::string& reasoning) {
-    const std::string turn = R"({"role": "assistant", "content": "", )" + reasoning + kCall + "}";
-    const std::string all  = pair.render_alone("[" + kQuestion + "," + turn + "]", true, false).value_or("");
+struct PastCall {
+    std::string name, parameters, arguments;
+
+    std::string tools() const {
+        return R"("tools": [{"type": "function", "function": {"name": ")" + name +
+               R"(", "description": "Any", "parameters": )" + parameters + "}}]";
+    }
+    std::string turn(const std::string& reasoning) const {
+        const common_json function = {{"name", name}, {"arguments", arguments}};
+        const common_json call     = {{"id", "call12345"}, {"type", "function"}, {"function", function}};
+        return R"({"role": "assistant", "content": "", )" + reasoning + R"("tool_calls": [)" + call.dump() + "]}";
+    }
+};
+
+PastCall one_argument(const std::string& name, const std::string& schema, const std::string& value) {
+    return {name, R"({"type": "object", "properties": {"city": )" + schema + R"(}, "required": ["city"]})",
+            R"({"city": )" + value + "}"};
+}
+
+const PastCall kPastCalls[] = {
+    one_argument("get_weather", R"({"type": "string"})", R"("Lima")"),
+    one_argument("call", R"({"type": "string"})", R"("true")"),
+    one_argument("get-weather.v2_X-1", R"({"type": "string"})", R"("{\"a\": [1, 2]}")"),
+    one_argument("get_weather", R"({"type": "string", "enum": ["a b", " 12 "]})", R"(" 12 ")"),
+    {"get_weather",
+     R"({"type": "object", "properties": {"user_id": {"type": "string"}, "user-id": {"type": "string"}, "\u958b": {"type": "integer"}}})",
+     R"({"user_id": "a", "user-id": "b", "\u958b": 1})"},
+    {"get_weather", R"({"properties": {"name": {"type": "string"}, "arguments": {"type": "string"}}})",
+     R"({"name": "x", "arguments": "y"})"},
+};
+
+// Template output for an assistant that makes the call; empty if there is none.
+std::string written_call(const Pair& pair, const RenderedPrompt& prompt, const PastCall& call, const std::string& reasoning) {
+    const std::string all =
+        pair.render_alone("[" + kQuestion + "," + call.turn(reasoning) + "]", true, false, call.tools()).value_or("");
     std::string       text;
     if (all.compare(0, prompt.text.size(), prompt.text) == 0) {
         text = all.substr(prompt.text.size());
     } else {
         // The end of the prompt is not all there: reasoning that it opens was closed before the call.
-        const GrammarSettings& grammar = *prompt.grammar;
-        const std::string&     thinks  = grammar.thinking_start;
-        std::string            header  = prompt.format->generation_prompt;
+        const std::string& thinks = prompt.grammar->thinking_start;
+        std::string        header = prompt.format->generation_prompt;
         if (!thinks.empty()) header.resize(std::min(header.find(thinks), header.size()));
         size_t at = all.find(header, all.find("Weather in Lima?"));
         if (at == std::string::npos) return {};
         at += header.size();
         if (all.compare(at, thinks.size(), thinks) == 0) at += thinks.size();
         text = all.substr(at);
-        if (!thinks.empty() && text.find(grammar.thinking_ends.at(0)) > text.find("get_weather")) {
-            text = "Hm." + grammar.thinking_ends.at(0) + text;
+        if (!thinks.empty() && text.find(prompt.grammar->thinking_ends.at(0)) > text.find(call.name)) {
+            text = "Hm." + prompt.grammar->thinking_ends.at(0) + text;
         }
     }
     return without_end(pair, text);
 }
 
-bool reads_call(const ChatFormat& format, const std::string& text, size_t piece) {
-    const Reply reply = read(format, text, piece);
-    if (reply.calls.size() != 1 || reply.content.find_first_not_of(" \n") != std::string::npos) return false;
-    std::string call = reply.calls[0];
-    call.erase(std::remove_if(call.begin(), call.end(), [](char c) { return c == ' ' || c == '\n'; }), call.end());
-    return call == R"(get_weather({"city":"Lima"}))";
+// Arguments are equal in any order.
+bool is_same(const common_json& one, const common_json& other) {
+    if (!one.is_object() || one.size() != other.size()) return false;
+    for (const auto& [name, value] : one.items()) {
+        if (!other.contains(name) || value.dump() != other.at(name).dump()) return false;
+    }
+    return true;
 }
 
-// Templates that write no calls.
+bool reads_call(const ChatFormat& format, const PastCall& call, const std::string& text, size_t piece) {
+    const Reply reply = read(format, text, piece);
+    if (reply.calls.size() != 1 || reply.content.find_first_not_of(" \n") != std::string::npos) return false;
+    const std::string& read = reply.calls[0];
+    if (read.compare(0, call.name.size() + 1, call.name + "(") != 0) return false;
+    const std::string arguments = read.substr(call.name.size() + 1, read.size() - call.name.size() - 2);
+    return is_same(common_json::parse_no_throw(arguments), common_json::parse(call.arguments));
+}
+
 const std::vector<std::string> kWriteNone = {"LFM2-8B-A1B", "LFM2.5-Instruct"};
+
+// Some templates open reasoning in the prompt, but write none for a message without reasoning.
+bool is_read_again(const std::string& name, const Pair& pair, const PastCall& call) {
+    const RenderedPrompt prompt = pair.ours().render("{\"messages\": [" + kQuestion + "]," + call.tools() + "}");
+    bool                 is_read = false;
+    for (const char* reasoning : {"", R"("reasoning_content": "Hm.", )"}) {
+        const std::string text = written_call(pair, prompt, call, reasoning);
+        if (is_read || !contains(text, call.name)) continue;
+        is_read = reads_call(*prompt.format, call, text, text.size());
+        for (const size_t piece : {size_t{1}, size_t{7}}) {
+            expect(reads_call(*prompt.format, call, text, piece) == is_read, name + " to be read the same in pieces");
+        }
+    }
+    return is_read;
+}
 
 const Test round_trips("chat: a call that a template writes is read again, whole and in pieces", [] {
     common_log_pause(common_log_main());
-    size_t n_read = 0;
+    size_t n_templates = 0;
     for (const std::string& name : template_names()) {
         const Pair pair(name);
         if (!pair.has_tools() || is_one_of(name, kWriteNone)) continue;
-        bool is_read = false;
-        // Some templates open reasoning in the prompt, but write none for a message without reasoning.
-        for (const char* reasoning : {"", R"("reasoning_content": "Hm.", )"}) {
-            const RenderedPrompt prompt = pair.ours().render("{\"messages\": [" + kQuestion + "]," + kTools + "}");
-            const std::string    text   = written_call(pair, prompt, reasoning);
-            if (is_read || !contains(text, "get_weather")) continue;
-            is_read = reads_call(*prompt.format, text, text.size());
-            for (const size_t piece : {size_t{1}, size_t{7}}) {
-                expect(reads_call(*prompt.format, text, piece) == is_read, name + " to be read the same in pieces");
-            }
+        ++n_templates;
+        for (const PastCall& call : kPastCalls) {
+            expect(is_read_again(name, pair, call), name + " to be read again: " + call.name + call.arguments);
         }
-        expect(is_read, name + " to be read again");
-        n_read += is_read ? 1 : 0;
     }
-    expect(n_read >= 61, "calls read: " + std::to_string(n_read));
+    expect(n_templates >= 61, "templates: " + std::to_string(n_templates));
 });
 
 // How these models begin a completion; the others begin with the text itself.
@@ -344,10 +389,10 @@ const Test formats("chat: with every template a schema is obeyed, beside tools t
                            expect_format(name, either);
                            expect_equal(name + either.text, name + forced.text);
                            for (const char* reasoning : {"", R"("reasoning_content": "Hm.", )"}) {
-                               const std::string call    = written_call(pair, forced, reasoning);
+                               const std::string call    = written_call(pair, forced, kPastCalls[0], reasoning);
                                const bool        is_call = accepts(*forced.grammar, call);
                                expect(accepts(*either.grammar, call) == is_call, name + " to be free to call");
-                               expect(!is_call || reads_call(*either.format, call, 5), name + " to be read as a call");
+                               expect(!is_call || reads_call(*either.format, kPastCalls[0], call, 5), name + " to be read as a call");
                            }
                        }
                    });

@@ -13,7 +13,7 @@ import { root } from '../support/places.js';
 
 const test = suite('model: required calls of every template');
 
-const FEW = ['Qwen3-Coder', 'google-gemma-4-31B-it', 'openai-gpt-oss-120b'];
+const FEW = ['muse-glimmer', 'Qwen3-Coder', 'google-gemma-4-31B-it', 'openai-gpt-oss-120b'];
 const seeds = Number(process.env.CHASQUI_SWEEP ?? 1);
 const templates = path.join(root, 'vendor', 'llama.cpp', 'models', 'templates');
 const all = fs.readdirSync(templates).filter((name) => name.endsWith('.jinja'));

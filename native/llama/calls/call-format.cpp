@@ -315,7 +315,6 @@ std::optional<CallFormat> analysed_format(const autoparser::autoparser& analysis
         format.text_open  = analysis.content.start;
         format.text_close = analysis.content.end;
     }
-    format.reasoning_close = relaxed_ends(analysis.reasoning.end);
     return format;
 }
 

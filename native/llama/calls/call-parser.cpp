@@ -107,13 +107,9 @@ private:
     }
 
     Peg reasoning() {
-        const std::string open = format_.reasoning_open.empty() ? rendered_.thinking_start_tag : format_.reasoning_open;
+        const std::string&       open = rendered_.thinking_start_tag;
         std::vector<std::string> ends;
-        if (!format_.reasoning_open.empty()) {
-            ends = {format_.reasoning_close};
-        } else {
-            for (const std::string& end : rendered_.thinking_end_tags) ends.push_back(trimmed(end));
-        }
+        for (const std::string& end : rendered_.thinking_end_tags) ends.push_back(trimmed(end));
         if (open.empty() || ends.empty()) return p.eps();
         const std::string& prompt = rendered_.generation_prompt;
         const size_t       opened = prompt.rfind(open);

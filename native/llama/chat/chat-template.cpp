@@ -228,7 +228,7 @@ void ChatTemplate::analyse() {
         inputs.reasoning_format             = COMMON_REASONING_FORMAT_DEEPSEEK;
         reasoning_                          = reasoning_of(apply(inputs)).value_or(ReasoningTags{});
         // Harmony has a channel for it.
-        detects_reasoning_ = reasoning_.start.empty() && call_format_.reasoning_open.empty() && !call_format_.is_harmony;
+        detects_reasoning_ = reasoning_.start.empty() && !call_format_.is_harmony;
     } catch (const std::exception&) {
         // Rendering a request will report the error.
     }
@@ -251,6 +251,15 @@ bool ChatTemplate::can_call_tools() const {
 }
 
 common_chat_params ChatTemplate::apply(const common_chat_templates_inputs& inputs) const {
+    common_chat_params params = apply_without_calls(inputs);
+    if (!call_format_.reasoning_open.empty()) {
+        params.thinking_start_tag = call_format_.reasoning_open;
+        params.thinking_end_tags  = {call_format_.reasoning_close};
+    }
+    return params;
+}
+
+common_chat_params ChatTemplate::apply_without_calls(const common_chat_templates_inputs& inputs) const {
     if (inputs.tools.empty() || inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_NONE) {
         return common_chat_templates_apply(templates_.get(), inputs);
     }
@@ -378,8 +387,7 @@ RenderedPrompt ChatTemplate::render_formatted(common_chat_templates_inputs input
 
     rendered.reasoning       = reasoning_of(params);
     ChatFormat& format       = rendered.format.emplace();
-    const bool is_required   = inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_REQUIRED;
-    const int  of_calls      = is_required ? kRequiredCallFormat : kCallParserFormat;
+    const int of_calls = inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_REQUIRED ? kRequiredCallFormat : kCallParserFormat;
     format.kind              = reads_calls ? of_calls : static_cast<int>(params.format);
     format.parser            = params.parser;
     format.generation_prompt = params.generation_prompt;

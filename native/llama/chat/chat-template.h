@@ -86,6 +86,7 @@ private:
     void               analyse();
     bool               can_call_tools() const;
     common_chat_params apply(const common_chat_templates_inputs& inputs) const;
+    common_chat_params apply_without_calls(const common_chat_templates_inputs& inputs) const;
     // The prompt of these messages instead.
     std::string        prompt_of(common_chat_templates_inputs inputs, const std::vector<common_chat_msg>& messages) const;
 

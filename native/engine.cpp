@@ -120,6 +120,8 @@ std::string_view Engine::piece(const Job& job, TokenId token) const {
 
 void Engine::cancel(uint32_t job_id) { mailbox_.put(Cancel{job_id}); }
 
+void Engine::finish(uint32_t job_id) { mailbox_.put(FinishJob{job_id}); }
+
 void Engine::pause(uint32_t job_id, bool paused) { mailbox_.put(Pause{job_id, paused}); }
 
 bool Engine::close() {
@@ -228,6 +230,8 @@ void Engine::handle(Command command) {
             ++counts_.jobs_cancelled;
             end(sequence);
         }
+    } else if (const auto* finished = std::get_if<FinishJob>(&command)) {
+        if (Sequence* sequence = scheduler_.find(finished->job_id)) sequence->ends_next = true;
     } else if (const auto* pause = std::get_if<Pause>(&command)) {
         if (Sequence* sequence = scheduler_.find(pause->job_id)) scheduler_.pause(*sequence, pause->paused);
     } else if (const auto* result = std::get_if<EncodeResult>(&command)) {

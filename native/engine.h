@@ -127,6 +127,8 @@ public:
     void submit(Job job);
     // Ends the job without another event. Unknown ids are ignored, because the job may just have ended.
     void cancel(uint32_t job_id);
+    // Ends the job with its next token, as if the model had ended it.
+    void finish(uint32_t job_id);
     // Back-pressure: a paused job computes nothing and may lose its slot to a waiting one.
     void pause(uint32_t job_id, bool paused);
     // Ends all jobs with `engine_closed` and joins the thread. False if a thread continues that does not use the
@@ -174,13 +176,16 @@ private:
     struct Cancel {
         uint32_t job_id;
     };
+    struct FinishJob {
+        uint32_t job_id;
+    };
     struct Pause {
         uint32_t job_id;
         bool     paused;
     };
     struct Close {};
-    using Command = std::variant<std::unique_ptr<Sequence>, Cancel, Pause, EncodeResult, std::unique_ptr<SlowSample>,
-                                 FetchedState, Close>;
+    using Command = std::variant<std::unique_ptr<Sequence>, Cancel, FinishJob, Pause, EncodeResult,
+                                 std::unique_ptr<SlowSample>, FetchedState, Close>;
 
     void         run() noexcept;
     void         receive();

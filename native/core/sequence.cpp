@@ -74,7 +74,7 @@ std::string Sequence::accept(TokenId token, std::string_view piece, bool is_end,
 
     const bool  in_format = is_in_format();
     std::string text      = is_end ? std::string() : stop_.push(utf8_.push(piece), in_format);
-    if (!stop_.matched().empty() || is_end) {
+    if (!stop_.matched().empty() || is_end || ends_next) {
         status = SequenceStatus::stopped;
     } else if (static_cast<int32_t>(n_sampled()) == job_.max_tokens || tokens.size() >= context_length) {
         status = SequenceStatus::length_reached;

@@ -81,6 +81,7 @@ public:
     std::vector<std::shared_ptr<const ImageEmbeddings>> embeddings;
     bool                     may_reuse    = true;  // may start from a cached prefix; false after loading one has failed
     bool                     paused       = false;  // back-pressure: the client reads too slowly
+    bool                     ends_next    = false;  // with the next token
     bool                     awaits_state = false;  // waits for the state of a prefix from disk
     std::unique_ptr<Sampler> sampler;            // nullptr while the slow sampler has it (slow-sampler.h)
     SamplingPace             sampling_pace;

@@ -153,6 +153,9 @@ Napi::Value open_parser(const Napi::CallbackInfo& call) {
         result.Set("reasoningLength", Napi::Function::New(env, [parser](const Napi::CallbackInfo& length) {
                        return Napi::Number::New(length.Env(), parser->reasoning_units());
                    }));
+        result.Set("repeats", Napi::Function::New(env, [parser](const Napi::CallbackInfo& repeats) {
+                       return Napi::Boolean::New(repeats.Env(), parser->repeats());
+                   }));
         return result;
     });
 }

@@ -13,7 +13,7 @@ namespace chasqui {
 Napi::Value     rendered_to_js(Napi::Env env, const RenderedPrompt& rendered);
 GrammarSettings grammar_from_js(const Napi::Value& value);
 
-// openParser(format) → { push(text, isLast), reasoningLength() }
+// openParser(format) → { push(text, isLast), reasoningLength(), repeats() }
 Napi::Value open_parser(const Napi::CallbackInfo& call);
 
 }  // namespace chasqui

@@ -69,7 +69,7 @@ Napi::Function EngineWrap::define(Napi::Env env) {
                         InstanceMethod<&EngineWrap::embed>("embed"),
                         InstanceMethod<&EngineWrap::cancel_embed>("cancelEmbed"),
                         InstanceMethod<&EngineWrap::submit>("submit"), InstanceMethod<&EngineWrap::pause>("pause"),
-                        InstanceMethod<&EngineWrap::cancel>("cancel"),
+                        InstanceMethod<&EngineWrap::cancel>("cancel"), InstanceMethod<&EngineWrap::finish>("finish"),
                         InstanceMethod<&EngineWrap::stats>("stats"), InstanceMethod<&EngineWrap::close>("close")});
 }
 
@@ -174,6 +174,12 @@ void EngineWrap::submit(const Napi::CallbackInfo& call) {
         job.constraint                        = take_constraint(call[1]);
         engine->submit(std::move(job));
         pump_->job_started(call.Env(), id);
+    });
+}
+
+void EngineWrap::finish(const Napi::CallbackInfo& call) {
+    guarded(call.Env(), [&] {
+        if (engine_) engine_->finish(job_id_argument(call));
     });
 }
 

@@ -34,6 +34,7 @@ private:
     Napi::Value embed(const Napi::CallbackInfo& call);
     void        cancel_embed(const Napi::CallbackInfo& call);
     void        submit(const Napi::CallbackInfo& call);
+    void        finish(const Napi::CallbackInfo& call);
     void        pause(const Napi::CallbackInfo& call);
     void        cancel(const Napi::CallbackInfo& call);
     Napi::Value stats(const Napi::CallbackInfo& call);

@@ -186,7 +186,11 @@ test('a call is told whole, with its arguments as an object', async () => {
     { toolIndex: 0, toolId: 'a1', toolName: 'weather', toolArguments: '{"city":' },
     { toolIndex: 0, toolArguments: '"Cuzco"}' },
   ];
-  const parser = () => ({ push: (_: string, isLast: boolean) => (isLast ? deltas : []), reasoningLength: () => 0 });
+  const parser = () => ({
+    push: (_: string, isLast: boolean) => (isLast ? deltas : []),
+    reasoningLength: () => 0,
+    repeats: () => false,
+  });
   const app = testApp({ batches: () => [[{ text: CALL }]], parser });
   const { message, done_reason } = (await chat(app, { tools: [tool] })).json();
   const calls = [{ id: 'a1', function: { index: 0, name: 'weather', arguments: { city: 'Cuzco' } } }];
@@ -206,6 +210,7 @@ test('a call that was cut off is text', async () => {
     push: (_: string, isLast: boolean) =>
       isLast ? [{ toolIndex: 0, toolId: 'a', toolName: 'weather', toolArguments: '{"ci' }] : [],
     reasoningLength: () => 0,
+    repeats: () => false,
   });
   const app = testApp({ batches: () => [[{ text: CALL, finish: finishOf(1, 1, { reason: 'length' }) }]], parser });
   const { message, done_reason } = (await chat(app, { tools: [tool] })).json();

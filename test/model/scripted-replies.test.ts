@@ -30,9 +30,11 @@ const tools = [
 // biome-ignore lint/suspicious/noExplicitAny: replies of several kinds
 type Ask = (content: string, body?: object, url?: string) => Promise<{ status: number; reply: any }>;
 
-async function withModel(folder: string, script: Script, use: (ask: Ask) => Promise<void>): Promise<void> {
+type Use = (ask: Ask) => Promise<void>;
+
+async function withModel(folder: string, script: Script, use: Use, contextSize = 1024): Promise<void> {
   const file = writeScriptedModel(path.join(folder, 'm.gguf'), script);
-  const engine = await loadModel(file, { contextSize: 1024, parallel: 2, threads: 1 });
+  const engine = await loadModel(file, { contextSize, parallel: 2, threads: 1 });
   const app = buildApp(ManagedPool.of(engine), runtime);
   await use(async (content, body = {}, url = '/v1/chat/completions') => {
     const payload = { model: 'm', temperature: 0, max_tokens: 40, messages: [{ role: 'user', content }], ...body };
@@ -70,6 +72,22 @@ test('a call that max_tokens cuts off is not complete', async ({ folder }) => {
     const { reply: chat } = await ask('Look', { tools, stream: false, options: { num_predict: 1 } }, '/api/chat');
     assert.equal([chat.message.content, chat.done_reason], ['look(', 'length']);
   });
+});
+
+test('a required call that is repeated ends the reply', async ({ folder }) => {
+  const script = { calls: [{ tool: 'look', arguments: { at: 'X' } }], say: 'Done.', repeatsCalls: true };
+  const use: Use = async (ask) => {
+    const max = 14_000;
+    const { reply } = await ask('Look', { tools, tool_choice: 'required', parallel_tool_calls: true, max_tokens: max });
+    const [{ message, finish_reason: reason }] = reply.choices;
+    assert.is(reason, 'tool_calls', JSON.stringify(reply.usage));
+    assert.equal(
+      message.tool_calls.map((call: { function: object }) => call.function),
+      [{ name: 'look', arguments: '{"at":"X"}' }],
+    );
+    assert.ok(reply.usage.completion_tokens < max, `${reply.usage.completion_tokens}`);
+  };
+  await withModel(folder, script, use, 16_384);
 });
 
 test('stop strings do not apply within reasoning', async ({ folder }) => {

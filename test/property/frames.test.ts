@@ -91,6 +91,10 @@ class RandomParser implements NativeReplyParser {
     return Array.from({ length: Math.floor(this.random() * 4) }, () => this.#delta());
   }
 
+  repeats(): boolean {
+    return false;
+  }
+
   reasoningLength(): number {
     return Math.floor(this.random() * 20);
   }

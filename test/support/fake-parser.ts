@@ -26,6 +26,10 @@ export class FakeParser implements NativeReplyParser {
     return this.#reasoning;
   }
 
+  repeats(): boolean {
+    return false;
+  }
+
   #enter(tag: string, deltas: ReplyDelta[]): void {
     this.#text = this.#text.slice(tag.length);
     if (tag === '</think>') this.#reasoning = this.#seen.length;

@@ -33,8 +33,12 @@ export interface Script {
   pieces?: readonly string[];
   /** Each completion starts with endless reasoning until a closing tag is inserted. Then it writes `say`. */
   reasons?: boolean;
+  /** A call is followed by the same call again, without end. */
+  repeatsCalls?: boolean;
   /** The token of this text has an embedding of NaN. */
   invalid?: string;
+  /** The chat template. Every prompt is followed by `say`. */
+  template?: string;
 }
 
 /** The token that the model repeats while it reasons. */
@@ -64,7 +68,13 @@ export function writeScriptedModel(file: string, script: Script): string {
   const steps = [end, ...stepsOf('<|say|>', script.pieces ?? [script.say], end)];
   for (const [index, call] of script.calls.entries()) {
     const head = `<tool_call>\n{"name": "${call.tool}", "arguments": `;
-    steps.push(...stepsOf(`<|call_${index}|>`, [head, `${JSON.stringify(call.arguments)}}\n</tool_call>`], end));
+    const [sign, begin, rest] = stepsOf(
+      `<|call_${index}|>`,
+      [head, `${JSON.stringify(call.arguments)}}\n</tool_call>${script.repeatsCalls ? '\n' : ''}`],
+      end,
+    ) as [Step, Step, Step];
+    if (script.repeatsCalls) rest.next = begin;
+    steps.push(sign, begin, rest);
   }
   if (script.reasons) steps.push(...reasoningSteps(steps[2] ?? end));
   if (script.invalid !== undefined) steps.push({ text: script.invalid, kind: userDefined, next: end });
@@ -79,9 +89,9 @@ export function writeScriptedModel(file: string, script: Script): string {
       ...vocabulary.map((entry) => withSteps(entry, steps)),
       uint32Entry('tokenizer.ggml.eos_token_id', known),
       uint32Entry('tokenizer.ggml.bos_token_id', known),
-      textEntry('tokenizer.chat_template', chatTemplate(script)),
+      textEntry('tokenizer.chat_template', script.template ?? chatTemplate(script)),
     ],
-    tensors(steps, known, script.invalid),
+    tensors(steps, known, script),
   );
   return file;
 }
@@ -200,13 +210,14 @@ function toInt32(value: number): Buffer {
  * The layer adds nothing, so that what a token is comes out again: a vector of zeros with a single one. The row of the
  * token that follows has a ten there. All tokens of the vocabulary share a one, which the end follows.
  */
-function tensors(steps: readonly Step[], known: number, invalid?: string): Tensor[] {
+function tensors(steps: readonly Step[], known: number, { invalid, template }: Script): Tensor[] {
   if (steps.length >= width) throw new Error(`a script may have ${width - 1} steps`);
   const rows = known + steps.length;
   const embeddings = new Uint16Array(rows * width);
   const output = new Uint16Array(rows * width);
   for (let token = 0; token < known; token++) embeddings[token * width] = one;
-  output[known * width] = ten;
+  // The end, or the step after the sign that a prompt ends with.
+  output[(known + (template === undefined ? 0 : 2)) * width] = ten;
   for (const [index, { text, next }] of steps.entries()) {
     embeddings[(known + index) * width + index + 1] = text === invalid ? nan : one;
     const following = next === null ? 0 : steps.indexOf(next);

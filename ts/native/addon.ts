@@ -230,6 +230,8 @@ export interface NativeReplyParser {
   push(text: string, isLast: boolean): NativeReplyDelta[];
   /** Offset of the end of reasoning in the text, in UTF-16 units; 0: none. */
   reasoningLength(): number;
+  /** Whether a required call was repeated. The rest of the text has no effect. */
+  repeats(): boolean;
 }
 
 /** A compiled grammar, for one job. */
@@ -293,6 +295,8 @@ export interface NativeEngine {
   submit(job: NativeJob, constraint: NativeConstraint | null): void;
   pause(jobId: number, paused: boolean): void;
   cancel(jobId: number): void;
+  /** Ends the job with its next token, as if the model had ended it. */
+  finish(jobId: number): void;
   stats(): NativeStats;
   close(): Promise<void>;
 }

@@ -42,8 +42,9 @@ std::optional<common_json> comparable(const std::string& arguments) {
 
 }  // namespace
 
-void drop_repeated_calls(std::vector<common_chat_tool_call>& calls, bool is_last) {
-    if (calls.size() < 2) return;
+bool drop_repeated_calls(std::vector<common_chat_tool_call>& calls, bool is_last) {
+    if (calls.size() < 2) return false;
+    bool ends = false;
     std::vector<common_chat_tool_call> kept;
     for (common_chat_tool_call& call : calls) {
         const auto arguments = comparable(call.arguments);
@@ -54,8 +55,11 @@ void drop_repeated_calls(std::vector<common_chat_tool_call>& calls, bool is_last
             return others && is_equal(*arguments, *others);
         });
         if (!repeats) kept.push_back(std::move(call));
+        ends = repeats && arguments;
+        if (ends) break;
     }
     calls = std::move(kept);
+    return ends;
 }
 
 }  // namespace chasqui

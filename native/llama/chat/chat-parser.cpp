@@ -162,6 +162,7 @@ public:
     }
 
     uint32_t n_parses() const { return n_parses_; }
+    bool     repeats() const { return repeats_; }
 
 private:
     enum class Run { none, content, reasoning };
@@ -265,7 +266,7 @@ private:
             message.role = "assistant";
             if (kind_ >= kCallParserFormat) {
                 read_calls(context.ast, result, message);
-                if (kind_ == kRequiredCallFormat) drop_repeated_calls(message.tool_calls, is_last);
+                if (kind_ == kRequiredCallFormat) repeats_ = drop_repeated_calls(message.tool_calls, is_last);
             } else {
                 new_mapper(kind_, message)->from_ast(context.ast, result);
             }
@@ -356,6 +357,7 @@ private:
     ToolCalls              calls_;
     std::optional<size_t>  unmatched_since_;   // size of the input when it first did not fit the format
     bool                   gave_up_;           // the rest of the text is not parsed
+    bool                   repeats_  = false;
     uint32_t               n_parses_ = 0;
     std::vector<ChatDelta> deltas_;  // of the current push()
 };
@@ -373,6 +375,8 @@ ChatParser::~ChatParser() = default;
 std::vector<ChatDelta> ChatParser::push(const std::string& text, bool is_last) { return impl_->push(text, is_last); }
 
 uint32_t ChatParser::reasoning_units() const { return impl_->reasoning_units(); }
+
+bool ChatParser::repeats() const { return impl_->repeats(); }
 
 uint32_t ChatParser::n_parses() const { return impl_->n_parses(); }
 

@@ -36,6 +36,8 @@ public:
     std::vector<ChatDelta> push(const std::string& text, bool is_last);
     // The end of the reasoning in the text, in UTF-16 code units; 0 without reasoning.
     uint32_t reasoning_units() const;
+    // Whether a required call was repeated. The rest of the text has no effect.
+    bool repeats() const;
     // How often the whole text has been parsed.
     uint32_t n_parses() const;
 

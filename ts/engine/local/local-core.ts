@@ -18,7 +18,9 @@ export class LocalCore implements EngineCore, CallTarget {
   constructor(
     private readonly native: NativeEngine,
     private readonly parsers: ReplyParsers,
-  ) {}
+  ) {
+    parsers.onRepeatedCall = (jobId) => native.finish(jobId);
+  }
 
   call<M extends CallName>(method: M, args: CallArgs<M>, on?: AbortOptions): Promise<CallResult<M>> {
     return callTarget(this, method, args, on);

@@ -9,6 +9,8 @@ export class ReplyParsers {
   /** Replies with tokens in the current wake. Reused, because a new list or map would grow in every wake. */
   readonly #touched: ParsedReply[] = [];
   readonly #parsed = new Map<number, ParsedText>();
+  /** Called while a completion repeats a required call. */
+  onRepeatedCall: (jobId: number) => void = () => {};
 
   constructor(private readonly open: OpenParser) {}
 
@@ -51,6 +53,7 @@ export class ReplyParsers {
     if (record === null) return;
     reply.record = null;
     const parsed = reply.parse();
+    if (reply.repeats()) this.onRepeatedCall(records[record * FIELDS_PER_RECORD] as number);
     const flag = growthFlag(parsed, reply.lastText);
     const flagsAt = record * FIELDS_PER_RECORD + 3;
     if (flag === 0) this.#parsed.set(record, parsed);
@@ -92,6 +95,11 @@ class ParsedReply {
     const deltas = this.parser.push(this.#unread, this.#isLast);
     this.#unread = '';
     return this.#isLast ? { deltas, reasoningTokens: this.#countUpTo(this.parser.reasoningLength()) } : { deltas };
+  }
+
+  /** False after the last token. */
+  repeats(): boolean {
+    return !this.#isLast && this.parser.repeats();
   }
 
   /** Counts the tokens that begin before `length`. */

@@ -383,6 +383,8 @@ test('a prompt that is too long has the error type of llama-server', async () =>
   for (const [url, body] of [
     ['/completion', { prompt: 'x'.repeat(5000) }],
     ['/infill', { input_prefix: 'x'.repeat(5000), input_suffix: '' }],
+    ['/chat/completions', { model: 'fake', messages: [{ role: 'user', content: 'x'.repeat(5000) }] }],
+    ['/responses', { model: 'fake', input: 'x'.repeat(5000) }],
   ] as const) {
     for (const stream of [false, true]) {
       const reply = await app.send(url, { ...body, stream });

@@ -157,7 +157,11 @@ test('models: the list, one of them, an unknown one', async () => {
   assert.is(entry.created, 1_700_000_000);
   for (const url of ['/v1/models', '/v1/models/', '/v1/models?x=1']) {
     const reply = await app.inject(url);
-    assert.equal(reply.json(), { object: 'list', data: [entry] });
+    const { models, ...list } = reply.json();
+    assert.equal(list, { object: 'list', data: [entry] });
+    const details = { format: 'gguf', quantization_level: entry.quantization };
+    const capabilities = entry.capabilities;
+    assert.equal(models, [{ name: 'fake', model: 'fake', type: 'model', capabilities, details }]);
     assert.match(String(reply.headers['x-request-id']), /^req_/);
   }
   expectError(await app.inject('/v1/models/other'), {

@@ -28,10 +28,11 @@ import {
   modelListSchema,
   modelLoadSchema,
   modelUnloadSchema,
+  type NativeModel,
 } from './schema.js';
 
 export function modelsRoutes(app: FastifyInstance, context: AppContext): void {
-  const { pool } = context;
+  const { pool, profile } = context;
   const common = anthropicRoute(context.options, isAnthropics);
   const listing = { ...common, config: { operation: listModels } };
   app.get<{ Querystring: PageQuery }>(
@@ -39,7 +40,9 @@ export function modelsRoutes(app: FastifyInstance, context: AppContext): void {
     listing,
     async (request): Promise<ModelList | AnthropicModelList> => {
       if (isAnthropics(request)) return toAnthropicList(pool.list(), request.query);
-      return { object: 'list', data: pool.list().map(toListedModel) };
+      const entries = pool.list();
+      const models = profile.hasLocalEndpoints && { models: entries.flatMap(toNativeModel) };
+      return { object: 'list', data: entries.map(toListedModel), ...models };
     },
   );
 
@@ -94,6 +97,15 @@ function toListedModel(entry: ModelEntry): ListedModel {
     ...(sizeBytes !== null && { size: sizeBytes }),
     ...(engine !== null && toDetails(engine.model)),
   };
+}
+
+/** llama-server's entry of a loaded model. */
+function toNativeModel({ id, engine }: ModelEntry): NativeModel[] {
+  if (engine === null) return [];
+  const { vision, quantization } = engine.model;
+  const capabilities = [...capabilitiesOf(engine.model), ...(vision ? ['multimodal'] : [])];
+  const details = { format: 'gguf' as const, quantization_level: quantization };
+  return [{ name: id, model: id, type: 'model', capabilities, details }];
 }
 
 function toStatus(entry: ModelEntry): ListedModel['status'] {
@@ -181,7 +193,12 @@ const listModels: Operation = {
   errors: ['invalid_value'],
   errorBody,
   reply: { json: { name: 'ModelList', schema: anyOf(modelListSchema, anthropicModelListSchema) } },
-  examples: (model) => ({ list: { summary: 'One model', reply: { object: 'list', data: [exampleModel(model)] } } }),
+  examples: (model) => {
+    const details = { format: 'gguf', quantization_level: 'Q8_0' };
+    const capabilities = ['completion', 'chat', 'embeddings'];
+    const models = [{ name: model, model, type: 'model', capabilities, details }];
+    return { list: { summary: 'One model', reply: { object: 'list', data: [exampleModel(model)], models } } };
+  },
 };
 
 const retrieveModel: Operation = {

@@ -68,7 +68,24 @@ export const listedModelSchema = s.objectOf(
   },
 );
 
-export const modelListSchema = s.objectOf({ object: s.exactly('list'), data: s.arrayOf(listedModelSchema) });
+const nativeModel = s.objectOf({
+  name: s.string,
+  model: s.string,
+  type: s.exactly('model'),
+  /** Those of the entry in `data`, and `multimodal` if the model takes images. */
+  capabilities: words,
+  details: s.objectOf({ format: s.exactly('gguf'), quantization_level: s.string }),
+});
+
+export type NativeModel = s.Static<typeof nativeModel>;
+
+export const modelListSchema = s.objectOf(
+  { object: s.exactly('list'), data: s.arrayOf(listedModelSchema) },
+  {
+    /** Loaded models as llama-server lists them, in local modes. */
+    models: s.arrayOf(nativeModel),
+  },
+);
 
 const modelStatusEvent = s.objectOf({
   model: s.string,

@@ -12,7 +12,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { noAgents } from './support/find-agents.mjs';
 import { chromiumPath } from './support/find-chromium.mjs';
 import { kubernetesFolder } from './support/find-kubernetes.mjs';
-import { noPypi, PYTHON_CLIENTS } from './support/find-pypi.mjs';
+import { noPypi, PYTHON_CLIENTS, PYTHON_FRAMEWORKS } from './support/find-pypi.mjs';
 import { describeProcess, killTree, processTree, runningTest } from './support/hang-report.mjs';
 import { register, usesDist } from './support/node-arguments.mjs';
 
@@ -84,10 +84,10 @@ const tiers = [
   { name: 'clients', seconds: 70, cores: 0.7 },
   {
     name: 'clients-python',
-    seconds: 30,
+    seconds: 60,
     cores: 0.7,
     extra: 15 * minute,
-    when: () => noPypi('clients-python', PYTHON_CLIENTS),
+    when: () => noPypi('clients-python', [PYTHON_CLIENTS, PYTHON_FRAMEWORKS]),
   },
   { name: 'agents', seconds: 27, cores: 0.4, extra: 15 * minute, when: noAgents, onRequest: true, only: agents },
   { name: 'cloud', seconds: 400, cores: 0.9, when: noBrowser },

@@ -1,7 +1,7 @@
-// Official Python clients, and LiteLLM, against a real server with the demo model.
+// Python clients and frameworks against a real server with the demo model.
 import path from 'node:path';
 import { suite } from 'uvu';
-import { PYTHON_CLIENTS } from '../support/find-pypi.mjs';
+import { PYTHON_CLIENTS, PYTHON_FRAMEWORKS } from '../support/find-pypi.mjs';
 import { HostedMode, MODEL } from '../support/modes.js';
 import { pythonWith } from '../support/pypi.js';
 
@@ -15,11 +15,13 @@ test.before(async (context) => {
 });
 test.after(({ hosted }) => hosted.stop());
 
-for (const requirement of PYTHON_CLIENTS) {
-  const [name] = requirement.split('==');
-  test(`all checks of ${name} pass`, ({ hosted }) => {
-    pythonWith(PYTHON_CLIENTS, [path.join(import.meta.dirname, 'run.py'), `${name}_checks`, hosted.baseUrl, MODEL]);
-  });
+for (const environment of [PYTHON_CLIENTS, PYTHON_FRAMEWORKS]) {
+  for (const [name, requirement] of Object.entries(environment)) {
+    test(`all checks of ${requirement} pass`, ({ hosted }) => {
+      const run = path.join(import.meta.dirname, 'run.py');
+      pythonWith(Object.values(environment), [run, `${name}_checks`, hosted.baseUrl, MODEL]);
+    });
+  }
 }
 
 test.run();

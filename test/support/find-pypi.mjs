@@ -6,8 +6,23 @@ import os from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 
-/** The clients of the tier `clients-python`. */
-export const PYTHON_CLIENTS = ['openai==2.54.0', 'anthropic==2.14.0', 'ollama==0.6.3', 'litellm==1.110.2'];
+/** The clients of the tier `clients-python`, by the names of their checks. */
+export const PYTHON_CLIENTS = {
+  openai: 'openai==2.54.0',
+  anthropic: 'anthropic==2.14.0',
+  ollama: 'ollama==0.6.3',
+  litellm: 'litellm==1.110.2',
+};
+
+/** In an environment of their own, because LiteLLM restricts the versions of dependencies. */
+export const PYTHON_FRAMEWORKS = {
+  instructor: 'instructor==1.17.0',
+  pydantic_ai: 'pydantic-ai-slim[openai]==2.31.1',
+  agents: 'openai-agents==0.20.0',
+  outlines: 'outlines==1.3.3',
+  smolagents: 'smolagents==1.26.0',
+  cohere: 'cohere==7.3.1',
+};
 
 export const pypiFolder = path.join(process.env.XDG_CACHE_HOME || path.join(os.homedir(), '.cache'), 'chasqui', 'pypi');
 
@@ -21,11 +36,12 @@ export function completeMark(environment) {
   return path.join(environment, 'complete');
 }
 
-/** Returns why a tier with large packages cannot run, or undefined. With `requirements` in the cache, it needs no network. */
-export function noPypi(tier, requirements = []) {
+/** Returns why a tier with large packages cannot run, or undefined. With its `environments` in the cache, it needs no network. */
+export function noPypi(tier, environments = []) {
   const isWanted = process.env.CHASQUI_CI === 'full' || process.argv.includes(tier);
   if (!isWanted) return 'it runs with CHASQUI_CI=full, or if it is named';
-  if (requirements.length > 0 && fs.existsSync(completeMark(environmentOf(requirements)))) return undefined;
+  const areCached = environments.every((each) => fs.existsSync(completeMark(environmentOf(Object.values(each)))));
+  if (environments.length > 0 && areCached) return undefined;
   const { status } = spawnSync('python3', ['-m', 'pip', 'index', 'versions', 'tokenizers']);
   return status === 0 ? undefined : 'no Python with pip, or PyPI cannot be reached';
 }

@@ -10,6 +10,7 @@ import { errorsByPath } from './errors-by-path.js';
 import { nativeCompletionRoutes } from './llama-server/completion/handler.js';
 import { nativeEmbeddingRoute } from './llama-server/embedding/handler.js';
 import { nativeStateRoutes } from './llama-server/state/handler.js';
+import { resumableStreamRoutes } from './llama-server/stream/handler.js';
 import { nativeTextRoutes } from './llama-server/texts/handler.js';
 import { tokenizeRoutes } from './llama-server/tokenize/handler.js';
 import { addUnprefixedPaths } from './llama-server/unprefixed-paths.js';
@@ -70,6 +71,7 @@ const LOCAL_ROUTES: typeof ROUTES = [
   nativeEmbeddingRoute,
   nativeStateRoutes,
   nativeTextRoutes,
+  resumableStreamRoutes,
 ];
 
 /** Load balancers, orchestrators and scrapers have no key. */

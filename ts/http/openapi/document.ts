@@ -103,7 +103,7 @@ function toOperation(
     ...(request && { requestBody: toRequestBody(request, examples) }),
     ...(form && { requestBody: { required: true, content: { 'multipart/form-data': { schema: form } } } }),
     responses: {
-      200: { description: summary, headers: headersOf(body !== undefined), content },
+      [reply.status ?? 200]: { description: summary, headers: headersOf(body !== undefined), content },
       ...failuresOf(operation, profile, body !== undefined || form !== undefined),
     },
   };

@@ -21,7 +21,6 @@ export interface Operation {
   form?: JsonSchema;
   /** A name for the body's schema other than that of the operation. */
   requestName?: string;
-  /** Of status 200. */
   reply: Reply;
   /** The schema of errors, where the endpoint has another envelope than all others. */
   errorBody?: (types: readonly ErrorType[], codes: readonly ErrorCode[]) => JsonSchema;
@@ -41,6 +40,8 @@ export const TAGS = ['Chat', 'Text', 'Models', 'Ollama', 'LM Studio', 'llama-ser
 export type Tag = (typeof TAGS)[number];
 
 export interface Reply {
+  /** Default 200. */
+  status?: 204;
   json?: NamedSchema;
   event?: NamedSchema;
   line?: NamedSchema;

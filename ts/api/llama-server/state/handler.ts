@@ -1,6 +1,8 @@
 /** What llama-server tells of itself: its settings, its slots, its adapters. */
 import type { FastifyInstance } from 'fastify';
+import type { ModelInfo } from '../../../engine/engine.js';
 import type { Operation } from '../../../http/openapi/operation.js';
+import { findEntry, type ModelPool } from '../../../models/pool.js';
 import type { AppContext } from '../../context.js';
 import { type RequestedAdapter, requestedAdapters } from '../../shared/chat/chat-schema.js';
 import { toAdapterUses } from '../../shared/chat/to-adapters.js';
@@ -20,9 +22,11 @@ import { toAdapterList, toProps, toSlots } from './reply.js';
 
 export function nativeStateRoutes(app: FastifyInstance, { pool, profile }: AppContext): void {
   const route = (operation: Operation) => ({ config: { operation } });
+  const sleepingModel = rememberModels(app, pool);
   app.get<ByModel>('/props', route(propsOperation), async ({ query }): Promise<Props> => {
-    const { model } = engineOf(pool, query);
-    return toProps(model, samplingDefaults(profile, model));
+    const sleeping = sleepingModel(query);
+    const model = sleeping ?? engineOf(pool, query).model;
+    return toProps(model, samplingDefaults(profile, model), sleeping !== undefined);
   });
   app.get<ByModel>('/slots', route(slotsOperation), async ({ query }): Promise<Slots> => {
     const engine = engineOf(pool, query);
@@ -39,6 +43,31 @@ export function nativeStateRoutes(app: FastifyInstance, { pool, profile }: AppCo
   });
 }
 
+/** Returns a function that finds an idle model that was unloaded, as it was when loaded. llama-server describes it as well. */
+function rememberModels(
+  app: FastifyInstance,
+  pool: ModelPool,
+): (query: ByModel['Querystring']) => ModelInfo | undefined {
+  const models = new Map<string, ModelInfo>();
+  const remember = () => {
+    for (const { id, engine } of pool.list()) if (engine !== null) models.set(id, engine.model);
+  };
+  remember();
+  const stopListening = pool.onEvent(({ id, status }) => {
+    if (status === 'removed') models.delete(id);
+    else remember();
+  });
+  app.addHook('onClose', async () => stopListening());
+  return ({ model }) => {
+    const name = [model ?? []].flat()[0];
+    const entries = pool.list();
+    const named = name === undefined ? entries : [findEntry(entries, name) ?? []].flat();
+    if (named.some(({ engine, status }) => engine !== null || status === 'loading')) return undefined;
+    const sleeping = named.find(({ id, status }) => status === 'unloaded' && models.has(id));
+    return sleeping && models.get(sleeping.id);
+  };
+}
+
 const BY_MODEL = 'Of the model that `?model=` names, or of the first that is loaded.';
 
 const errors = ['model_not_found', 'model_loading', 'model_not_loaded'] as const;
@@ -47,7 +76,7 @@ const propsOperation: Operation = {
   id: 'showProps',
   tag: 'llama-server',
   summary: 'Properties and default settings of a model (llama-server).',
-  description: BY_MODEL,
+  description: `${BY_MODEL} \`is_sleeping\`: it was unloaded because it was idle, and the next request loads it.`,
   errors,
   reply: { json: { name: 'Props', schema: propsSchema } },
 };

@@ -8,7 +8,7 @@ import { VERSION } from '../../../version.js';
 import { toGenerationSettings } from '../generation-settings.js';
 import type { AdapterList, Props, Slots } from '../schema.js';
 
-export function toProps(model: ModelInfo, sampling: SamplingSettings): Props {
+export function toProps(model: ModelInfo, sampling: SamplingSettings, isSleeping: boolean): Props {
   return {
     default_generation_settings: {
       n_ctx: model.contextLength,
@@ -23,7 +23,7 @@ export function toProps(model: ModelInfo, sampling: SamplingSettings): Props {
     endpoint_props: false,
     endpoint_metrics: true,
     build_info: `chasqui-${VERSION}`,
-    is_sleeping: false,
+    is_sleeping: isSleeping,
   };
 }
 

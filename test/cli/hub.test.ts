@@ -124,6 +124,28 @@ test('get, ls, rm', async ({ run, hub, folder }) => {
   assert.match(gone.stderr, /^chasqui: Model chasqui\/demo-GGUF:Q4_K_M not found on this computer\.\n$/);
 });
 
+test('short names, and a list for vague ones', async ({ run, hub }) => {
+  hub.put('bartowski/Llama-3.2-1B-Instruct-GGUF', {
+    files: { 'l-Q4_K_M.gguf': DEMO, 'l-Q8_0.gguf': DEMO },
+    gguf: GGUF,
+  });
+  hub.put('unsloth/vague-7B-GGUF', { files: { 'v-Q4_K_M.gguf': DEMO }, gguf: GGUF });
+  const got = JSON.parse((await run('get', 'llama3.2:1b-q8_0', '--json')).stdout);
+  assert.equal([got.model, got.state], ['bartowski/Llama-3.2-1B-Instruct-GGUF:Q8_0', 'completed']);
+  const answer = await run('run', 'llama3.2:1b-q8_0', 'Count from 3 to 9');
+  assert.match(answer.stdout, '3, 4, 5, 6, 7, 8, 9');
+  const unknown = await run('get', 'llama3.2:99b');
+  assert.equal([unknown.code, unknown.stdout], [2, '']);
+  assert.match(unknown.stderr, '`llama3.2:99b` is unknown. Known: llama3.2:3b, llama3.2:1b.');
+  const vague = await run('get', 'vague');
+  assert.equal([vague.code, vague.stdout], [2, '']);
+  assert.is(
+    vague.stderr,
+    'chasqui: vague can be one of several models. Choose one:\n  chasqui get unsloth/vague-7B-GGUF\n',
+  );
+  await run('rm', 'bartowski/Llama-3.2-1B-Instruct-GGUF:Q8_0');
+});
+
 test('show, of a file and of a name', async ({ run }) => {
   const { code, stdout, stderr } = await run('show', demoModelPath);
   assert.equal([code, stderr], [0, '']);

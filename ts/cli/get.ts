@@ -2,8 +2,10 @@
 import type { Command } from 'commander';
 import { machineWithoutGpus, quickFit } from '../hub/fit.js';
 import { formatBytes } from '../hub/format-bytes.js';
-import { parseModelName } from '../hub/model-name.js';
+import { isHubName, parseModelName } from '../hub/model-name.js';
 import { recommend } from '../hub/quantisation-advice.js';
+import { PUBLISHERS } from '../hub/short-names.js';
+import { CommandFailed, EXIT } from './errors/exit-codes.js';
 import { fetchHubModel, refuseTooLarge } from './hub/fetch-hub-model.js';
 import { HUB_HELP, type HubCommandOptions, hubCommand, withHub } from './hub/hub-command.js';
 import type { HubContext } from './hub/hub-context.js';
@@ -15,7 +17,9 @@ interface GetOptions extends HubCommandOptions {
   force?: boolean;
 }
 
-const NAME_HELP = 'user/repo, user/repo:Q4_K_M, user/repo:file.gguf, or the address of its page';
+const NAME_HELP =
+  'user/repo, user/repo:Q4_K_M, user/repo:file.gguf, the address of its page, or a short name: llama3.2';
+const MAX_OFFERED = 8;
 
 export function getCommand(): Command {
   return hubCommand('get', 'Download a model from the Hugging Face hub, or resume a download.')
@@ -25,8 +29,22 @@ export function getCommand(): Command {
     .option('--force', 'Download even if the model is too large for this computer')
     .addHelpText('after', HUB_HELP)
     .action((name: string, options: GetOptions) =>
-      withHub(options, (hub) => (options.list ? list(hub, name, options) : get(hub, name, options))),
+      withHub(options, async (hub) => {
+        await refuseVagueName(hub, name);
+        return options.list ? list(hub, name, options) : get(hub, name, options);
+      }),
     );
+}
+
+/** @throws {CommandFailed} with the models of known publishers that have the name, if it is no full name */
+async function refuseVagueName({ client }: HubContext, name: string): Promise<void> {
+  const [text = ''] = name.split(':', 1);
+  if (isHubName(name) || !/^[\w.-]{2,}$/.test(text)) return;
+  const { models } = await client.search({ text, sort: 'downloads', limit: 100 });
+  const known = models.filter(({ repo }) => PUBLISHERS.includes(repo.split('/', 1)[0] ?? '')).slice(0, MAX_OFFERED);
+  if (known.length === 0) return;
+  const commands = known.map(({ repo }) => `  chasqui get ${repo}`);
+  throw new CommandFailed(EXIT.usage, `${name} can be one of several models. Choose one:\n${commands.join('\n')}`);
 }
 
 async function get(hub: HubContext, name: string, { json, anyArchitecture, force }: GetOptions): Promise<string> {

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { ChasquiError } from '../errors.js';
 import type { HubFile, Quantisation } from './hub-types.js';
+import { expandShortName, isShortName } from './short-names.js';
 
 export interface ModelName {
   /** `user/name` */
@@ -19,12 +20,15 @@ const ADDRESS = /^(?:hf:|(?:https?:\/\/)?(?:www\.)?(?:hf\.co|huggingface\.co)\/)
 const FILE_PAGE = /^([^/]+\/[^/]+)\/(?:resolve|blob)\/[^/]+\/(.+\.gguf)$/i;
 
 /**
- * Parses `user/repo`, `user/repo:Q4_K_M` and `user/repo:file.gguf`, each optionally after `hf:` or `hf.co/`, and URLs.
+ * Parses `user/repo`, `user/repo:Q4_K_M` and `user/repo:file.gguf`, each optionally after `hf:` or `hf.co/`, URLs, and
+ * short names.
  * @throws {ChasquiError} `invalid_model_name`
  */
 export function parseModelName(text: string): ModelName {
   const name = text.trim();
   if (name.length > MAX_NAME_LENGTH) throw notAName(name);
+  const short = expandShortName(name.replace(/^hf:/i, ''));
+  if (short !== null) return short;
   const rest = name
     .replace(ADDRESS, '')
     .replace(/[?#].*$/, '')
@@ -36,8 +40,9 @@ export function parseModelName(text: string): ModelName {
   return checked(rest.slice(0, colon), rest.slice(colon + 1), name);
 }
 
-/** Whether a name is `user/repo[:tag]` or the address of its page, and no file. */
+/** Whether a name is `user/repo[:tag]`, a short name, or the address of its page, and no file. */
 export function isHubName(name: string): boolean {
+  if (isShortName(name)) return !existsSync(name);
   const isName = /^[\w.-]+\/[\w.:-]+$/.test(name.replace(ADDRESS, ''));
   return isHubAddress(name) ? isName : isName && !/^\.|\.gguf$/i.test(name) && !existsSync(name);
 }

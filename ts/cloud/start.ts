@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type net from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { ChasquiError } from '../errors.js';
 import { checkHostHeader, endConnections } from '../http/connections.js';
@@ -26,9 +27,11 @@ import { Supervisor } from './apps/supervisor.js';
 import { measure } from './apps/views.js';
 import { WeightStore } from './apps/weights.js';
 import { dashboardRoutes } from './dashboard/routes.js';
+import { ClientReply } from './gateway/client-reply.js';
 import { createFrontServer, refusePlainPublicListen } from './gateway/front-server.js';
 import { Gateway } from './gateway/gateway.js';
 import type { UsageSink } from './gateway/usage.js';
+import { reportReady, startSuccessor } from './hand-over.js';
 import { CloudMetrics, metricsRoute } from './metrics/cloud-metrics.js';
 import { type LocalAddress, makePlaces, OWN_ORG, type Places, placesIn } from './places.js';
 import { removeOrphanedContainers } from './runners/container.js';
@@ -43,6 +46,8 @@ export interface CloudSettings {
   host: string;
   /** 0: any free port. */
   port: number;
+  /** A listening socket that another process has passed, instead of `host` and `port`. */
+  passedSocket?: number | null;
   /** Base URL for clients; default: from host and port. */
   publicUrl?: string | undefined;
   /** Memory for all runners; default: 80 % of the memory that is free at the start. */
@@ -79,6 +84,11 @@ export interface Cloud {
   readonly accounts: Accounts;
   readonly supervisor: Supervisor;
   readonly secrets: SecretStore;
+  /**
+   * Starts this program again with the same socket and runners, then finishes the open connections within `drainMs`.
+   * Rejects if the new process does not start; then this one keeps serving. `onStarted` is called with its id.
+   */
+  handOver(drainMs: number, onStarted: (pid: number) => void): Promise<void>;
   /** Running requests get `drainMs` to finish. With `keepRunners` the runners keep running for the next start. */
   stop(options: { drainMs: number; keepRunners: boolean }): Promise<void>;
 }
@@ -86,6 +96,10 @@ export interface Cloud {
 const DEFAULT_SHARE = 0.8;
 /** Time for clients to read the end of their replies when the cloud stops. */
 const UNREAD_GRACE_MS = 2000;
+
+/** Time for a predecessor to release the data folder. */
+const HAND_OVER_MS = 60_000;
+const LOCK_POLL_MS = 10;
 
 /** Rejects with a `ChasquiError`, or with Node's error if the port is in use. */
 export async function startCloud(settings: CloudSettings): Promise<Cloud> {
@@ -95,19 +109,21 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   if (settings.podman !== undefined) await reportIsolation(podman, settings);
   const places = placesIn(settings.home);
   makePlaces(places);
-  const lock = ProcessLock.tryTake(places.lock);
-  if (lock === null) {
-    throw new ChasquiError('invalid_options', 'A cloud already runs in this data folder. Stop it first.');
-  }
+  const { passedSocket = null } = settings;
+  const lock = await takeLock(places.lock, passedSocket !== null);
   const database = openDatabase(places.cloud);
   const parts = assemble(settings, places, { database, podman });
   const { accounts, supervisor, control, secrets, gateway, api, publicUrl } = parts;
   await api.ready();
   if (settings.podman !== undefined) await removeOrphanedContainers(podman, places.run, parts.runnerIds());
-  const own = (request: IncomingMessage, response: ServerResponse): void => api.routing(request, response);
+  let isHandedOver = false;
+  const own = (request: IncomingMessage, response: ServerResponse): void => {
+    if (isHandedOver) refuseMoved(response);
+    else api.routing(request, response);
+  };
   const front = createFrontServer({ gateway, own, certificate, mayTakeLong: isUpload });
   try {
-    await listen(front, host, port);
+    await listen(front, passedSocket === null ? { host, port } : { fd: passedSocket });
   } catch (error) {
     parts.metrics.close();
     accounts.close();
@@ -119,20 +135,40 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   publicUrl.value = settings.publicUrl?.replace(/\/+$/, '') ?? localUrl(settings, boundPort);
   writeAddress(places, { url: localUrl(settings, boundPort), token: parts.localToken, org: OWN_ORG });
   supervisor.start();
+  const closeParts = (): void => {
+    parts.metrics.close();
+    accounts.close();
+    database.close();
+  };
   const stop: Cloud['stop'] = async ({ drainMs, keepRunners }) => {
     front.close();
     // Closing the API ends the dashboard's live streams.
     await Promise.all([api.close(), gateway.close(drainMs)]);
     await endConnections(front, UNREAD_GRACE_MS);
+    // `handOver` closes the rest.
+    if (isHandedOver) return;
     await supervisor.stop({ keepRunners, graceMs: drainMs });
     await Promise.all([parts.weights.close(), parts.hub.close()]);
-    parts.metrics.close();
-    accounts.close();
     fs.rmSync(places.address, { force: true });
-    database.close();
+    closeParts();
     lock.release();
   };
-  return { url: publicUrl.value, port: boundPort, org: OWN_ORG, control, accounts, supervisor, secrets, stop };
+  const handOver: Cloud['handOver'] = async (drainMs, onStarted) => {
+    const pid = await startSuccessor(front, settings.command.environment);
+    isHandedOver = true;
+    front.prependListener('request', (_request, response) => response.setHeader('connection', 'close'));
+    const closed = new Promise((resolve) => front.close(resolve));
+    await supervisor.stop({ keepRunners: true, graceMs: 0 });
+    lock.release();
+    onStarted(pid);
+    await Promise.all([api.close(), parts.weights.close(), parts.hub.close()]);
+    await Promise.race([closed, sleep(drainMs, undefined, { ref: false })]);
+    await gateway.close(0);
+    await endConnections(front, UNREAD_GRACE_MS);
+    closeParts();
+  };
+  const shared = { org: OWN_ORG, control, accounts, supervisor, secrets };
+  return { url: publicUrl.value, port: boundPort, ...shared, handOver, stop };
 }
 
 function assemble(
@@ -250,10 +286,28 @@ function buildApi({ onError, trustProxy = false }: CloudSettings): FastifyInstan
   return api;
 }
 
-function listen(server: Server, host: string, port: number): Promise<void> {
+/** With a passed socket, another process may hold the data folder a little longer. */
+async function takeLock(file: string, isPassed: boolean): Promise<ProcessLock> {
+  const lock = ProcessLock.tryTake(file);
+  if (lock !== null) return lock;
+  const refused = new ChasquiError('invalid_options', 'A cloud already runs in this data folder. Stop it first.');
+  if (!isPassed) throw refused;
+  reportReady();
+  return ProcessLock.take(file, AbortSignal.timeout(HAND_OVER_MS), () => {}, LOCK_POLL_MS).catch(() => {
+    throw refused;
+  });
+}
+
+/** Keep-alive connections to a process that has handed over: the client's next connection reaches the new process. */
+function refuseMoved(response: ServerResponse): void {
+  const error = new ChasquiError('engine_closed', 'The cloud is restarting. Repeat the request.');
+  new ClientReply(response, { stallMs: UNREAD_GRACE_MS, path: '' }).fail(error);
+}
+
+function listen(server: Server, place: net.ListenOptions | { fd: number }): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => {
+    server.listen(place, () => {
       server.off('error', reject);
       resolve();
     });

@@ -27,13 +27,13 @@ export class ProcessLock {
   }
 
   /** Waits for the lock, and calls `onWait` at each poll while another process holds it. */
-  static async take(file: string, signal: AbortSignal, onWait: () => void): Promise<ProcessLock> {
+  static async take(file: string, signal: AbortSignal, onWait: () => void, pollMs = POLL_MS): Promise<ProcessLock> {
     for (;;) {
       signal.throwIfAborted();
       const lock = ProcessLock.tryTake(file);
       if (lock !== null) return lock;
       onWait();
-      await sleep(POLL_MS, undefined, { signal });
+      await sleep(pollMs, undefined, { signal });
     }
   }
 

@@ -1,4 +1,5 @@
 /** Runs `chasqui cloud start` until a signal stops it. */
+import { takePassedSocket } from '../../cloud/hand-over.js';
 import type { Cloud } from '../../cloud/start.js';
 import { ChasquiError } from '../../errors.js';
 import { dataDir } from '../../hub/data-folder.js';
@@ -31,6 +32,7 @@ export async function startFromOptions(parsed: Readonly<Record<string, unknown>>
     home: dataDir(options.dataDir),
     host,
     port,
+    passedSocket: takePassedSocket(process.env),
     publicUrl: options.publicUrl,
     memoryBytes: runnersMemory === undefined ? undefined : runnersMemory * MIB,
     quotas: options.orgQuota,
@@ -53,7 +55,23 @@ export async function startFromOptions(parsed: Readonly<Record<string, unknown>>
     () => console.error('chasqui: stopping; running requests may take a few seconds to finish'),
     { hardStopMs: 2 * drainMs + AFTER_DRAINING_MS },
   );
+  if (process.platform !== 'win32') handOverOnSignal(cloud, drainMs);
   announce(cloud);
+}
+
+/** SIGUSR2 replaces this process by a new one, for example of another version. */
+function handOverOnSignal(cloud: Cloud, drainMs: number): void {
+  process.once('SIGUSR2', () => {
+    const onStarted = (pid: number) =>
+      console.error(`chasqui: process ${pid} takes over; open connections are finished`);
+    cloud.handOver(drainMs, onStarted).then(
+      () => process.exit(),
+      (error: Error) => {
+        console.error('chasqui:', error.message);
+        handOverOnSignal(cloud, drainMs);
+      },
+    );
+  });
 }
 
 function announce({ url, org, accounts }: Cloud): void {

@@ -1,0 +1,100 @@
+// A new process of the cloud takes over while clients call.
+import fs from 'node:fs';
+import http from 'node:http';
+import path from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { CloudClient } from '../../ts/cli/cloud/client.js';
+import { takePassedSocket } from '../../ts/cloud/hand-over.js';
+import { readAddress } from '../../ts/cloud/places.js';
+import { ORG, TestCloud } from '../support/cloud.js';
+import { isAlive } from '../support/engine-process.js';
+import { until } from '../support/until.js';
+
+const test = suite('cloud: hand-over');
+const BETWEEN_MS = 20;
+
+/** One request on its own connection. */
+function call(url: string): Promise<number> {
+  const body = JSON.stringify({
+    model: 'chasqui-demo',
+    messages: [{ role: 'user', content: 'Hello!' }],
+    max_tokens: 1,
+  });
+  return new Promise((resolve, reject) => {
+    const request = http.request(url, { method: 'POST', agent: false }, (reply) => {
+      reply.resume().once('end', () => resolve(reply.statusCode ?? 0));
+    });
+    request.once('error', reject);
+    request.end(body);
+  });
+}
+
+test('a new process serves the same address; no request and no stream is lost', async () => {
+  const cloud = await TestCloud.start();
+  const first = cloud.child;
+  const pidOf = () => Number(/process (\d+) takes over/.exec(first.output.stderr)?.[1] ?? 0);
+  try {
+    await cloud.deployed('chat', { scale: { min: 1 }, slots: 16, context: 2048 });
+    const before = (await cloud.status('chat')).runners.map(({ id, pid }) => [id, pid]);
+    const { token } = readAddress(cloud.home) as { token: string };
+    let isOver = false;
+    const streams: Promise<string>[] = [];
+    const ends: unknown[] = [];
+    const times: number[] = [];
+    const calls: Promise<void>[] = [];
+    const client = (async () => {
+      while (!isOver) {
+        const sent = call(`${cloud.url}/${ORG}/chat/v1/chat/completions`).catch((error: Error) => error.message);
+        calls.push(
+          sent.then((end) => {
+            ends.push(end);
+            times.push(performance.now());
+          }),
+        );
+        await new Promise((resolve) => setTimeout(resolve, BETWEEN_MS));
+      }
+    })();
+    await until(() => ends.length > 5, 'calls');
+    const long = { max_tokens: 600, ignore_eos: true };
+    for (let index = 0; index < 3; index++) streams.push(cloud.stream('chat', long).then(({ end }) => end));
+    first.process.kill('SIGUSR2');
+    await until(() => pidOf() > 0, 'the new process');
+    assert.equal(await Promise.all(streams), ['done', 'done', 'done']);
+    // The new process keeps the pipes of the first one open.
+    await until(() => first.process.exitCode !== null, 'the end of the first process');
+    assert.is(first.process.exitCode, 0);
+    const count = ends.length;
+    await until(() => ends.length > count + 20, 'calls of the new process');
+    isOver = true;
+    await client;
+    await Promise.all(calls);
+    assert.equal([...new Set(ends)], [200]);
+    const gaps = times.slice(1).map((time, index) => time - (times[index] as number));
+    console.log(`longest gap between ${times.length} replies: ${Math.round(Math.max(...gaps))} ms`);
+    assert.is.not(readAddress(cloud.home)?.token, token);
+    cloud.client = await CloudClient.find(cloud.home);
+    assert.equal(
+      (await cloud.status('chat')).runners.map(({ id, pid }) => [id, pid]),
+      before,
+    );
+    assert.ok(fs.existsSync(path.join(cloud.home, 'cloud', 'address.json')));
+  } finally {
+    const { runners } = await cloud.status('chat');
+    const pid = pidOf() || (first.process.pid as number);
+    process.kill(pid, 'SIGTERM');
+    await until(() => [pid, ...runners.map((each) => each.pid as number)].every((each) => !isAlive(each)), 'the end');
+    fs.rmSync(cloud.home, { recursive: true, force: true });
+  }
+});
+
+test('a passed socket is taken once, and only by the process that it is for', () => {
+  const passed: NodeJS.ProcessEnv = { LISTEN_FDS: '1', LISTEN_PID: String(process.pid), LISTEN_FDNAMES: 'http' };
+  assert.is(takePassedSocket(passed), 3);
+  assert.equal(passed, {});
+  assert.is(takePassedSocket(passed), null);
+  assert.is(takePassedSocket({ LISTEN_FDS: '1', LISTEN_PID: '1' }), null);
+  assert.throws(() => takePassedSocket({ LISTEN_FDS: '2' }), /LISTEN_FDS/);
+});
+
+test.run();

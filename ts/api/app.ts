@@ -9,6 +9,7 @@ import { type AppContext, type AppOptions, createContext } from './context.js';
 import { errorsByPath } from './errors-by-path.js';
 import { nativeCompletionRoutes } from './llama-server/completion/handler.js';
 import { nativeEmbeddingRoute } from './llama-server/embedding/handler.js';
+import { predictRoute } from './llama-server/predict/handler.js';
 import { nativeStateRoutes } from './llama-server/state/handler.js';
 import { resumableStreamRoutes } from './llama-server/stream/handler.js';
 import { nativeTextRoutes } from './llama-server/texts/handler.js';
@@ -71,6 +72,7 @@ const LOCAL_ROUTES: typeof ROUTES = [
   nativeEmbeddingRoute,
   nativeStateRoutes,
   nativeTextRoutes,
+  predictRoute,
   resumableStreamRoutes,
 ];
 

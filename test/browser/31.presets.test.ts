@@ -107,8 +107,11 @@ presets('presets are exported, deleted and imported, and other files are refused
   await page.getByRole('button', { name: 'Delete preset' }).press('Enter');
   await until(async () => (await stored()).length === 0, 'the deletion');
 
-  const give = (text: string) =>
-    page.getByLabel('File with presets').setInputFiles({ name: 'p.json', mimeType: '', buffer: Buffer.from(text) });
+  const give = async (text: string) => {
+    const chooser = page.waitForEvent('filechooser');
+    await page.getByRole('button', { name: 'Import presets' }).press('Enter');
+    await (await chooser).setFiles({ name: 'p.json', mimeType: '', buffer: Buffer.from(text) });
+  };
   await give('{"chats": []}');
   await page.getByText('p.json is not an export of presets.').waitFor();
   await give('{"presets": [{"name": "", "systemPrompt": "", "settings": {}}]}');

@@ -1,4 +1,5 @@
 // The history: pinned chats, dates, search results that open at the message, and titles that the model writes.
+import { readFileSync } from 'node:fs';
 import type { Browser } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -73,6 +74,30 @@ for (const [colorScheme, width] of [
     await app.done('DELETE', `/api/v1/chats/${id}`);
   });
 }
+
+history('exports of other programs are imported, and all chats are exported', async () => {
+  const { page } = await openApp(browser, app);
+  await goTo(page, 'Chat');
+  const give = async (name: string, content: Buffer) => {
+    const chooser = page.waitForEvent('filechooser');
+    await page.getByRole('button', { name: 'Import chats' }).press('Enter');
+    await (await chooser).setFiles({ name, mimeType: '', buffer: content });
+  };
+  const history = { messages: { x: { parentId: null, role: 'user', content: 'From elsewhere' } }, currentId: 'x' };
+  const buffer = Buffer.from(JSON.stringify([{ title: 'Brought along', chat: { history } }]));
+  await give('a.json', buffer);
+  await page.getByText('Imported one chat.').waitFor();
+  await page.getByRole('link', { name: 'Brought along' }).press('Enter');
+  await page.getByRole('article', { name: 'You' }).getByText('From elsewhere').waitFor();
+  assert.equal(await accessibilityProblems(page), []);
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Export all chats' }).press('Enter');
+  assert.is((await download).suggestedFilename(), 'chats.json');
+  assert.match(readFileSync(await (await download).path(), 'utf8'), 'From elsewhere');
+  await give('b.json', Buffer.from('{}'));
+  await page.getByText('b.json is not an export of chats').waitFor();
+  await page.context().close();
+});
 
 history('the model writes a title after the first completion, unless titles are switched off', async () => {
   const titleOf = async (id: string) => (await app.done('GET', `/api/v1/chats/${id}`)).title;

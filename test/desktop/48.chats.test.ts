@@ -63,6 +63,33 @@ chats('a deleted message passes its replies to the message before it', async () 
   assert.equal([gone.status, gone.body.error.param], [404, 'message']);
 });
 
+chats('all chats are exported, and imported again as they were', async () => {
+  const image = 'data:image/png;base64,AAAA';
+  const messages = [{ id: 'a', parent: null, role: 'user', content: 'x\u0000y', images: [image] }];
+  const { id } = await app.done('POST', '/api/v1/chats', { title: 'Taken along', messages, pinned: true });
+  const exported = await app.done('GET', '/api/v1/chats/export');
+  const own = exported.chats.find((each: { id: string }) => each.id === id);
+  assert.equal(own.messages, messages);
+  await app.done('DELETE', `/api/v1/chats/${id}`);
+  const give = (value: unknown) => {
+    const base64 = Buffer.from(JSON.stringify(value)).toString('base64');
+    const input = { filename: 'c.json', file_data: `data:application/json;base64,${base64}` };
+    return app.api('POST', '/api/v1/chats/import', { input });
+  };
+  assert.equal((await give({ chats: [own] })).body, { imported: 1 });
+  const { chats: listed } = await app.done('GET', '/api/v1/chats?text=Taken');
+  assert.equal([listed[0].createdAt, listed[0].updatedAt, listed[0].pinned], [own.createdAt, own.updatedAt, true]);
+  const again = await app.done('GET', `/api/v1/chats/${listed[0].id}`);
+  assert.equal({ ...again, id, running: undefined }, { ...own, running: undefined });
+
+  const before = (await app.done('GET', '/api/v1/chats')).chats.length;
+  for (const wrong of [{ role: 'owner' }, { parent: 'none' }, { images: ['http://x/y.png'] }]) {
+    const { status, body } = await give([own, { ...own, messages: [{ ...messages[0], ...wrong }] }]);
+    assert.is(status, 400, JSON.stringify(body));
+  }
+  assert.is((await app.done('GET', '/api/v1/chats')).chats.length, before, 'all or nothing');
+});
+
 chats('what makes no sense is refused with the name of its field', async () => {
   const message = { id: 'a', parent: null, role: 'user', content: 'x' };
   for (const [body, param] of [

@@ -1,4 +1,4 @@
-// Titles of chats: when the model writes one, and what of its text becomes the title.
+// Titles that the model writes for chats.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Chat } from '../../../ts/desktop/api-types.js';

@@ -1,10 +1,22 @@
 /** The chat history, and its export as documents. */
-import type { FastifyInstance } from 'fastify';
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { ChasquiError } from '../../errors.js';
 import { limited, objectOf, oneOf, string } from '../../http/schema/json-schema.js';
 import type { Chat, ChatChange, ChatMessage, ChatMessages, DocumentBody } from '../api-types.js';
 import { branchTo } from '../chat-branch.js';
 import { readFile } from '../chat-files.js';
-import { chat, chatChange, chatFile, chatList, chatMessages, chatVersion, documentBody } from '../schemas/chats.js';
+import { type ImportedChat, readExport } from '../import-chats.js';
+import {
+  chat,
+  chatChange,
+  chatFile,
+  chatList,
+  chatMessages,
+  chatVersion,
+  documentBody,
+  importReply,
+} from '../schemas/chats.js';
 import type { DesktopApp } from './context.js';
 
 /** For several full-size images. */
@@ -93,6 +105,24 @@ export function chatsRoutes(app: FastifyInstance, { chats, completions }: Deskto
   const document = { summary: 'Read the text of a file', body: documentBody, response: { 200: chatFile } };
   app.post<{ Body: DocumentBody }>('/api/v1/documents', { schema: document, ...BODIES }, ({ body }) => readFile(body));
 
+  const importing = { summary: 'Import chats', body: documentBody, response: { 200: importReply } };
+  app.post<{ Body: DocumentBody }>('/api/v1/chats/import', { schema: importing, ...BODIES }, async (request) => {
+    const { filename, file_data: data } = request.body.input;
+    const text = Buffer.from(data.slice(data.indexOf(',') + 1), 'base64').toString();
+    const found = readExport(text, filename);
+    for (const each of found) checkImported(request, each);
+    const ids = chats.import(found);
+    // One event suffices: pages read the whole list again.
+    if (ids[0] !== undefined) completions.publish(ids[0]);
+    return { imported: ids.length };
+  });
+
+  const exportAll = { summary: 'Export all chats', produces: { 200: ['application/json'] } };
+  app.get('/api/v1/chats/export', { schema: exportAll }, async (_request, reply) => {
+    reply.type('application/json; charset=utf-8').header('content-disposition', 'attachment; filename="chats.json"');
+    return reply.send(Readable.from(exportOf(chats)));
+  });
+
   const exported = {
     summary: 'Export a chat',
     params,
@@ -110,6 +140,22 @@ export function chatsRoutes(app: FastifyInstance, { chats, completions }: Deskto
       return reply.serializer((document: string) => document).send(text);
     },
   );
+}
+
+/** Reads one chat at a time: together they may have gigabytes of images. */
+function* exportOf(chats: DesktopApp['chats']): Generator<string> {
+  yield '{"chats":[';
+  for (const [index, id] of chats.ids().entries()) yield `${index > 0 ? ',' : ''}\n${JSON.stringify(chats.read(id))}`;
+  yield '\n]}\n';
+}
+
+/** @throws {ChasquiError} `invalid_value` */
+function checkImported(request: FastifyRequest, { chat: imported }: ImportedChat): void {
+  const validate: (value: unknown) => unknown = request.compileValidationSchema(chatChange as object, 'body');
+  const { error } = validate(imported) as { error?: Error };
+  if (error === undefined) return;
+  const reason = `The chat \`${String(imported.title).slice(0, 60)}\` cannot be imported. ${error.message}`;
+  throw new ChasquiError('invalid_value', reason, 'input.file_data');
 }
 
 const NAMES: Record<ChatMessage['role'], string> = { system: 'System', user: 'You', assistant: 'Assistant' };

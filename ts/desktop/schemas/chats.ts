@@ -107,6 +107,9 @@ export const listedChat = objectOf(
   { running },
 );
 
+/** The number of imported chats. */
+export const importReply = objectOf({ imported: integer });
+
 export const chatList = objectOf({ chats: arrayOf(listedChat) });
 
 export type ChatFile = Static<typeof chatFile>;

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { ChasquiError } from '../../errors.js';
 import type { Chat, ChatChange, ChatMessage, ChatMessages, ListedChat } from '../api-types.js';
+import type { ImportedChat } from '../import-chats.js';
 import type { SqlValue, Store } from './database.js';
 import { SHOW_LAST_MESSAGE } from './migrations.js';
 
@@ -46,22 +47,45 @@ export class ChatStore {
   }
 
   create(change: ChatChange): Chat {
+    return this.read(this.store.transaction(() => this.#insert(change)));
+  }
+
+  /** All or nothing. Returns the ids. Throws like `change`. */
+  import(chats: readonly ImportedChat[]): string[] {
+    return this.store.transaction(() =>
+      chats.map(({ chat, createdAt, updatedAt }) => {
+        const id = this.#insert(chat);
+        this.store.run(
+          'UPDATE chats SET created_at = coalesce(?, created_at), updated_at = coalesce(?, updated_at) WHERE id = ?',
+          createdAt,
+          updatedAt,
+          id,
+        );
+        return id;
+      }),
+    );
+  }
+
+  /** Of all chats, the oldest first. */
+  ids(): string[] {
+    return this.store.rows<{ id: string }>('SELECT id FROM chats ORDER BY created_at').map(({ id }) => id);
+  }
+
+  #insert(change: ChatChange): string {
     const [{ count } = { count: 0 }] = this.store.rows<{ count: number }>('SELECT count(*) AS count FROM chats');
     if (count >= MAX_CHATS) {
       throw new ChasquiError('invalid_value', `The limit of ${MAX_CHATS} chats is reached. Delete some first.`);
     }
     const id = randomUUID();
     const now = Date.now();
-    this.store.transaction(() => {
-      this.store.run(
-        "INSERT INTO chats (id, title, system_prompt, settings, created_at, updated_at) VALUES (?, '', '', '{}', ?, ?)",
-        id,
-        now,
-        now,
-      );
-      this.#change(id, change);
-    });
-    return this.read(id);
+    this.store.run(
+      "INSERT INTO chats (id, title, system_prompt, settings, created_at, updated_at) VALUES (?, '', '', '{}', ?, ?)",
+      id,
+      now,
+      now,
+    );
+    this.#change(id, change);
+    return id;
   }
 
   /** @throws {ChasquiError} `not_found` */

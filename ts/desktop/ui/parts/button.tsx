@@ -57,6 +57,24 @@ export function IconAction({ label, icon, run, disabled = false, pressed }: Icon
   );
 }
 
+interface FileActionProps {
+  label: string;
+  icon: IconName;
+  accept: string;
+  take: (files: readonly File[]) => unknown;
+}
+
+/** An icon button that opens the file dialog. */
+export function FileAction({ label, icon, accept, take }: FileActionProps) {
+  const choose = () => {
+    const input = document.createElement('input');
+    Object.assign(input, { type: 'file', multiple: true, accept });
+    input.onchange = () => void attempt(async () => take([...(input.files ?? [])]));
+    input.click();
+  };
+  return <IconAction label={label} icon={icon} run={choose} />;
+}
+
 /** Copies a text and confirms it on the button. */
 export function CopyButton({ text, label, named = false }: { text: () => string; label: string; named?: boolean }) {
   const copied = useSignal(false);

@@ -1,5 +1,5 @@
-/** Reads attached files: images as data URIs, others as text. */
-import type { ChatFile } from '../../api-types.js';
+/** Reads files: images as data URIs, others as text, exports as chats. */
+import type { ChatFile, DocumentBody } from '../../api-types.js';
 import { post } from './api.js';
 import type { Attachments } from './drafts.js';
 import { bytes } from './format.js';
@@ -18,14 +18,28 @@ export async function readFiles(all: readonly File[]): Promise<Attachments> {
 }
 
 async function readText(file: File): Promise<ChatFile> {
+  return await post<ChatFile>('/documents', await bodyOf(file));
+}
+
+/** Imports the chats of exports. Returns their number. */
+export async function importChats(files: readonly File[]): Promise<number> {
+  let count = 0;
+  for (const file of files) count += (await post<{ imported: number }>('/chats/import', await bodyOf(file))).imported;
+  return count;
+}
+
+export function download(href: string, name: string): void {
+  Object.assign(document.createElement('a'), { href, download: name }).click();
+}
+
+async function bodyOf(file: File): Promise<DocumentBody> {
   checkSize(file);
-  const input = { filename: file.name.slice(0, 255), file_data: await readUri(file) };
-  return await post<ChatFile>('/documents', { input });
+  return { input: { filename: file.name.slice(0, 255), file_data: await readUri(file) } };
 }
 
 function checkSize(file: File): void {
   if (file.size <= maxBytes) return;
-  throw new Error(`${file.name} cannot be attached: it has ${bytes(file.size)}, and the limit is ${bytes(maxBytes)}.`);
+  throw new Error(`${file.name} is too large: it has ${bytes(file.size)}, and the limit is ${bytes(maxBytes)}.`);
 }
 
 async function readImage(file: File): Promise<string> {

@@ -2,6 +2,7 @@
 import { computed } from '@preact/signals';
 import type { Preset } from '../../api-types.js';
 import { saveSettings, settings } from './app.js';
+import { download } from './attachments.js';
 import type { ChatSession } from './chat-session.js';
 
 export const presets = computed<readonly Preset[]>(() => settings.value?.presets ?? []);
@@ -73,9 +74,7 @@ export async function importPresets(file: File): Promise<void> {
 }
 
 export function exportPresets(): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([JSON.stringify({ presets: presets.value }, null, 2)]));
-  link.download = 'presets.json';
-  link.click();
-  URL.revokeObjectURL(link.href);
+  const url = URL.createObjectURL(new Blob([JSON.stringify({ presets: presets.value }, null, 2)]));
+  download(url, 'presets.json');
+  URL.revokeObjectURL(url);
 }

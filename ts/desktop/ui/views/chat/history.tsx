@@ -1,14 +1,15 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { ListedChat } from '../../../api-types.js';
-import { Action, IconAction } from '../../parts/button.js';
+import { Action, FileAction, IconAction } from '../../parts/button.js';
 import { Dialog } from '../../parts/dialog.js';
 import { Icon } from '../../parts/icon.js';
 import { NameDialog } from '../../parts/name-dialog.js';
+import { download, importChats } from '../../state/attachments.js';
 import { first, newChat, togglePanel, uncoverChat } from '../../state/chat-pages.js';
 import { changeChat, chatFilter, chats, deleteChat, refreshChats } from '../../state/chats.js';
 import { dateTime, dayOf } from '../../state/format.js';
-import { attempt } from '../../state/notices.js';
+import { attempt, notify } from '../../state/notices.js';
 import { linkTo } from '../../state/route.js';
 
 const patienceMs = 200;
@@ -50,8 +51,17 @@ export function History() {
           </ul>
         </section>
       ))}
+      <div class="row">
+        <FileAction label="Import chats" accept=".json" icon="folder" take={takeExports} />
+        <IconAction label="Export all chats" icon="export" run={() => download('/api/v1/chats/export', 'chats.json')} />
+      </div>
     </aside>
   );
+}
+
+async function takeExports(files: readonly File[]): Promise<void> {
+  const count = await importChats(files);
+  notify('done', count === 1 ? 'Imported one chat.' : `Imported ${count} chats.`);
 }
 
 function headingOf({ pinned, updatedAt }: ListedChat): string {

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
-import { useId, useRef } from 'preact/hooks';
-import { IconAction } from '../../parts/button.js';
+import { useId } from 'preact/hooks';
+import { FileAction, IconAction } from '../../parts/button.js';
 import { NameDialog } from '../../parts/name-dialog.js';
 import { Switch } from '../../parts/setting.js';
 import { settings } from '../../state/app.js';
@@ -48,7 +48,7 @@ export function Presets({ store }: { store: () => void }) {
         <IconAction label="Save as preset" icon="plus" run={() => name(true)} />
         {shown && <IconAction label="Delete preset" icon="trash" run={() => deletePreset(shown)} />}
         {shown && <IconAction label="Export presets" icon="export" run={exportPresets} />}
-        <Import />
+        <FileAction label="Import presets" icon="folder" accept=".json" take={takePresets} />
       </div>
       {shown && model && (
         <Switch
@@ -72,23 +72,6 @@ export function Presets({ store }: { store: () => void }) {
   );
 }
 
-function Import() {
-  const input = useRef<HTMLInputElement>(null);
-  return (
-    <>
-      <IconAction label="Import presets" icon="folder" run={() => input.current?.click()} />
-      <input
-        ref={input}
-        type="file"
-        hidden
-        accept=".json"
-        aria-label="File with presets"
-        onChange={(event) => {
-          const [file] = event.currentTarget.files ?? [];
-          event.currentTarget.value = '';
-          if (file) void attempt(() => importPresets(file));
-        }}
-      />
-    </>
-  );
+async function takePresets(files: readonly File[]): Promise<void> {
+  for (const file of files) await importPresets(file);
 }

@@ -303,4 +303,19 @@ test('results above the limit end the batch', async () => {
   for (const { response } of await lines(batch.error_file_id)) assert.is(response.status_code, 413);
 });
 
+test('a store that cannot be written ends the batch only', async () => {
+  const responses = new MemoryStore();
+  const put = responses.put.bind(responses);
+  responses.put = (owner, stored) => {
+    if ('data' in stored && stored.data.id.startsWith('data-batch_')) throw new ChasquiError('store_failed', 'Full.');
+    put(owner, stored);
+  };
+  const { app } = testApp({}, { responses });
+  const { create, ended } = caller(app);
+  const batch = await ended((await create(line('a'))).json().id);
+  assert.equal([batch.status, batch.errors.data[0].code], ['failed', 'store_failed']);
+  responses.put = put;
+  assert.is((await ended((await create(line('a'))).json().id)).status, 'completed');
+});
+
 test.run();

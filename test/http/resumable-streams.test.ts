@@ -213,4 +213,25 @@ test('a client that does not read is disconnected, and the completion continues'
   await closed;
 });
 
+test('each endpoint with streams has resumable ones', async () => {
+  const server = testApp();
+  const headers = { ...KEY, 'content-type': 'application/json', 'x-conversation-id': 'a' };
+  const messages = [{ role: 'user', content: 'Hi' }];
+  for (const [url, body] of [
+    ['/chat/completions', { messages }],
+    ['/v1/completions', { prompt: 'Hi' }],
+    ['/completion', { prompt: 'Hi' }],
+    ['/completions', { prompt: 'Hi' }],
+    ['/v1/responses', { input: 'Hi' }],
+    ['/responses', { input: 'Hi' }],
+    ['/v1/messages', { messages, max_tokens: 9 }],
+  ] as const) {
+    const payload = JSON.stringify({ model: 'fake', stream: true, ...body });
+    const reply = await server.app.inject({ method: 'POST', url, headers, payload });
+    assert.equal([reply.statusCode, (await streamOf(server, 'conv_id=a')).body], [200, reply.body], url);
+    assert.match(reply.body, 'Hel');
+    await streamOf(server, 'conv_id=a', 'DELETE');
+  }
+});
+
 test.run();

@@ -1,6 +1,6 @@
 /**
- * Resumable streams, as in llama-server. A chat with the header `X-Conversation-Id` continues without its client, which can
- * read the rest later.
+ * Resumable streams, as in llama-server. A streamed completion with the header `X-Conversation-Id` continues without its
+ * client, which can read the rest later.
  */
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
@@ -20,7 +20,16 @@ const HEADER = 'x-conversation-id';
 const URL = '/v1/stream';
 /** Headers of the connection and of this endpoint. */
 const NOT_REPEATED = /^(connection|upgrade|expect|te|trailer|transfer-encoding|content-.*|x-conversation-id)$/;
-const RESUMABLE = ['/v1/chat/completions', '/chat/completions'];
+const RESUMABLE = [
+  '/v1/chat/completions',
+  '/chat/completions',
+  '/v1/completions',
+  '/completion',
+  '/completions',
+  '/v1/responses',
+  '/responses',
+  '/v1/messages',
+];
 
 type ByQuery = FastifyRequest<{ Querystring: Record<string, unknown> }>;
 
@@ -161,7 +170,7 @@ function cancelled(): ChasquiError {
   return new ChasquiError('request_cancelled', 'The stream was cancelled.');
 }
 
-const QUERY = 'In the query: `conv_id`, the `X-Conversation-Id` of a streamed chat.';
+const QUERY = 'In the query: `conv_id`, the `X-Conversation-Id` of a streamed completion.';
 
 const resumeStream: Operation = {
   id: 'resumeStream',

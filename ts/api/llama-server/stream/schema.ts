@@ -21,7 +21,7 @@ export const lookupReplySchema = s.arrayOf(
   }),
 );
 
-/** An event of a chat. */
+/** An event of the completion's endpoint. */
 export const streamEventSchema = s.anyObject;
 
 export type LookupRequest = s.Static<typeof lookupSchema>;

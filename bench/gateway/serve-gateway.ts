@@ -12,6 +12,7 @@ const app: DeployedApp = {
   org: 'acme',
   name: 'chat',
   auth: 'private',
+  bearer: false,
   revision: 1,
   failure: null,
   progress: null,

@@ -1,4 +1,5 @@
 // Access to apps: keys, their limits, and keys that are revoked during a stream.
+import OpenAI from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import {
@@ -54,6 +55,34 @@ test('a private app takes exactly `Authorization: Key <key>`', async () => {
   }
   assert.is((await postChat(gateway)).status, 200);
   assert.is(gateway.usage.length, 1);
+});
+
+test('an app with `bearer` also takes its keys from clients that can send nothing else', async () => {
+  const { socketPath } = await startRunner();
+  const app = new TestDeployment('acme', 'chat').run(socketPath);
+  const gateway = await startGateway([app]);
+  gateway.keys.set('other', cloudKey({ org: 'globex' }));
+  const client = new OpenAI({ apiKey: KEY, baseURL: `${gateway.url}/acme/chat/v1`, maxRetries: 0 });
+  const list = () =>
+    client.models.list().then(
+      ({ data }) => data.length,
+      ({ status }) => status,
+    );
+  assert.is(await list(), 401);
+  app.bearer = true;
+  assert.is(await list(), 1);
+  assert.is((await postChat(gateway)).status, 200);
+  for (const authorization of [`bearer ${KEY}`, `Bearer  ${KEY}`, `Bearer ${KEY} x`, 'Bearer wrong', 'Bearer other']) {
+    const texts = await Promise.all(
+      ['chat', 'absent'].map(async (name) => {
+        const path = `/acme/${name}/v1/chat/completions`;
+        const reply = await postChat(gateway, {}, { path, headers: { authorization } });
+        assert.is(reply.status, 401, authorization);
+        return reply.text();
+      }),
+    );
+    assert.is(texts[0], texts[1], 'the reply does not tell whether the app exists');
+  }
 });
 
 test('nobody learns which apps exist: the 401 of an app is that of one that does not', async () => {

@@ -34,6 +34,7 @@ export function socketPath(): string {
 export class TestDeployment implements DeployedApp {
   readonly id = newId('app_');
   revision = 1;
+  bearer = false;
   failure: DeployedApp['failure'] = null;
   progress: string | null = null;
   limits = { startMs: 20_000, requestMs: 0, requests: 64 };

@@ -91,6 +91,10 @@ export class LiveApp implements DeployedApp {
     return this.row.auth;
   }
 
+  get bearer(): boolean {
+    return this.manifest?.bearer ?? false;
+  }
+
   get revision(): number | null {
     return this.row.active;
   }

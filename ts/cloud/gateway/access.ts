@@ -40,10 +40,11 @@ export function authorize(
   { org, app: name }: Pick<AppAddress, 'org' | 'app'>,
   authorization: string | undefined,
 ): Grant {
-  const [, text] = /^Key (\S{1,500})$/.exec(authorization ?? '') ?? [];
+  const app = directory.find(org, name);
+  const scheme = app?.bearer ? /^(?:Key|Bearer) (\S{1,500})$/ : /^Key (\S{1,500})$/;
+  const [, text] = scheme.exec(authorization ?? '') ?? [];
   const known = text === undefined ? null : keys.check(text);
   const key = text !== undefined && known !== null && opens(known, org, name) ? { text, known } : null;
-  const app = directory.find(org, name);
   if (app !== null && (app.auth === 'public' || key !== null)) return { app, key };
   if (known !== null && reaches(known, org, name) && key === null) throw lacksCall(known);
   if (key === null) throw new ChasquiError('invalid_api_key', `${problemWith(authorization)} ${ADVICE}`);
@@ -73,7 +74,7 @@ function problemWith(authorization: string | undefined): string {
     return 'The app does not exist, or the API key does not open it: the key may be unknown, expired, revoked or for another app.';
   }
   if (/^Bearer\s/i.test(authorization)) {
-    return 'The scheme `Bearer` is not accepted. Set the header explicitly in clients that send it by default.';
+    return 'The scheme `Bearer` is not accepted, or the API key does not open the app. Only apps with `bearer: true` accept it.';
   }
   return 'The Authorization header is not `Key`, one space and a key.';
 }

@@ -35,6 +35,8 @@ export interface DeployedApp {
   readonly name: string;
   /** `private`: requires a key of this app or its organisation. */
   readonly auth: 'private' | 'public';
+  /** Whether keys are also accepted as `Authorization: Bearer`. */
+  readonly bearer: boolean;
   readonly revision: number | null;
   /** Reply to all requests, always a 4xx. */
   readonly failure: AppFailure | null;

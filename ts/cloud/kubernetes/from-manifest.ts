@@ -48,6 +48,7 @@ export function toKubernetesApp(
   if (manifest.secrets.length === 0 && settings.secret !== null) {
     throw refused(`\`secret\` is ${settings.secret}, but the script uses no \`secrets\`.`);
   }
+  if (manifest.bearer) throw refused('Pods accept keys as `Authorization: Key` only. Remove `bearer` from the script.');
   if (manifest.auth === 'private' && settings.keys.length === 0) {
     throw noKeys(org, name);
   }

@@ -60,6 +60,8 @@ export interface MachineOptions {
 interface AppSettings {
   /** `private` (default): requires an API key of the organisation. `public`: no key. */
   auth?: 'private' | 'public';
+  /** Also accepts keys as `Authorization: Bearer`, for clients that cannot send `Key`; default false. */
+  bearer?: boolean;
   /** Names of secrets that runners get as environment variables; set them with `chasqui secrets set`. */
   secrets?: readonly string[];
   machine?: MachineOptions;

@@ -32,6 +32,8 @@ import {
 export interface Manifest extends ModelManifest {
   others: readonly ModelManifest[];
   auth: 'private' | 'public';
+  /** Whether keys are also accepted as `Authorization: Bearer`. */
+  bearer: boolean;
   secrets: readonly string[];
   /** Memory limit of a runner; null: use an estimate. */
   memoryBytes: number | null;
@@ -111,6 +113,7 @@ const PROPERTIES = {
     description: `a list of 1 to ${MAX_MODELS} models`,
   },
   auth: { enum: ['private', 'public'], description: 'private or public' },
+  bearer: { type: 'boolean', description: 'true or false' },
   secrets: {
     type: 'array',
     maxItems: 100,
@@ -142,7 +145,8 @@ const validate = ajv.compile<AppOptions>({
  */
 export function toManifest(options: Json, name: string): Manifest {
   if (!validate(options)) throw explain((validate.errors as ErrorObject[])[0] as ErrorObject, name);
-  const { auth = 'private', secrets = [], machine = {}, scale = {}, timeouts = {}, ...rest } = options as AppOptions;
+  const { auth = 'private', bearer = false, secrets = [], ...settings } = options as AppOptions;
+  const { machine = {}, scale = {}, timeouts = {}, ...rest } = settings;
   const { min = 0, max = Math.max(1, min) } = scale;
   if (min > max) throw invalid(name, 'scale.min', `is ${min}, but must be at most \`scale.max\`, which is ${max}`);
   const models = modelsOf(rest, name).map((model) => toModelManifest(model, machine));
@@ -152,6 +156,7 @@ export function toManifest(options: Json, name: string): Manifest {
     ...first,
     others,
     auth,
+    bearer,
     secrets: [...new Set(secrets)].sort(),
     memoryBytes: machine.memory === undefined ? null : readSize(machine.memory),
     gpus: machine.gpu ?? null,

@@ -101,6 +101,7 @@ for (const [what, options, changes, says] of [
   ],
   ['secrets without a Secret', { ...script, secrets: ['HF_TOKEN'] }, {}, /HF_TOKEN.*`secret`/],
   ['a Secret without secrets', script, { secret: 'hub' }, /`secret` is hub, but the script uses no `secrets`/],
+  ['the scheme Bearer', { ...script, bearer: true }, {}, /Remove `bearer`/],
   ['no key', script, { keys: [] }, /No API key/],
 ] as const) {
   test(`${what} is refused`, () => assert.throws(() => appOf(options, changes), says));

@@ -162,6 +162,7 @@ const refused: [options: unknown, says: RegExp][] = [
   [{ model: 'demo', adapters: { a: 'a.gguf' } }, /`adapters\.a` .* is "a\.gguf", but must be demo, hf:/],
   [{ model: 'demo', adapters: { a: { file: 'file:a.gguf', scale: 101 } } }, /`adapters\.a` .*`scale` from -100 to 100/],
   [{ model: 'demo', adapters: { a: { file: 'file:a.gguf', scal: 1 } } }, /`adapters\.a` .* must be/],
+  [{ model: 'demo', bearer: 'yes' }, /`bearer` of the app a is "yes", but must be true or false/],
   [{ models: [] }, /`models` of the app a is \[\], but must be a list of 1 to 16 models/],
   [{ models: [{ context: 512 }] }, /`models\[0\]\.model` of the app a is missing/],
   [{ models: [{ model: 'demo', contxt: 5 }] }, /`models\[0\]\.contxt` .* did you mean `context`\?/],

@@ -13,7 +13,7 @@ test.before((context) => {
 });
 test.after(({ folder }) => fs.rmSync(folder, { recursive: true, force: true }));
 
-/** Programs that print the candidates for the words of a command line, the last of which is incomplete. */
+/** Programs that print the candidates for a command line with an incomplete last word. */
 const SHELLS: Readonly<Record<string, (script: string, words: readonly string[]) => string>> = {
   bash: (script, words) =>
     `source ${script}; COMP_WORDS=(${words.join(' ')}); COMP_CWORD=${words.length - 1}; _chasqui; echo "\${COMPREPLY[@]}"`,

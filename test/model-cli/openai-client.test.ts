@@ -54,6 +54,18 @@ test('aborts a stream and a whole reply, and the sequence is freed', async ({ cl
   await allFree(server);
 });
 
+test('learns that the demo model is too small for many tools', async ({ client }) => {
+  const parameters = { type: 'object', properties: { text: { type: 'string', description: 'The text to use' } } };
+  const tools = Array.from({ length: 36 }, (_, index) => ({
+    type: 'function' as const,
+    function: { name: `tool_${index}`, description: 'Translates the text.', parameters },
+  }));
+  const error = await client.chat.completions.create({ ...ask('Hello'), tools }).catch((thrown) => thrown);
+  assert.instance(error, OpenAI.BadRequestError);
+  assert.is(error.code, 'context_length_exceeded');
+  assert.match(error.message, /demo model is too small for tools and long prompts\. .*chasqui serve -hf qwen3:4b\.$/);
+});
+
 test('gets several choices, computed from one prompt', async ({ client }) => {
   const { choices, usage } = await client.chat.completions.create({ ...ask('Hello!'), n: 3, temperature: 1, seed: 1 });
   assert.equal(

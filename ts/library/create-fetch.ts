@@ -1,9 +1,9 @@
 /** Public `createFetch`. */
-import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Engine } from '../engine/engine.js';
-import { type ModelApp, openModelApp } from './model-app.js';
+import type { InjectedRequests } from '../http/injected-requests.js';
+import { openModelApp } from './model-app.js';
 
 /** Statuses without a body. */
 const WITHOUT_BODY = [204, 205, 304];
@@ -14,16 +14,13 @@ const WITHOUT_BODY = [204, 205, 304];
  * frees the sequence. The promise rejects only with the reason of an abort; other errors are responses.
  */
 export function createFetch(model: Engine): typeof fetch {
-  const responses = new AsyncLocalStorage<(response: ServerResponse) => void>();
-  let app: Promise<ModelApp> | undefined;
+  let injected: Promise<InjectedRequests> | undefined;
   return async (input, init) => {
     const request = new Request(input, init);
     const { signal, method, url } = request;
     signal.throwIfAborted();
-    app ??= openModelApp(model, {
-      guard: (scope) => scope.addHook('onRequest', async (_, { raw }) => responses.getStore()?.(raw)),
-    });
-    const [opened, payload] = await Promise.all([app, request.arrayBuffer()]);
+    injected ??= openInjected(model);
+    const [requests, payload] = await Promise.all([injected, request.arrayBuffer()]);
     const { pathname, search } = new URL(url);
     let response: ServerResponse | undefined;
     const leave = () => response?.destroy();
@@ -36,21 +33,28 @@ export function createFetch(model: Engine): typeof fetch {
       ...(payload.byteLength > 0 && { payload: Buffer.from(payload) }),
     };
     try {
-      const reply = await responses.run(
-        (raw) => {
-          response = raw;
-          raw.once('close', () => signal.removeEventListener('abort', leave));
-          if (signal.aborted) leave();
-        },
-        // It begins when it is awaited.
-        async () => await opened.inject(call),
-      );
+      const reply = await requests.send(call, (raw) => {
+        response = raw;
+        raw.once('close', () => signal.removeEventListener('abort', leave));
+        if (signal.aborted) leave();
+      });
       return toResponse(reply, leave);
     } catch (error) {
       signal.throwIfAborted();
       throw error;
     }
   };
+}
+
+async function openInjected(model: Engine): Promise<InjectedRequests> {
+  const { InjectedRequests } = await import('../http/injected-requests.js');
+  let injected: InjectedRequests | undefined;
+  await openModelApp(model, {
+    guard: (app) => {
+      injected = new InjectedRequests(app);
+    },
+  });
+  return injected as InjectedRequests;
 }
 
 interface Reply {

@@ -3,7 +3,7 @@ import type { buildApp } from '../api/app.js';
 import type { AppOptions } from '../api/context.js';
 import type { Engine } from '../engine/engine.js';
 
-export type ModelApp = ReturnType<typeof buildApp>;
+type ModelApp = ReturnType<typeof buildApp>;
 
 /** Requests may name any model. Fastify is imported on demand: most programs only generate. */
 export async function openModelApp(model: Engine, options: AppOptions): Promise<ModelApp> {

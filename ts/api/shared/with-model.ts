@@ -5,6 +5,7 @@ import { ChasquiError } from '../../errors.js';
 import type { ErrorBody } from '../../http/error-body.js';
 import { toChasquiError, toErrorBody } from '../../http/error-handler.js';
 import { beginEvents, type Framing, type SseEvent, serverSentEvents } from '../../http/sse.js';
+import { DEMO_MODEL } from '../../hub/data-folder.js';
 import type { AppContext } from '../context.js';
 import { MAX_KEEP_ALIVE_S, type ModelUse } from './model-use-schema.js';
 
@@ -68,7 +69,9 @@ export function withModel<Body extends ModelUse & { model?: string; stream?: boo
       raw.once('close', release);
       // It has been closed while the lease was awaited, so the listener will not be called.
       if (raw.destroyed) release();
-      return await handle(request, reply, { engine, signal });
+      return await handle(request, reply, { engine, signal }).catch((thrown) => {
+        throw engine.model.path === DEMO_MODEL ? withAdvice(thrown) : thrown;
+      });
     } catch (thrown) {
       // After the first comment a failure can only be an event of the stream.
       if (streaming === null || !raw.headersSent) throw thrown;
@@ -77,6 +80,14 @@ export function withModel<Body extends ModelUse & { model?: string; stream?: boo
       return undefined;
     }
   };
+}
+
+/** Clients such as Open WebUI add dozens of tools to each request. */
+function withAdvice(thrown: unknown): unknown {
+  if (!(thrown instanceof ChasquiError) || thrown.code !== 'context_length_exceeded') return thrown;
+  const advice =
+    'The built-in demo model is too small for tools and long prompts. Serve another one: chasqui serve -hf qwen3:4b.';
+  return thrown.withMessage(`${thrown.message} ${advice}`, thrown.param);
 }
 
 /** Milliseconds; Infinity: for ever, `undefined`: the request does not say. `keep_alive` goes before `ttl`. */

@@ -46,7 +46,7 @@ for (const [name, body, status, code, says] of HOSTILE) {
 }
 
 const JSON_HEADERS = { 'content-type': 'application/json' };
-const TEXT_PATHS = ['/v1/completions', '/v1/embeddings', '/v1/rerank', '/tokenize', '/detokenize'];
+const TEXT_PATHS = ['/v1/completions', '/v1/embeddings', '/v1/rerank', '/v2/embed', '/tokenize', '/detokenize'];
 const IMAGE_PATHS = [
   CHAT_PATH,
   '/v1/responses',
@@ -54,6 +54,7 @@ const IMAGE_PATHS = [
   '/v1/messages',
   '/v1/messages/count_tokens',
   '/apply-template',
+  '/predict',
 ];
 
 for (const profile of [undefined, desktop]) {

@@ -1,10 +1,10 @@
-// Bodies of both protocols with everything in them, then with anything wrong in them.
+// Bodies with all fields of their protocol, then with anything wrong in them.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { testApp } from '../support/build-app.js';
 import { postTo } from '../support/post-to.js';
 
-const test = suite('http: mutated responses and messages requests');
+const test = suite('http: mutated requests');
 
 const SCHEMA = { type: 'object', properties: { a: { type: 'integer' } } };
 
@@ -17,8 +17,13 @@ const RESPONSES = {
     { type: 'reasoning', id: 'r', summary: [], content: [{ type: 'reasoning_text', text: 'x' }] },
     { type: 'function_call', call_id: 'a', name: 'f', arguments: '{}' },
     { type: 'function_call_output', call_id: 'a', output: 'x' },
+    { type: 'computer_call', call_id: 'b', actions: [{ type: 'wait' }] },
+    { type: 'computer_call_output', call_id: 'b', output: 'x' },
   ],
-  tools: [{ type: 'function', name: 'f', parameters: SCHEMA, strict: true }],
+  tools: [
+    { type: 'function', name: 'f', parameters: SCHEMA, strict: true },
+    { type: 'computer_use_preview', display_width: 640, display_height: 480, environment: 'browser' },
+  ],
   tool_choice: { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'f' }] },
   text: { format: { type: 'json_schema', name: 'n', schema: SCHEMA } },
   reasoning: { effort: 'low' },
@@ -55,6 +60,22 @@ const MESSAGES = {
   output_config: { effort: 'low', format: { type: 'json_schema', schema: SCHEMA } },
 };
 
+const EMBED = {
+  model: 'fake',
+  texts: ['a', 'b'],
+  input_type: 'search_query',
+  embedding_types: ['float', 'base64', 'binary', 'ubinary'],
+  output_dimension: 1,
+  truncate: 'END',
+};
+
+const PREDICT = {
+  instances: [
+    { '@requestFormat': 'chatCompletions', messages: [{ role: 'user', content: 'a' }], stream: true },
+    { '@requestFormat': 'tokenize', content: 'a' },
+  ],
+};
+
 const JUNK = [null, 0, -1, 1e308, 2.5, '', 'a', 'constructor', true, [], [null], {}, { type: null }, { role: 'user' }];
 const KEYS = ['constructor', 'toString', 'type', 'content', 'role'];
 
@@ -89,6 +110,8 @@ function mutate(body: object, next: (below: number) => number): void {
 for (const [url, whole] of [
   ['/v1/responses', RESPONSES],
   ['/v1/messages', MESSAGES],
+  ['/v2/embed', EMBED],
+  ['/predict', PREDICT],
 ] as const) {
   test(`${url}: what is wrong is a 4xx that names a field of this protocol, and holds nothing`, async () => {
     const { app, engine, serverErrors } = testApp();

@@ -5,9 +5,12 @@ import { EXPOSITION_TYPE } from '../../../metrics/exposition.js';
 import type { AppContext } from '../../context.js';
 
 export const METRICS_URL = '/metrics';
+/** As in llama-server. */
+const START_HEADER = 'process-start-time-unix';
 
 export function metricsRoute(app: FastifyInstance, { metrics }: AppContext): void {
   app.get(METRICS_URL, { config: { operation, repliesWhileStopping: true } }, async (_request, reply) => {
+    reply.header(START_HEADER, Math.round(performance.timeOrigin / 1000));
     return reply.type(EXPOSITION_TYPE).send(await metrics.text());
   });
 }

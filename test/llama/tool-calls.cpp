@@ -130,10 +130,10 @@ RenderedPrompt rendered_with(const char* name, const std::string& parameters) {
 }
 
 const Test reported("tool calls: keywords of whole arguments that a format does not enforce are reported", [] {
-    const std::set<std::string> expected = {"parameters.anyOf", "parameters.minProperties"};
+    const std::set<std::string> expected = {"parameters.anyOf", "parameters.minProperties", "parameters.oneOf"};
     for (const char* name : kOwnFormats) {
         const RenderedPrompt prompt = rendered_with(name, R"({"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}},
-            "anyOf":[{"required":["a"]},{"required":["b"]}],"minProperties":1,"required":5})");
+            "anyOf":[{"properties":{"a":{"const":1}}}],"oneOf":[{"required":["c"]}],"minProperties":1,"required":5})");
         expect(prompt.unenforced == expected, std::string(name) + ": the keywords of the arguments to be reported");
     }
 });

@@ -2,6 +2,7 @@
 
 #include "../../core/error-code.h"
 #include "call-parser.h"
+#include "presence.h"
 #include "../sampling/gbnf.h"
 #include "../schema/rules.h"
 
@@ -253,34 +254,71 @@ Peg ArgumentParser::member(const ArgumentSchema& schema, const ArgumentSchema::P
 }
 
 // Each member once; those that are not required may be missing.
-Peg ArgumentParser::members_of(const ArgumentSchema& schema, const Properties& properties,
+Peg ArgumentParser::members_of(const ArgumentSchema& schema, const ArgumentSchema::Properties& all,
                const common_json& object) {
-    const std::string name = "m" + std::to_string(n_members_++);
-    if (properties.empty() && format_.values == Values::gemma) return any_members(schema, object);
+    const std::string name       = "m" + std::to_string(n_members_++);
+    const Properties& properties = all.list;
+    if (properties.empty() && format_.values == Values::gemma) {
+        report(all.conditions);
+        return any_members(schema, object);
+    }
     std::vector<Peg> each;
     for (size_t i = 0; i < properties.size(); ++i) {
         each.push_back(p.rule(name + "-" + std::to_string(i), member(schema, properties[i])));
     }
-    return properties.size() <= kMaxPermuted ? permuted(name, properties, each, (1u << each.size()) - 1, false)
-                                             : in_order(name, properties, each, 0, false);
+    if (properties.size() <= kMaxPermuted) return permuted(name, ends_of(all), each, (1u << each.size()) - 1, false);
+    report(all.conditions);
+    return in_order(name, properties, each, 0, false);
+}
+
+void ArgumentParser::report(const std::vector<ArgumentSchema::Condition>& conditions) {
+    for (const auto& condition : conditions) ignored.insert(condition.name);
+}
+
+// Conditions that no set of members fulfills are reported.
+ArgumentParser::Ends ArgumentParser::ends_of(const ArgumentSchema::Properties& all) {
+    const size_t n = size_t{1} << all.list.size();
+    Ends         ends{std::vector<bool>(n), std::vector<bool>(n)};
+    const auto   permits = [&](size_t left, bool conditionally) {
+        std::set<std::string> members;
+        for (size_t i = 0; i < all.list.size(); ++i) {
+            if ((left & (size_t{1} << i)) == 0) {
+                members.insert(all.list[i].name);
+            } else if (all.list[i].is_required) {
+                return false;
+            }
+        }
+        return !conditionally || std::all_of(all.conditions.begin(), all.conditions.end(), [&](const auto& condition) {
+            return permits_members(condition.schema, members);
+        });
+    };
+    for (const bool conditionally : {true, false}) {
+        for (size_t left = 0; left < n; ++left) {
+            ends.now[left] = ends.later[left] = permits(left, conditionally);
+            for (size_t one = 1; one < n; one *= 2) {
+                if ((left & one) != 0 && ends.later[left - one]) ends.later[left] = true;
+            }
+        }
+        if (ends.later[n - 1]) break;
+        report(all.conditions);
+    }
+    return ends;
 }
 
 Peg ArgumentParser::separated(const Peg& member, bool follows) {
     return follows ? text(format_.member_separator) + member : member;
 }
 
-Peg ArgumentParser::permuted(const std::string& name, const Properties& properties, const std::vector<Peg>& each,
-             uint32_t left, bool follows) {
+Peg ArgumentParser::permuted(const std::string& name, const Ends& ends, const std::vector<Peg>& each, uint32_t left,
+             bool follows) {
     if (left == 0) return p.eps();
     return p.rule(name + "-left-" + std::to_string(left), [&] {
-        Peg  any     = p.choice();
-        bool may_end = true;
+        Peg any = p.choice();
         for (size_t i = 0; i < each.size(); ++i) {
-            if ((left & (1u << i)) == 0) continue;
-            any |= separated(each[i], follows) + permuted(name, properties, each, left & ~(1u << i), true);
-            may_end = may_end && !properties[i].is_required;
+            if ((left & (1u << i)) == 0 || !ends.later[left & ~(1u << i)]) continue;
+            any |= separated(each[i], follows) + permuted(name, ends, each, left & ~(1u << i), true);
         }
-        if (may_end) any |= nothing();
+        if (ends.now[left]) any |= nothing();
         return any;
     });
 }

@@ -34,6 +34,10 @@ public:
 
 private:
     using Properties = std::vector<ArgumentSchema::Property>;
+    // By the set of members that are left: whether the object may end, and whether it still can with some of them.
+    struct Ends {
+        std::vector<bool> now, later;
+    };
 
     std::string json_rule(const common_json& schema);
     Peg raw(const ArgumentSchema& schema, const common_json& value, const std::string& close, const std::string& excluded = "");
@@ -45,9 +49,11 @@ private:
     Peg nested_one(const ArgumentSchema& schema, const common_json& one, const std::string& close);
     Peg repeated(const Peg& item, const std::string& separator, int64_t min, int64_t max);
     Peg member(const ArgumentSchema& schema, const ArgumentSchema::Property& property);
-    Peg members_of(const ArgumentSchema& schema, const Properties& properties, const common_json& object);
+    Peg members_of(const ArgumentSchema& schema, const ArgumentSchema::Properties& properties, const common_json& object);
+    void report(const std::vector<ArgumentSchema::Condition>& conditions);
+    Ends ends_of(const ArgumentSchema::Properties& properties);
     Peg separated(const Peg& member, bool follows);
-    Peg permuted(const std::string& name, const Properties& properties, const std::vector<Peg>& each, uint32_t left, bool follows);
+    Peg permuted(const std::string& name, const Ends& ends, const std::vector<Peg>& each, uint32_t left, bool follows);
     Peg in_order(const std::string& name, const Properties& properties, const std::vector<Peg>& each, size_t i, bool follows);
     Peg any_members(const ArgumentSchema& schema, const common_json& object);
 

@@ -1,6 +1,7 @@
 #include "argument-schema.h"
 
 #include "../../core/error-code.h"
+#include "presence.h"
 
 #include <cstdlib>
 
@@ -287,7 +288,17 @@ void ArgumentSchema::merge(const common_json& given, Properties& all, int depth)
     const common_json& schema = resolve(given);
     if (!schema.is_object() || depth > kMaxDepth) return;
     for (const char* keyword : kOfObjects) {
-        if (schema.contains(keyword)) ignored_.insert(&schema == &root_ ? kOfParameters + keyword : keyword);
+        if (!schema.contains(keyword)) continue;
+        const std::string name      = (&schema == &root_ ? kOfParameters : "") + keyword;
+        common_json       condition = {{keyword, schema.at(keyword)}};
+        for (const char* branch : {"then", "else"}) {
+            if (condition.contains("if") && schema.contains(branch)) condition[branch] = schema.at(branch);
+        }
+        if (is_about_presence(condition)) {
+            all.conditions.push_back({name, condition});
+        } else {
+            ignored_.insert(name);
+        }
     }
     const auto add = [&](const std::string& name, const common_json& property) -> Property& {
         const auto [found, is_new] = all.indexes.emplace(name, all.list.size());
@@ -331,7 +342,7 @@ common_json ArgumentSchema::described(const common_json& given, bool flat, int d
     if (schema.contains("const")) simple["enum"] = common_json::array({schema.at("const")});
     if (types.count("object") > 0 && !has_texts) {
         common_json properties = common_json::object(), required = common_json::array();
-        for (const Property& property : properties_of(schema)) {
+        for (const Property& property : properties_of(schema).list) {
             properties[property.name] = described(property.schema, flat, depth + 1);
             if (property.is_required) required.push_back(property.name);
         }
@@ -344,10 +355,10 @@ common_json ArgumentSchema::described(const common_json& given, bool flat, int d
     return simple;
 }
 
-std::vector<ArgumentSchema::Property> ArgumentSchema::properties_of(const common_json& schema) const {
+ArgumentSchema::Properties ArgumentSchema::properties_of(const common_json& schema) const {
     Properties all;
     merge(schema, all, 0);
-    return std::move(all.list);
+    return all;
 }
 
 }  // namespace chasqui

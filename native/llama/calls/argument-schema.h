@@ -31,9 +31,21 @@ public:
         bool        is_joined   = false;  // several parts of the schema describe it
     };
 
+    // A condition on the set of members (presence.h). `name`: of the keyword in reports.
+    struct Condition {
+        std::string name;
+        common_json schema;
+    };
+    struct Properties {
+        std::vector<Property>                   list;
+        std::vector<Condition>                  conditions;
+        std::unordered_map<std::string, size_t> indexes;
+        std::vector<std::unordered_set<std::string>> parts;  // the different schemas of each
+    };
+
     // The members of the arguments, with those that `allOf` and references add.
-    std::vector<Property> properties() const { return properties_of(root_); }
-    std::vector<Property> properties_of(const common_json& schema) const;
+    Properties properties() const { return properties_of(root_); }
+    Properties properties_of(const common_json& schema) const;
 
     // The strings among these that the schema permits. A keyword is listed in `ignored` if its automaton would be too large.
     schema::Automaton texts(const common_json& schema, schema::Automaton among = raw_texts::any()) const {
@@ -54,12 +66,6 @@ public:
     const std::set<std::string>& ignored() const { return ignored_; }
 
 private:
-    struct Properties {
-        std::vector<Property>                   list;
-        std::unordered_map<std::string, size_t> indexes;
-        std::vector<std::unordered_set<std::string>> parts;  // the different schemas of each
-    };
-
     schema::Automaton        texts(const common_json& schema, schema::Automaton all, int depth) const;
     std::set<std::string>    other_types(const common_json& schema, int depth) const;
     common_json              described(const common_json& schema, bool flat, int depth) const;

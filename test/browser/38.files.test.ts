@@ -4,6 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Chat } from '../../ts/desktop/api-types.js';
 import { accessibilityProblems, openApp, overflows, startBrowser } from '../support/browser.js';
+import { docxOf } from '../support/docx-file.js';
 import { MODEL } from '../support/long-answer.js';
 import { pdfOf } from '../support/pdf-file.js';
 import { type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
@@ -99,6 +100,18 @@ files('a file that is too long for the context is refused with both sizes, and c
   await own.getByRole('button', { name: 'Remove long.txt' }).click();
   await own.getByRole('button', { name: 'Send edited message' }).click();
   await page.getByRole('article', { name: 'Model' }).getByText('tok/s').waitFor();
+  await page.context().close();
+});
+
+files('a Word file is attached with its text', async () => {
+  const { page } = await openChat('light', 1280);
+  await attach(page, 'letter.docx', docxOf('<w:p><w:r><w:t>Dear Ana</w:t></w:r></w:p>'));
+  await page.getByRole('button', { name: 'Remove letter.docx' }).waitFor();
+  await page.getByRole('textbox', { name: 'Message' }).fill('To whom?');
+  await page.keyboard.press('Enter');
+  const own = page.getByRole('article', { name: 'You' });
+  await own.getByText('letter.docx').click();
+  await own.getByText('Dear Ana').waitFor();
   await page.context().close();
 });
 

@@ -2,6 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { testApp } from '../support/build-app.js';
+import { docxOf, zipOf } from '../support/docx-file.js';
 import { expectError } from '../support/expect-error.js';
 import { endless, imageServer, redirect } from '../support/image-server.js';
 import { pdfBomb, pdfOf } from '../support/pdf-file.js';
@@ -64,6 +65,26 @@ test('text and PDF files are shown to the model', async () => {
   const reply = await message(source, { title: 'T', context: 'C' });
   assert.equal([reply.statusCode, ignoredBy(reply)], [200, ''], reply.body);
   assert.is(prompt(), '<user><document title="T" context="C">\nHello\n\nWorld\n</document>');
+});
+
+test('the text of Word files is shown to the model, without deleted text; archives and bombs are not read', async () => {
+  const { chat, prompt } = server();
+  const run = (text: string) => `<w:r><w:t xml:space="preserve">${text}</w:t></w:r>`;
+  const cell = (text: string) => `<w:tc><w:p>${run(text)}</w:p></w:tc>`;
+  const body = `<w:p>${run('A &lt;b&gt; ')}<w:del><w:r><w:delText>no</w:delText></w:r></w:del>${run('&#xE9;')}</w:p>
+<w:p>${run('1')}<w:tab/>${run('2')}<w:br/>${run('3')}</w:p><w:tbl><w:tr>${cell('x')}${cell('y')}</w:tr></w:tbl>`;
+  await chat({ file_data: base64(docxOf(body)) });
+  assert.is(prompt(), '<user><document>\nA <b> é\n1\t2\n3\nx\ty\n</document>');
+  const bomb = docxOf(`<w:p>${run('x')}</w:p>${' '.repeat(70 * 2 ** 20)}`);
+  for (const file of [
+    bomb,
+    zipOf('a.txt', Buffer.from('a')),
+    docxOf(body).subarray(0, 60),
+    Buffer.from('PK\x03\x04'),
+  ]) {
+    await chat({ file_data: base64(file) });
+    assert.match(String(prompt()), 'neither text nor a readable PDF or Word file');
+  }
 });
 
 test('a closing tag in a file or its name is escaped, so that the file cannot end its own document', async () => {

@@ -12,7 +12,7 @@ export async function readFile({ input: { filename: name, file_data: data } }: D
   const found = await fileText(bytes, MAX_CHARACTERS);
   const reason =
     found === null
-      ? 'cannot be attached: it is neither an image, nor text, nor a readable PDF file.'
+      ? 'cannot be attached: it is neither an image, nor text, nor a readable PDF or Word file.'
       : !found.isWhole
         ? `cannot be attached: it has more than ${MAX_CHARACTERS.toLocaleString('en')} characters of text.`
         : found.text.trim() === ''

@@ -1,27 +1,33 @@
 /** The text of a file of any type. The first bytes determine the type; declared types are ignored. */
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { type DocumentText, pdfToText } from './pdf-to-text.js';
+import { type DocumentText, type DocumentType, documentToText } from './document-worker.js';
 
 /** Total length of the cached texts. Agents send a file again with each turn. */
 const MAX_CACHED = 2 ** 24;
 
 const cache = new Map<string, DocumentText>();
 
-/** Null if the file is neither text nor a readable PDF. Rejects with the signal's reason. */
+/** Null if the file is neither text nor a readable PDF or Word file. Rejects with the signal's reason. */
 export async function fileText(
   bytes: Uint8Array,
   maxCharacters: number,
   signal?: AbortSignal,
 ): Promise<DocumentText | null> {
-  if (isPdf(bytes)) return cachedPdf(bytes, maxCharacters, signal);
+  const type = documentType(bytes);
+  if (type !== null) return cachedText(type, bytes, maxCharacters, signal);
   const text = plainText(bytes);
   return text === null ? null : { text: text.slice(0, maxCharacters), isWhole: text.length <= maxCharacters };
 }
 
-async function cachedPdf(bytes: Uint8Array, maxCharacters: number, signal?: AbortSignal): Promise<DocumentText | null> {
+async function cachedText(
+  type: DocumentType,
+  bytes: Uint8Array,
+  maxCharacters: number,
+  signal?: AbortSignal,
+): Promise<DocumentText | null> {
   const key = `${createHash('sha256').update(bytes).digest('hex')} ${maxCharacters}`;
-  const found = cache.get(key) ?? (await pdfToText(bytes, maxCharacters, signal));
+  const found = cache.get(key) ?? (await documentToText(type, bytes, maxCharacters, signal));
   cache.delete(key);
   if (found === null) return null;
   cache.set(key, found);
@@ -37,9 +43,13 @@ async function cachedPdf(bytes: Uint8Array, maxCharacters: number, signal?: Abor
 /** The header may follow other bytes. */
 const PDF_HEADER = '%PDF-';
 const MAX_HEADER_OFFSET = 1024;
+const ZIP_HEADER = 'PK\x03\x04';
 
-function isPdf(bytes: Uint8Array): boolean {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, MAX_HEADER_OFFSET)).includes(PDF_HEADER);
+/** Word files are ZIP files. Other ZIP files have no text. */
+function documentType(bytes: Uint8Array): DocumentType | null {
+  const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, MAX_HEADER_OFFSET));
+  if (start.toString('latin1', 0, ZIP_HEADER.length) === ZIP_HEADER) return 'docx';
+  return start.includes(PDF_HEADER) ? 'pdf' : null;
 }
 
 const UTF_16: Readonly<Record<string, string>> = { fffe: 'utf-16le', feff: 'utf-16be' };

@@ -218,8 +218,8 @@ test('documents and what a search found are text; what cannot be read is a note'
     [
       ...['<document title="A \\"b\\"" context="Old">', 'One\ntwo', '</document>'],
       '<document>\nGrüße\n</document>',
-      '<document>\n[This document cannot be read here. It is neither text nor a readable PDF file.]\n</document>',
-      '<document>\n[This document is at https://example.com/a.pdf and cannot be read from there.]\n</document>',
+      '<document>\n[This document cannot be read here. It is neither text nor a readable PDF or Word file.]\n</document>',
+      '<document>\n[This document could not be downloaded from https://example.com/a.pdf.]\n</document>',
       '<document>\n[The document file_1 is not stored here.]\n</document>',
       ...['<document>', 'Three', '</document>'],
       '<search_result title="t" source="s">\nFound &lt;/search_result>\n</search_result>',
@@ -234,7 +234,7 @@ test('of a long address of a document, the model is told the beginning', async (
   const { body } = await readFiles(chatOf({ messages: [{ role: 'user', content }] }));
   const text = JSON.stringify(body.messages);
   assert.ok(text.length < 4000, `${text.length} characters`);
-  assert.match(text, /This document is at data:application/);
+  assert.match(text, /This document could not be downloaded from data:application/);
 });
 
 test('an image in a document is an image, and an error about it names its place', () => {

@@ -32,7 +32,7 @@ export const chatFile = closedObjectOf({
 export const documentBody = closedObjectOf({
   input: closedObjectOf({
     filename: fileName,
-    /** A data URI of a text or PDF file. */
+    /** A data URI of a text, PDF or Word file. */
     file_data: limited(string, { maxLength: 28 * MIB, pattern: '^data:[^,]*;base64,' }),
   }),
 });

@@ -106,7 +106,8 @@ class FileReader {
     this.#characters += found?.text.length ?? 0;
     const isRead = found?.isWhole && found.text.trim() !== '';
     if (!isRead) this.unread.push(path);
-    if (found === null) return '[This document cannot be read here. It is neither text nor a readable PDF file.]';
+    if (found === null)
+      return '[This document cannot be read here. It is neither text nor a readable PDF or Word file.]';
     if (!found.isWhole) return `${found.text}\n[The rest of this document was omitted.]`;
     return isRead ? found.text : '[This document has no text. It may consist of images.]';
   }

@@ -1,4 +1,4 @@
-/** Reads the text of PDF files. Each file gets a thread of its own, so a broken or hostile file affects no other request. */
+/** Reads the text of PDF and Word files. Each file gets a thread of its own, so a broken or hostile file affects no other request. */
 import { Worker } from 'node:worker_threads';
 import { Turns } from '../images/turns.js';
 
@@ -17,21 +17,29 @@ export interface DocumentText {
 
 const turns = new Turns(2);
 
+export type DocumentType = 'pdf' | 'docx';
+
 /** Returns null for files that are damaged, encrypted or exceed a limit. Rejects with the signal's reason. */
-export function pdfToText(
+export function documentToText(
+  type: DocumentType,
   bytes: Uint8Array,
   maxCharacters: number,
   signal?: AbortSignal,
 ): Promise<DocumentText | null> {
-  return turns.run({}, signal, () => read(bytes, maxCharacters, signal));
+  return turns.run({}, signal, () => read(type, bytes, maxCharacters, signal));
 }
 
-function read(bytes: Uint8Array, maxCharacters: number, signal?: AbortSignal): Promise<DocumentText | null> {
+function read(
+  type: DocumentType,
+  bytes: Uint8Array,
+  maxCharacters: number,
+  signal?: AbortSignal,
+): Promise<DocumentText | null> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
     // Copied, because the transfer would detach memory that a slice shares.
     const data = new Uint8Array(bytes);
-    const worker = new Worker(new URL('./pdf-worker.mjs', import.meta.url), {
+    const worker = new Worker(new URL(`./${type}-worker.mjs`, import.meta.url), {
       workerData: { data, maxPages: MAX_PAGES, maxCharacters },
       transferList: [data.buffer],
       execArgv: [],

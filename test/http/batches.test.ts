@@ -87,6 +87,13 @@ test('the requests of a file run, and their replies are in two files', async () 
   assert.equal([batch.object, batch.status, batch.endpoint, batch.errors], ['batch', 'completed', CHATS, null]);
   assert.equal(batch.request_counts, { total: 4, completed: 2, failed: 2 });
   assert.equal(batch.metadata, metadata);
+  assert.equal(batch.usage, {
+    input_tokens: 16,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: 8,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: 24,
+  });
   assert.is(batch.expires_at - batch.created_at, 24 * 60 * 60);
   const output = await lines(batch.output_file_id);
   assert.equal(output.map(({ custom_id }) => custom_id).sort(), ['a', 'd']);
@@ -120,7 +127,9 @@ test('each endpoint takes batches', async () => {
     ['/v1/responses', { model: 'fake', input: 'Once' }],
   ] as const) {
     const { id } = (await create(line('a', body, { url: endpoint }), { endpoint })).json();
-    assert.equal((await ended(id)).request_counts, { total: 1, completed: 1, failed: 0 }, endpoint);
+    const { request_counts, usage } = await ended(id);
+    assert.equal(request_counts, { total: 1, completed: 1, failed: 0 }, endpoint);
+    assert.ok(usage.input_tokens > 0 && usage.total_tokens === usage.input_tokens + usage.output_tokens, endpoint);
   }
 });
 

@@ -15,6 +15,14 @@ const batchError = s.objectOf({
   line: s.orNull(s.integer),
 });
 
+const usage = s.objectOf({
+  input_tokens: s.integer,
+  input_tokens_details: s.objectOf({ cached_tokens: s.integer }),
+  output_tokens: s.integer,
+  output_tokens_details: s.objectOf({ reasoning_tokens: s.integer }),
+  total_tokens: s.integer,
+});
+
 /** Times are Unix seconds. */
 export const batchSchema = s.objectOf({
   id: s.string,
@@ -46,6 +54,8 @@ export const batchSchema = s.objectOf({
   cancelled_at: time,
   request_counts: s.objectOf({ total: s.integer, completed: s.integer, failed: s.integer }),
   metadata: s.orNull(s.recordOf(s.string)),
+  /** Counts successful requests. Null until the batch has ended. */
+  usage: s.orNull(usage),
 });
 
 export type BatchObject = s.Static<typeof batchSchema>;

@@ -169,7 +169,7 @@ export class BatchQueue {
           results.add(notRun(line, 'batch_expired', 'The batch expired before it ran.'));
       }
     }
-    const { completed, failed } = results;
+    const { completed, failed, usage } = results;
     const { output, errors } = results.files();
     const files = new OwnFiles(job.owner.caller, this.context);
     const write = (bytes: Buffer, kind: string): string | null =>
@@ -180,7 +180,7 @@ export class BatchQueue {
     results.clear();
     job.parts = 0;
     const request_counts = { total, completed, failed };
-    this.#change(job, { status: end, [`${end}_at`]: now(), output_file_id, error_file_id, request_counts });
+    this.#change(job, { status: end, [`${end}_at`]: now(), output_file_id, error_file_id, request_counts, usage });
   }
 
   #fail(job: Job, data: BatchError[]): void {

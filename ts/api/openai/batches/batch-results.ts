@@ -3,6 +3,7 @@
  * process has ended.
  */
 import type { AppContext } from '../../context.js';
+import { addUsage, NO_USAGE } from './batch-usage.js';
 import type { Outcome } from './run-lines.js';
 
 /** Limit of output and errors together, in UTF-16 units. Lines above it are refused. */
@@ -22,6 +23,7 @@ export class BatchResults {
   readonly #done = new Set<string>();
   #unsaved: Part = [];
   #length = 0;
+  #usage = NO_USAGE;
 
   /** `parts`: the number of stored parts, which are read. Lines of evicted parts run again. */
   constructor(
@@ -41,6 +43,10 @@ export class BatchResults {
 
   get failed(): number {
     return this.#errors.length;
+  }
+
+  get usage(): typeof NO_USAGE {
+    return this.#usage;
   }
 
   get isFull(): boolean {
@@ -83,6 +89,7 @@ export class BatchResults {
     this.#done.add(custom_id);
     (succeeded ? this.#output : this.#errors).push(text);
     this.#length += text.length;
+    if (succeeded) this.#usage = addUsage(this.#usage, JSON.parse(text).response.body.usage);
   }
 
   #idOf(part: number): string {

@@ -104,6 +104,7 @@ function newBatch({ input_file_id, endpoint, completion_window = '24h', metadata
     cancelled_at: null,
     request_counts: { total: 0, completed: 0, failed: 0 },
     metadata: metadata ?? null,
+    usage: null,
   };
 }
 

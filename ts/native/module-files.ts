@@ -22,6 +22,6 @@ export function findModules(directories: readonly string[]): ModuleFile[] {
 }
 
 function toModule(directory: string, entry: string): ModuleFile[] {
-  const [, name = '', backend] = /^(?:lib)?ggml-((cuda|metal|vulkan|cpu)(?:-\w+)?)\.(?:so|dll)$/.exec(entry) ?? [];
+  const [, name = '', backend] = /^(?:lib)?ggml-((cuda|metal|vulkan|cpu)(?:-[\w.]+)?)\.(?:so|dll)$/.exec(entry) ?? [];
   return backend ? [{ path: join(directory, entry), name, backend: backend as Backend }] : [];
 }

@@ -46,12 +46,20 @@ else()
   set(GGML_CPU_ALL_VARIANTS ON)
 endif()
 
+# Before version 14, GCC does not compile SME.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$" AND NOT MSVC)
+  include(CheckCXXCompilerFlag)
+  check_cxx_compiler_flag("-march=armv8.6-a+sme" compiles_sme)
+endif()
+
 # ggml makes itself depend on every CPU module. A local build wants the few that this machine can use, so the others'
 # dependency is not recorded, and below they leave the default target.
 string(REPLACE "," ";" wanted_variants "${CHASQUI_CPU_VARIANTS}")
 function(is_unwanted_variant target result)
   set(${result} FALSE PARENT_SCOPE)
   if(NOT wanted_variants STREQUAL "all" AND target MATCHES "^ggml-cpu-(.+)$" AND NOT CMAKE_MATCH_1 IN_LIST wanted_variants)
+    set(${result} TRUE PARENT_SCOPE)
+  elseif(target MATCHES "^ggml-cpu-armv9" AND NOT compiles_sme)
     set(${result} TRUE PARENT_SCOPE)
   endif()
 endfunction()

@@ -71,6 +71,7 @@ const tiers = [
     env: vulkanEnvironment,
     pending: isBuilding('VULKAN'),
   },
+  { name: 'platforms', seconds: 120, cores: 1.5, extra: 40 * minute, when: noCrossTools },
   { name: 'kubernetes', seconds: 80, cores: 0.8, when: noKubectl },
   { name: 'cluster', seconds: 120, cores: 0.7, when: noCluster },
   {
@@ -110,6 +111,18 @@ function noPackages() {
   if (process.platform !== 'linux' || process.arch !== 'x64') return 'its tests know linux-x64 only';
   const { status } = spawnSync('npm', ['view', 'node-gyp-build', 'version', '--prefer-offline']);
   return status === 0 ? undefined : 'no package registry can be reached';
+}
+
+function noCrossTools() {
+  const isWanted = process.env.CHASQUI_CI === 'full' || process.argv.includes('platforms');
+  if (!isWanted) return 'it runs with CHASQUI_CI=full, or if it is named';
+  if (process.platform !== 'linux' || process.arch !== 'x64') return 'it cross-compiles on linux-x64';
+  const missing = ['aarch64-linux-gnu-g++', 'qemu-aarch64-static'].filter(
+    (tool) => spawnSync(tool, ['--version']).status !== 0,
+  );
+  return missing.length > 0
+    ? `no ${missing.join(', ')}: install g++-aarch64-linux-gnu and qemu-user-static`
+    : undefined;
 }
 
 function noKubectl() {

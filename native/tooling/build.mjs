@@ -12,7 +12,9 @@ import { checkPrerequisites, runCmakeJs } from './cmake.mjs';
 import { chooseVariants } from './cpu-variants.mjs';
 
 const root = path.resolve(fileURLToPath(import.meta.url), '..', '..', '..');
-const buildDir = path.join(root, 'build');
+/** Such as `linux-arm64`, to cross-compile with the toolchain of that name in this folder. */
+const crossTarget = process.env.CHASQUI_TARGET;
+export const buildDir = path.join(root, crossTarget ? `build-${crossTarget}` : 'build');
 const addon = path.join(buildDir, 'Release', 'chasqui.node');
 const stampFile = path.join(buildDir, 'stamp');
 const optionsFile = path.join(buildDir, 'options.json');
@@ -79,9 +81,13 @@ function readOptions(args) {
 }
 
 function cmakeDefinitions(options, llamaDir) {
-  const variants = options['all-variants'] ? 'all' : chooseVariants(llamaDir);
+  const arch = crossTarget?.split('-')[1] ?? process.arch;
+  const variants = options['all-variants'] ? 'all' : chooseVariants(llamaDir, arch);
   const definitions = [`CHASQUI_LLAMA_DIR=${llamaDir}`, `CHASQUI_CPU_VARIANTS=${variants}`];
   for (const name of options.backend) definitions.push(`GGML_${name.toUpperCase()}=ON`);
+  if (crossTarget) {
+    definitions.push(`CMAKE_TOOLCHAIN_FILE=${path.join(root, 'native', 'tooling', `${crossTarget}.cmake`)}`);
+  }
   if (process.env.CHASQUI_WERROR) definitions.push('CHASQUI_WERROR=ON');
   if (fs.existsSync(path.join(root, 'bench', 'native'))) definitions.push('CHASQUI_BENCH=ON');
   return [...definitions, ...options.define];

@@ -44,12 +44,18 @@ const sections = {
   ],
 };
 
-/** The best module for this machine and the portable baseline; 'all' if the CPU's features are unknown. */
-export function chooseVariants(llamaDir) {
+/**
+ * The best module for this machine and the portable baseline; 'all' if the CPU's features are unknown. For another
+ * architecture, the baseline and the newest that GCC 12 compiles.
+ */
+export function chooseVariants(llamaDir, arch = process.arch) {
   const flags = cpuFlags();
-  if (!flags || !features[process.arch]) return 'all';
+  if (!flags || !features[arch]) return 'all';
   const cmake = fs.readFileSync(path.join(llamaDir, 'ggml', 'src', 'CMakeLists.txt'), 'utf8');
-  return bestVariants(cmake, process.arch, flags);
+  if (arch === process.arch) return bestVariants(cmake, arch, flags);
+  const known = listVariants(cmake, arch).filter(({ needs }) => !needs.includes('SME'));
+  const names = known.map(({ name }) => name);
+  return `${names[0]},${names.at(-1)}`;
 }
 
 export function bestVariants(cmake, arch, flags) {

@@ -56,6 +56,7 @@ const notInMain = [
   'native/tooling/bundle-ui.mjs',
   'native/tooling/copy-dashboard.mjs',
   'native/tooling/gpu-module.mjs',
+  'native/tooling/linux-arm64.cmake',
   'native/tooling/notices.mjs',
   'native/tooling/pack.mjs',
   'native/tooling/prebuild.mjs',

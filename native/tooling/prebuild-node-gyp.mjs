@@ -4,11 +4,10 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
-import { fileURLToPath } from 'node:url';
 import { runScript } from '../../vendor/progress.mjs';
-import { buildNative } from './build.mjs';
+import { buildDir, buildNative } from './build.mjs';
 
-const built = path.resolve(fileURLToPath(import.meta.url), '..', '..', '..', 'build', 'Release');
+const built = path.join(buildDir, 'Release');
 const wanted = path.resolve('build', 'Release');
 
 await runScript(async () => {

@@ -12,7 +12,9 @@ import { buildGpuModule, gpuBackends } from './gpu-module.mjs';
 import { writeNotices } from './notices.mjs';
 
 const root = path.resolve(fileURLToPath(import.meta.url), '..', '..', '..');
-const target = `${process.platform}-${process.arch}`;
+const host = `${process.platform}-${process.arch}`;
+/** Platforms to cross-compile for, and the prefix of their tools. */
+const crossTargets = { 'linux-arm64': 'aarch64-linux-gnu-' };
 const staging = path.join(root, 'build', 'prebuild');
 const shim = path.join(root, 'native', 'tooling', 'prebuild-node-gyp.mjs');
 
@@ -25,6 +27,7 @@ const help = `Usage: npm run prebuild -- --backend <name> [options]
   --backend vulkan    the module for Vulkan alone; VULKAN_SDK names the SDK where the system has none
   --backend cuda      the module for CUDA alone, for the toolkit of the nvcc on the PATH or in CUDACXX
   --local-variants    only the CPU modules that this machine can use: quick, for tests, not for publishing
+  --target <name>     cross-compile the addon: linux-arm64, with Debian's package g++-aarch64-linux-gnu
   --define <N=V>      pass a definition to CMake, for a GPU's module (repeatable)
   --jobs <n>          run n compilers at a time
   --out <folder>      write to <folder>/prebuilds instead`;
@@ -32,6 +35,7 @@ const help = `Usage: npm run prebuild -- --backend <name> [options]
 const argumentTypes = {
   backend: { type: 'string' },
   'local-variants': { type: 'boolean', default: false },
+  target: { type: 'string', default: host },
   define: { type: 'string', multiple: true, default: [] },
   jobs: { type: 'string' },
   out: { type: 'string', default: root },
@@ -60,6 +64,12 @@ function readOptions() {
   if (!values.help && !backends.includes(values.backend)) {
     throw new SetupError(`--backend ${values.backend ?? '(none given)'}: there are ${backends.join(', ')}\n\n${help}`);
   }
+  if (values.target !== host && !(values.target in crossTargets && values.backend === 'cpu')) {
+    const known = Object.keys(crossTargets).join(', ');
+    throw new SetupError(
+      `--target ${values.target} --backend ${values.backend}: there are ${known}, for cpu\n\n${help}`,
+    );
+  }
   return values;
 }
 
@@ -85,17 +95,19 @@ function prebuildify() {
 async function prebuildAddon(options) {
   const jobs = options.jobs ? ['--jobs', options.jobs] : [];
   const variants = options['local-variants'] ? [] : ['--all-variants'];
+  const { target } = options;
   const output = emptyFolder(options, target);
-  await runPrebuildify(options.out, ['--once', ...variants, ...jobs]);
-  describe(output, { target, complete: !options['local-variants'] }, path.join(root, 'build'));
+  await runPrebuildify(options.out, target, ['--once', ...variants, ...jobs]);
+  const build = path.join(root, target === host ? 'build' : `build-${target}`);
+  describe(output, { target, complete: !options['local-variants'] }, build);
 }
 
 async function prebuildGpuModule(options) {
   const { suffix, directory, file } = await buildGpuModule(options.backend, options);
-  const output = emptyFolder(options, `${target}-${suffix}`);
+  const output = emptyFolder(options, `${host}-${suffix}`);
   fs.copyFileSync(path.join(directory, 'Release', file), path.join(output, file));
   if (process.platform === 'linux') strip(path.join(output, file));
-  describe(output, { target, backend: suffix, complete: options.define.length === 0 }, directory);
+  describe(output, { target: host, backend: suffix, complete: options.define.length === 0 }, directory);
 }
 
 function emptyFolder(options, name) {
@@ -120,12 +132,13 @@ function describe(output, about, build) {
 }
 
 /** Strips a copy: processes that run from the build itself would crash if their files changed. */
-async function runPrebuildify(out, buildOptions) {
+async function runPrebuildify(out, target, buildOptions) {
   fs.rmSync(staging, { recursive: true, force: true });
   fs.mkdirSync(staging, { recursive: true });
+  const arch = target.split('-')[1];
   const child = spawn(
     process.execPath,
-    [prebuildify(), '--napi', '--strip', '--name', 'chasqui', '--out', path.resolve(out)],
+    [prebuildify(), '--napi', '--strip', '--name', 'chasqui', '--arch', arch, '--out', path.resolve(out)],
     {
       cwd: staging,
       stdio: 'inherit',
@@ -133,6 +146,7 @@ async function runPrebuildify(out, buildOptions) {
         ...process.env,
         // On Windows prebuildify starts it through a shell, which ignores the shebang.
         PREBUILD_NODE_GYP: process.platform === 'win32' ? `"${process.execPath}" "${shim}"` : shim,
+        ...(target !== host && { CHASQUI_TARGET: target, PREBUILD_STRIP_BIN: `${crossTargets[target]}strip` }),
         CHASQUI_PREBUILD_OPTIONS: JSON.stringify(buildOptions),
       },
     },

@@ -5,8 +5,8 @@ import * as assert from 'uvu/assert';
 import { startChasqui } from './installation.js';
 
 /** The answer of the demo model; the server has ended well when this returns. */
-export async function ask(folder: string): Promise<string> {
-  const server = startChasqui(folder, 'serve', '--port', '0');
+export async function ask(folder: string, start = startChasqui): Promise<string> {
+  const server = start(folder, 'serve', '--port', '0');
   let complaint = '';
   server.stderr?.on('data', (data) => {
     complaint += data;

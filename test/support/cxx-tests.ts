@@ -13,13 +13,16 @@ interface CxxTests {
   executable: string;
   /** Arguments of `cmake` that set the folder up; without them it is there already. */
   configure?: string[];
+  /** The command that runs programs for another processor. */
+  emulator?: readonly string[];
 }
 
 /** Builds a C++ test program and runs it; each of its lines `ok name` and `not ok name` becomes a test of uvu's. */
-export function runCxxTests({ target, build, executable, configure }: CxxTests): void {
+export function runCxxTests({ target, build, executable, configure, emulator = [] }: CxxTests): void {
   if (configure) cmake('-S', root, '-B', build, ...configure);
   buildTarget(target, build);
-  const result = run(path.join(root, build, executable), []);
+  const [program = '', ...args] = [...emulator, path.join(root, build, executable)];
+  const result = run(program, args);
 
   for (const line of result.stdout.split(/\r?\n/)) {
     const [, failed, text = ''] = /^(not )?ok (.*)$/.exec(line) ?? [];

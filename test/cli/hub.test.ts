@@ -107,6 +107,8 @@ test('get, ls, rm', async ({ run, hub, folder }) => {
   const sent = hub.sentBytes();
   const again = JSON.parse((await run('get', `hf.co/${REPO}:q4_k_m`, '--json')).stdout);
   assert.equal([again.state, hub.sentBytes() - sent], ['completed', 0]);
+  assert.is(again.downloaded_bytes, again.total_bytes);
+  assert.match(again.finished_at, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
   const listed = await run('ls');
   checkWidth(listed.stdout);
   assert.match(
@@ -115,6 +117,7 @@ test('get, ls, rm', async ({ run, hub, folder }) => {
   );
   const [model] = JSON.parse((await run('ls', '--json')).stdout);
   assert.equal([model.id, model.architecture, model.source], [`${REPO}:Q4_K_M`, 'llama', 'hub']);
+  assert.equal([model.size_bytes, model.context_length], [DEMO.length, 2048]);
   assert.match((await run('ls', '--updates')).stdout, / none\n$/);
   const removed = JSON.parse((await run('rm', `${REPO}:Q4_K_M`, '--json')).stdout);
   assert.equal(removed, { model: `${REPO}:Q4_K_M`, freed_bytes: DEMO.length });
@@ -180,7 +183,7 @@ test('import, by a copy and by a link; what rm frees is said', async ({ run, fol
   assert.is((await run('rm', 'mine')).stdout, 'mine is deleted, which frees 0 bytes.\n');
   assert.ok(fs.existsSync(file));
   const copied = JSON.parse((await run('import', file, '--json')).stdout);
-  assert.equal([copied.id, copied.sizeBytes, copied.source], ['mine', DEMO.length, 'folder']);
+  assert.equal([copied.id, copied.size_bytes, copied.source], ['mine', DEMO.length, 'folder']);
   assert.is((await run('rm', 'mine')).stdout, 'mine is deleted, which frees 1.8 MB.\n');
   // If a link stayed in place of the copy, deleting the original would delete the model.
   await run('import', file, '--symlink');

@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import type { ModuleReport } from '../native/choose-modules.js';
 import type { Diagnosis, PackageReport } from '../native/diagnosis.js';
+import { toJson } from './output/json.js';
 
 const GIB = 2 ** 30;
 
@@ -16,7 +17,7 @@ export function doctorCommand(): Command {
 async function doctor(options: { json?: boolean }): Promise<void> {
   const { diagnose } = await import('../native/diagnosis.js');
   const diagnosis = await diagnose();
-  console.log(options.json ? JSON.stringify(diagnosis, null, 2) : describe(diagnosis));
+  console.log(options.json ? toJson(diagnosis, 2) : describe(diagnosis));
   // The exit code tells programs whether a backend works.
   if (diagnosis.chosen.length === 0) process.exitCode = 1;
 }

@@ -9,6 +9,7 @@ import { CommandFailed, EXIT } from './errors/exit-codes.js';
 import { fetchHubModel, refuseTooLarge } from './hub/fetch-hub-model.js';
 import { HUB_HELP, type HubCommandOptions, hubCommand, withHub } from './hub/hub-command.js';
 import type { HubContext } from './hub/hub-context.js';
+import { toJson } from './output/json.js';
 import { textTable } from './output/table.js';
 
 interface GetOptions extends HubCommandOptions {
@@ -50,7 +51,7 @@ async function refuseVagueName({ client }: HubContext, name: string): Promise<vo
 async function get(hub: HubContext, name: string, { json, anyArchitecture, force }: GetOptions): Promise<string> {
   if (!force) await refuseTooLarge(hub, name);
   const job = await fetchHubModel(hub, name, process.stderr, { ...(anyArchitecture && { anyArchitecture }) });
-  if (json) return JSON.stringify(job, null, 2);
+  if (json) return toJson(job, 2);
   return `${job.model} is here, ${formatBytes(job.totalBytes)}:\n  ${job.path}\nTo serve it: chasqui serve -hf ${job.model}`;
 }
 
@@ -63,7 +64,7 @@ async function list({ client }: HubContext, name: string, { json }: GetOptions):
     fit: quickFit({ ...model, ...quantisation }, machine),
     recommended: advice[at] ?? null,
   }));
-  if (json) return JSON.stringify({ ...model, quantisations }, null, 2);
+  if (json) return toJson({ ...model, quantisations }, 2);
   if (quantisations.length === 0) return `${model.repo} has no model in GGUF files.`;
   const rows = quantisations.map(({ label, sizeBytes, words, fit, recommended }) => [
     label,

@@ -4,6 +4,7 @@ import { ChasquiError } from '../errors.js';
 import type { ImportKind } from '../hub/library.js';
 import { EXIT } from './errors/exit-codes.js';
 import { type HubCommandOptions, libraryCommand, withHub } from './hub/hub-command.js';
+import { toJson } from './output/json.js';
 
 interface ImportOptions extends HubCommandOptions {
   link?: boolean;
@@ -22,7 +23,7 @@ export function importCommand(): Command {
         const how: ImportKind = options.link ? 'link' : options.symlink ? 'symlink' : 'copy';
         for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(EXIT.interrupted));
         const model = await library.import(file, how, options.force).catch(suggestForce);
-        return options.json ? JSON.stringify(model, null, 2) : `${model.id} is among the models:\n  ${model.path}`;
+        return options.json ? toJson(model, 2) : `${model.id} is among the models:\n  ${model.path}`;
       }),
     );
 }

@@ -4,6 +4,7 @@ import { type Fit, machineWithoutGpus, quickFit } from '../hub/fit.js';
 import type { Capability, HubListedModel, HubSort } from '../hub/hub-types.js';
 import { HUB_HELP, type HubCommandOptions, hubCommand, withHub } from './hub/hub-command.js';
 import type { HubContext } from './hub/hub-context.js';
+import { toJson } from './output/json.js';
 import { inBillions, inThousands } from './output/quantities.js';
 import { textTable } from './output/table.js';
 
@@ -56,7 +57,7 @@ async function search({ client }: HubContext, text: string | undefined, options:
   const models = page.models
     .map((model) => ({ ...model, fit: fitOf(model) }))
     .filter(({ fit }) => !options.fits || fit?.badge !== 'too-large');
-  if (options.json) return JSON.stringify({ models, next: page.next }, null, 2);
+  if (options.json) return toJson({ models, next: page.next }, 2);
   if (models.length === 0)
     return page.next === null ? 'Nothing was found.' : `None of this page.${nextPage(page.next)}`;
   const rows = models.map(({ repo, parameters, downloads, likes, gated, fit }) => [

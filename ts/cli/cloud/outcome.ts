@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { withExitCode } from '../errors/exit-codes.js';
 import { explainFailure, isAboutScript } from '../errors/explain-failure.js';
+import { toJson } from '../output/json.js';
 import { CLOUD_OPTIONS } from './option-table.js';
 
 /** Runs the action of a cloud command. Errors about options name the flags. */
@@ -12,9 +13,7 @@ export function ended(action: () => Promise<void>): Promise<void> {
 }
 
 export function printJson(value: unknown): void {
-  // JSON.stringify does not escape C1 control characters, which some terminals interpret.
-  const escaped = (character: string) => `\\u00${character.charCodeAt(0).toString(16)}`;
-  console.log(JSON.stringify(value).replaceAll(/[\u007f-\u009f]/g, escaped));
+  console.log(toJson(value));
 }
 
 export function toDate(milliseconds: number): string {

@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import type { AppState, LogLine } from '../../desktop/api-types.js';
 import { dataDir } from '../../hub/data-folder.js';
 import { CommandFailed, EXIT, withExitCode } from '../errors/exit-codes.js';
+import { toJson } from '../output/json.js';
 import { printable } from '../output/log-output.js';
 import { type Columns, toTable } from '../output/table.js';
 import { DesktopClient } from './desktop-client.js';
@@ -57,7 +58,7 @@ async function status(options: CommonOptions): Promise<void> {
   const app = await client(options);
   const state = await app.get<AppState>('/api/v1/state');
   if (options.json) {
-    console.log(JSON.stringify({ url: app.url, ...state }, null, 2));
+    console.log(toJson({ url: app.url, ...state }, 2));
     return;
   }
   const { server, models, downloads } = state;
@@ -131,7 +132,7 @@ function levelFilter(level: string | undefined): (line: LogLine) => boolean {
 
 function print(line: LogLine, { json }: LogsOptions): void {
   if (json) {
-    console.log(JSON.stringify(line));
+    console.log(toJson(line));
     return;
   }
   const time = new Date(line.at).toISOString().slice(0, 19).replace('T', ' ');

@@ -4,6 +4,7 @@ import { formatBytes } from '../../hub/format-bytes.js';
 import type { LocalModel } from '../../hub/library.js';
 import { findUpdate, type Update } from '../../hub/updates.js';
 import { CommandFailed, EXIT } from '../errors/exit-codes.js';
+import { toJson } from '../output/json.js';
 import { inBillions } from '../output/quantities.js';
 import { textTable } from '../output/table.js';
 import type { HubContext } from './hub-context.js';
@@ -20,11 +21,7 @@ export async function listLocalModels(hub: HubContext, options: LocalListOptions
   const found: (Update | null)[] = [];
   if (options.updates) for (const model of models) found.push(await findUpdate(hub.client, model));
   if (options.json) {
-    return JSON.stringify(
-      options.updates ? models.map((model, at) => ({ ...model, update: found[at] })) : models,
-      null,
-      2,
-    );
+    return toJson(options.updates ? models.map((model, at) => ({ ...model, update: found[at] })) : models, 2);
   }
   if (models.length === 0)
     return 'No models on this computer. Find some with chasqui search, download them with chasqui get.';

@@ -8,6 +8,7 @@ import { buildApp } from '../../ts/api/app.js';
 import { loadModel } from '../../ts/index.js';
 import { ManagedPool } from '../../ts/models/managed-pool.js';
 import { runtime } from '../../ts/profiles/runtime.js';
+import { root } from '../support/places.js';
 import { type Script, writeScriptedModel } from '../support/scripted-model.js';
 
 const test = suite<{ folder: string }>('model: replies that are known');
@@ -71,6 +72,21 @@ test('a call that max_tokens cuts off is not complete', async ({ folder }) => {
     assert.equal([reply.content, reply.stop_reason], [[{ type: 'text', text: 'look(' }], 'max_tokens']);
     const { reply: chat } = await ask('Look', { tools, stream: false, options: { num_predict: 1 } }, '/api/chat');
     assert.equal([chat.message.content, chat.done_reason], ['look(', 'length']);
+  });
+});
+
+test('headers of gpt-oss are not content, with tools and without', async ({ folder }) => {
+  const template = fs.readFileSync(
+    path.join(root, 'vendor/llama.cpp/models/templates/openai-gpt-oss-120b.jinja'),
+    'utf8',
+  );
+  const pieces = ['<|channel|>analysis<|mes', 'sage|>Hm {[(.<|end|><|start|>assis', 'tant<|channel|>final <|con'];
+  pieces.push('strain|>json<|mess', 'age|>{"a": [', '1, {"b": 2}]}');
+  await withModel(folder, { calls: [], say: pieces.join(''), pieces, template }, async (ask) => {
+    for (const body of [{}, { tools }, { tools, tool_choice: 'none' }]) {
+      const [{ message }] = (await ask('Say', body)).reply.choices;
+      assert.equal([message.reasoning_content, message.content], ['Hm {[(.', '{"a": [1, {"b": 2}]}']);
+    }
   });
 });
 

@@ -188,7 +188,7 @@ private:
                             p.tag(call_tag::kCall, channel + to + kind + args);
             any |= p.rule("call-" + std::to_string(i++), one);
         }
-        const Peg calls = p.trigger_rule("calls", any);
+        const Peg calls = inputs_.tools.empty() ? p.eps() : p.trigger_rule("calls", any);
         const Peg start = p.optional(p.literal("<|start|>assistant"));
         const Peg ended = p.literal("<|end|>") | p.literal("<|return|>") | p.literal("<|call|>");
         const Peg done  = p.optional(p.literal("<|call|>")) + p.space() + p.end();
@@ -203,7 +203,8 @@ private:
         if (is_required()) return opened + p.optional(thought + p.literal("<|start|>assistant")) + calls + done;
         const Peg said = ((p.literal("<|channel|>") + header) | p.literal("<|message|>")) + p.content(p.until_one_of(ends));
         const Peg message = start + ((thought) | (said + ended));
-        return opened + p.zero_or_more(message) + p.optional(start + (calls | said)) + done;
+        const Peg last    = inputs_.tools.empty() ? said : calls | said;
+        return opened + p.zero_or_more(message) + p.optional(start + last) + done;
     }
 
     // The prompt may end within a message.
@@ -260,7 +261,8 @@ std::set<std::string> add_call_parser(const CallFormat& format, const common_cha
         ignored                   = std::move(builder.arguments.ignored);
         return whole;
     });
-    rendered.parser       = arena.save();
+    rendered.parser = arena.save();
+    if (inputs.tools.empty()) return ignored;
     rendered.grammar_lazy = inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_AUTO;
     // Without a mark, every brace might begin a call.
     const bool is_marked = rendered.grammar_triggers[0].value.size() > 1;

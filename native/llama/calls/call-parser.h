@@ -29,7 +29,7 @@ constexpr const char* kObject = "call-object";
 constexpr const char* kArray  = "call-array";
 }  // namespace call_tag
 
-// Replaces parser and grammar of a completion that may or must call tools. `rendered`: the conversation, as llama.cpp
+// Replaces the parser of a completion, and its grammar if there are tools. `rendered`: the conversation, as llama.cpp
 // renders it for a completion without calls. The grammar permits exactly the calls that the parser reads, which validate
 // against the schemas of the tools except for the keywords that are returned. Throws `invalid_grammar` if a schema cannot
 // be enforced in the format.

@@ -372,10 +372,10 @@ RenderedPrompt ChatTemplate::render_formatted(common_chat_templates_inputs input
                                           [&](const common_chat_tool& tool) { return tool.name != only_tool; }),
                            inputs.tools.end());
     }
-    const bool reads_calls = !inputs.tools.empty() && inputs.tool_choice != COMMON_CHAT_TOOL_CHOICE_NONE;
-    if (reads_calls) {
-        rendered.unenforced = add_call_parser(call_format_, inputs, params);
-    }
+    if (inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_NONE) inputs.tools.clear();
+    // llama.cpp's own parser of gpt-oss does not know all headers.
+    const bool reads_calls = !inputs.tools.empty() || (call_format_.is_harmony && inputs.json_schema.empty());
+    if (reads_calls) rendered.unenforced = add_call_parser(call_format_, inputs, params);
     rendered.additional_stops = params.additional_stops;
     rendered.preserved_tokens = params.preserved_tokens;
     if (!inputs.json_schema.empty()) {

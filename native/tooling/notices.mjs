@@ -65,7 +65,7 @@ export function writeNotices(root, build, binaries) {
   const files = listFiles(build, binaries);
   for (const file of files) {
     const source = path.relative(root, file).replaceAll('\\', '/');
-    if (source.startsWith('..') || path.isAbsolute(source) || source.startsWith('build/')) continue;
+    if (source.startsWith('..') || path.isAbsolute(source) || /^build(-[a-z0-9-]+)?\//.test(source)) continue;
     const component = componentOf(source);
     if (component) texts.set(component.name, licence(root, component));
   }

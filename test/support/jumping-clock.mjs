@@ -1,4 +1,4 @@
-// To be imported before a program: with each SIGUSR2 its wall clock jumps an hour ahead, then two back, and so on. Timers
+// To be imported before a program: with each SIGPWR its wall clock jumps an hour ahead, then two back, and so on. Timers
 // and performance.now() go by a clock that does not jump, as they do when the system's wall clock is set.
 import process from 'node:process';
 
@@ -17,6 +17,6 @@ globalThis.Date = class extends RealDate {
   }
 };
 
-process.on('SIGUSR2', () => {
+process.on('SIGPWR', () => {
   offset = offset === HOUR_MS ? -HOUR_MS : HOUR_MS;
 });

@@ -120,9 +120,9 @@ test('a template goes by a name of llama.cpp, and an unknown name is refused', a
 });
 
 test('a template with a syntax error is refused with the reason', async () => {
-  const { code, message } = await refusal({ chatTemplate: "{{ 'a\\u001b' }}" });
+  const { code, message } = await refusal({ chatTemplate: '{{ messages' });
   assert.is(code, 'model_load_failed');
-  assert.match(message, /chat template cannot be read: .*unknown escape character \\u/);
+  assert.match(message, /chat template cannot be read: .*Expected }}/);
 });
 
 test('other positions are other texts', async () => {

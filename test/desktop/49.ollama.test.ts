@@ -52,7 +52,7 @@ ollama('what is against a pull is said before a byte comes', async () => {
     ['hf.co/ada/closed-GGUF', 403, /access/],
     ['hf.co/ada/none-GGUF', 404, /ada\/none-GGUF/],
     [`hf.co/ada/demo-GGUF:Q2_K`, 404, /Available: Q4_K_M/],
-    ['llama3.2', 400, /Use user\/repo/],
+    ['nosuch', 400, /Use user\/repo/],
   ] as const) {
     for (const stream of [true, false]) {
       const error = await client.pull({ model, stream: stream as true }).catch((thrown: unknown) => thrown);

@@ -25,6 +25,7 @@ function isOurs(headers) {
   return /^req_/.test(headers['x-request-id'] ?? '');
 }
 
+/** After the call, which may have sent the head of the reply. */
 function keep(response, chunk) {
   const parts = bodies.get(response);
   if (parts && chunk && typeof chunk !== 'function') parts.push(Buffer.from(chunk));
@@ -60,11 +61,13 @@ if (folder) {
     return result;
   };
   ServerResponse.prototype.write = function (chunk, ...rest) {
+    const result = write.call(this, chunk, ...rest);
     keep(this, chunk);
-    return write.call(this, chunk, ...rest);
+    return result;
   };
   ServerResponse.prototype.end = function (chunk, ...rest) {
+    const result = end.call(this, chunk, ...rest);
     keep(this, chunk);
-    return end.call(this, chunk, ...rest);
+    return result;
   };
 }

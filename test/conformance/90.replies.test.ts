@@ -62,7 +62,7 @@ function isPageOfTheApp({ method, url, status, body }: RecordedReply): boolean {
  */
 function normalised(recorded: RecordedReply): RecordedReply {
   const reply = { ...recorded, url: recorded.url.replace(/^https?:\/\/[^/]*/, '') };
-  if (/^\/app\/(v1|models)\//.test(reply.url)) return { ...reply, url: reply.url.slice('/app'.length) };
+  if (/^\/app\/((v1|models)\/|props\b)/.test(reply.url)) return { ...reply, url: reply.url.slice('/app'.length) };
   if (/^\/(v1|api)\//.test(reply.url)) return reply;
   const [, below] =
     /^\/[^/]+\/[^/]+(\/(?:v1|models|health|live|ready|metrics|tokenize|detokenize|apply-template|openapi|docs).*)$/.exec(

@@ -4,6 +4,8 @@ import * as s from '../../http/schema/json-schema.js';
 /** Covers model names, and paths on most systems. */
 const MAX_NAME_LENGTH = 4096;
 
+const reasoningOptions = s.arrayOf(s.oneOf('off', 'on', 'low', 'medium', 'high'));
+
 export const modelName = s.limited(s.string, { minLength: 1, maxLength: MAX_NAME_LENGTH });
 
 /** Load options by name; checked against the table of load options. */
@@ -47,7 +49,7 @@ export const listedModel = s.objectOf({
   capabilities: s.objectOf(
     { vision: s.boolean, trained_for_tool_use: s.boolean },
     /** Absent if the chat template has no such variable. */
-    { reasoning: s.objectOf({ allowed_options: s.arrayOf(s.oneOf('off', 'on', 'low', 'medium', 'high')) }) },
+    { reasoning: s.objectOf({ allowed_options: reasoningOptions }) },
   ),
   description: s.orNull(s.string),
   path: s.string,
@@ -96,6 +98,7 @@ export const localModel = s.objectOf({
   parameters: s.orNull(s.number),
   contextLength: s.orNull(s.integer),
   capabilities: s.arrayOf(s.oneOf('chat', 'tools', 'vision', 'embeddings')),
+  reasoning: reasoningOptions,
   source: listedModel.properties.source,
   canDelete: s.boolean,
   repo: s.orNull(s.string),

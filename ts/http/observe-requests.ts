@@ -87,16 +87,13 @@ const ROUTINE: readonly (string | null)[] = ['/live', '/ready', '/health', '/met
 
 /** Writes a line in the format of Fastify's. */
 export function logRequest(log: LogOptions, record: RequestRecord): void {
-  const { status, arrival } = record;
+  const { arrival, timings, model, status } = record;
   const level = status >= 500 ? 'warn' : ROUTINE.includes(arrival.endpoint) ? 'debug' : 'info';
   if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(log.level)) return;
-  const time = new Date().toISOString();
-  log.write(`${JSON.stringify({ level, time, id: arrival.id, ...toFields(record), msg: 'request' })}\n`);
-}
-
-function toFields(record: RequestRecord): Record<string, unknown> {
-  const { arrival, timings, model, status } = record;
-  return {
+  const line = {
+    level,
+    time: new Date().toISOString(),
+    id: arrival.id,
     method: arrival.method,
     path: arrival.path,
     status,
@@ -114,7 +111,9 @@ function toFields(record: RequestRecord): Record<string, unknown> {
     duration_ms: rounded(record.durationMs ?? 0),
     ...(arrival.traceParent && { traceparent: toTraceParent(arrival.traceParent) }),
     ...(record.prompt !== null && { prompt: record.prompt }),
+    msg: 'request',
   };
+  log.write(`${JSON.stringify(line)}\n`);
 }
 
 /** Rounds to a tenth of a millisecond. */

@@ -12,18 +12,11 @@ export class RunningReplies {
   readonly #running = new Map<AbortController, ServerResponse>();
   /** Replies that last until the server stops. */
   readonly #endless = new Set<ServerResponse>();
-  readonly #stopping = new AbortController();
+  readonly #stop = new AbortController();
+  /** Aborted when the server begins to stop. */
+  readonly stopping: AbortSignal = this.#stop.signal;
   #stopped = false;
   #onIdle: (() => void) | null = null;
-
-  /** Aborted when the server begins to stop. */
-  get stopping(): AbortSignal {
-    return this.#stopping.signal;
-  }
-
-  get draining(): boolean {
-    return this.stopping.aborted;
-  }
 
   /**
    * Watches the response, because a request closes once its body is read, even while its client is connected. Checks
@@ -45,7 +38,7 @@ export class RunningReplies {
     } else {
       this.#running.set(controller, response);
       response.once('close', close);
-      if (this.draining) endConnectionAfter(response);
+      if (this.stopping.aborted) endConnectionAfter(response);
       if (this.#stopped) controller.abort(shuttingDown());
     }
     return controller.signal;
@@ -53,7 +46,7 @@ export class RunningReplies {
 
   /** Ends this endless reply when the server begins to stop. */
   endAtDrain(response: ServerResponse): void {
-    if (this.draining) response.end();
+    if (this.stopping.aborted) response.end();
     else this.#endless.add(response);
     response.once('close', () => this.#endless.delete(response));
   }
@@ -66,7 +59,7 @@ export class RunningReplies {
 
   /** Waits up to `timeoutMs` for running replies, then aborts them. Resolves when all have ended. */
   async drain(timeoutMs: number): Promise<void> {
-    this.#stopping.abort(shuttingDown());
+    this.#stop.abort(shuttingDown());
     for (const response of this.#endless) response.end();
     for (const response of this.#running.values()) endConnectionAfter(response);
     await this.#idle(timeoutMs);

@@ -69,7 +69,7 @@ test('draining waits for the last reply', async () => {
   const draining = replies.drain(60_000).then(() => {
     drained = true;
   });
-  assert.ok(replies.draining);
+  assert.ok(replies.stopping.aborted);
   for (const response of [one, two]) {
     await new Promise((resolve) => setImmediate(resolve));
     assert.not.ok(drained);

@@ -41,7 +41,7 @@ export function guardRequests(
     checkHostHeader(app, { names: options.allowedHosts ?? [], withoutDots: options.allowsDotlessHosts ?? false });
   }
   app.addHook('onRequest', async ({ routeOptions }) => {
-    if (running.draining && !routeOptions.config.repliesWhileStopping) throw shuttingDown();
+    if (running.stopping.aborted && !routeOptions.config.repliesWhileStopping) throw shuttingDown();
   });
   if (profile.authentication !== 'none') guardAccess(app, profile.authentication, options.access, openUrls);
   app.addHook('onRequest', async (request, reply) => {

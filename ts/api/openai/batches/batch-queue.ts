@@ -77,7 +77,7 @@ export class BatchQueue {
   }
 
   #startNext(): void {
-    if (this.context.running.draining) return;
+    if (this.context.running.stopping.aborted) return;
     for (const job of this.#jobs.values()) {
       if (job.running !== null) continue;
       const running = [...this.#jobs.values()].filter((each) => each.running !== null);

@@ -26,6 +26,7 @@ const PARTS = [
 
 /** Hashes of a request's prompt, for its key: keys share no cache. A body that is not JSON is hashed as bytes. */
 export function promptBlocks(body: Buffer, keyId: string | null): number[] {
+  if (body.length === 0) return [];
   const [owner, raw] = [`${keyId ?? ''}\n`, () => body.toString('latin1', 0, RAW_BYTES)];
   if (body.length > MAX_TEXT_BYTES) return blocksOf(owner + raw());
   try {

@@ -140,6 +140,7 @@ test('requests are compared by what comes first in their prompts, not by the ord
   assert.equal(one.slice(0, 3), other.slice(0, 3));
   const tools = promptBlocks(Buffer.from(JSON.stringify({ messages, tools: [{ type: 'function' }] })), null);
   assert.is.not(tools[0], one[0]);
+  assert.equal(promptBlocks(Buffer.alloc(0), 'key'), []);
   assert.ok(promptBlocks(Buffer.from('no JSON'), null).length === 1);
   assert.ok(promptBlocks(Buffer.from('null'), null).length >= 1);
   assert.ok(promptBlocks(Buffer.alloc(5 * 1024 * 1024, '['), null).length > 100);

@@ -153,7 +153,7 @@ test('a wall clock that jumps ends nothing early and nothing late', async ({ ser
   });
   const engine = await untilEngineOf(server.process.pid as number);
   const jump = () => {
-    for (const pid of [server.process.pid as number, engine]) process.kill(pid, 'SIGUSR2');
+    for (const pid of [server.process.pid as number, engine]) process.kill(pid, 'SIGPWR');
   };
   for (let each = 0; each < 4; each += 1) {
     const running = post(url, { max_tokens: 300, ignore_eos: true });

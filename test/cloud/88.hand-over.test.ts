@@ -13,6 +13,7 @@ import { until } from '../support/until.js';
 
 const test = suite('cloud: hand-over');
 const BETWEEN_MS = 20;
+const END = 'data: [DONE]\n\n';
 
 /** One request on its own connection. */
 function call(url: string): Promise<number> {
@@ -56,11 +57,15 @@ test('a new process serves the same address; no request and no stream is lost', 
       }
     })();
     await until(() => ends.length > 5, 'calls');
-    const long = { max_tokens: 600, ignore_eos: true };
-    for (let index = 0; index < 3; index++) streams.push(cloud.stream('chat', long).then(({ end }) => end));
+    const long = { max_tokens: 600, ignore_eos: true, temperature: 9, stream: true };
+    for (let index = 0; index < 3; index++) {
+      // Its head has arrived, so the first process has it.
+      const reply = await cloud.post('chat', long);
+      streams.push(reply.text().then((text) => text.slice(-END.length)));
+    }
     first.process.kill('SIGUSR2');
     await until(() => pidOf() > 0, 'the new process');
-    assert.equal(await Promise.all(streams), ['done', 'done', 'done']);
+    assert.equal(await Promise.all(streams), [END, END, END]);
     // The new process keeps the pipes of the first one open.
     await until(() => first.process.exitCode !== null, 'the end of the first process');
     assert.is(first.process.exitCode, 0);
@@ -80,6 +85,8 @@ test('a new process serves the same address; no request and no stream is lost', 
     );
     assert.ok(fs.existsSync(path.join(cloud.home, 'cloud', 'address.json')));
   } finally {
+    // The new process has another token.
+    cloud.client = await CloudClient.find(cloud.home);
     const { runners } = await cloud.status('chat');
     const pid = pidOf() || (first.process.pid as number);
     process.kill(pid, 'SIGTERM');

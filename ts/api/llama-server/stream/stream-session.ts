@@ -1,6 +1,8 @@
 /** The bytes of streams that continue without their client. A client that reconnects reads them from any offset. */
+
 import type { ServerResponse } from 'node:http';
 import { ChasquiError } from '../../../errors.js';
+import { Followers } from '../../shared/followers.js';
 
 /** The oldest bytes of a longer stream are dropped. */
 const MAX_BYTES = 4 * 2 ** 20;
@@ -22,7 +24,7 @@ export class StreamSession {
   /** Offset of the first byte that is kept. */
   #first = 0;
   #total = 0;
-  #wake: (() => void)[] = [];
+  readonly #followers = new Followers();
   #reply: ServerResponse | null = null;
   readonly #startedAt: number;
   #endedAt: number | null = null;
@@ -60,12 +62,12 @@ export class StreamSession {
     this.#chunks.push(chunk);
     this.#total += chunk.length;
     while (this.#total - this.#first > MAX_BYTES) this.#first += this.#chunks.shift()?.length ?? 0;
-    this.#tell();
+    this.#followers.wake();
   }
 
   end(): void {
     this.#endedAt ??= this.now();
-    this.#tell();
+    this.#followers.wake();
   }
 
   cancel(): void {
@@ -90,7 +92,7 @@ export class StreamSession {
         next += chunk.length;
         yield chunk;
       } else if (this.#endedAt !== null) return;
-      else await this.#more(signal);
+      else await this.#followers.wait(signal);
     }
   }
 
@@ -102,21 +104,6 @@ export class StreamSession {
       begin += chunk.length;
     }
     return null;
-  }
-
-  #more(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        signal.removeEventListener('abort', done);
-        resolve();
-      };
-      signal.addEventListener('abort', done);
-      this.#wake.push(done);
-    });
-  }
-
-  #tell(): void {
-    for (const wake of this.#wake.splice(0)) wake();
   }
 }
 

@@ -5,6 +5,7 @@
 
 import { ChasquiError } from '../../../errors.js';
 import type { SseEvent } from '../../../http/sse.js';
+import { Followers } from '../../shared/followers.js';
 
 /** Limit of all stored events together, in UTF-16 units. */
 const MAX_LENGTH = 64 * 2 ** 20;
@@ -18,7 +19,7 @@ export class EventLog {
   #events: SseEvent[] = [];
   /** The number of the first event that is still kept. */
   #first = 0;
-  #wake: (() => void)[] = [];
+  readonly #followers = new Followers();
   #length = 0;
   endedAt: number | null = null;
 
@@ -33,13 +34,13 @@ export class EventLog {
     this.#events.push(...events);
     this.#length += length;
     this.logs.grow(length);
-    this.#tell();
+    this.#followers.wake();
   }
 
   /** Nothing more comes. */
   end(now: number): void {
     this.endedAt = now;
-    this.#tell();
+    this.#followers.wake();
   }
 
   /** Drops the first half of what is kept, and returns how long that was. */
@@ -63,7 +64,7 @@ export class EventLog {
       next += events.length;
       if (events.length > 0) yield events;
       else if (this.endedAt !== null) return;
-      else await this.#more(signal);
+      else await this.#followers.wait(signal);
     }
   }
 
@@ -74,21 +75,6 @@ export class EventLog {
       length += lengthOf(this.#events[end] as SseEvent);
     }
     return this.#events.slice(start, end);
-  }
-
-  #more(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        signal.removeEventListener('abort', done);
-        resolve();
-      };
-      signal.addEventListener('abort', done);
-      this.#wake.push(done);
-    });
-  }
-
-  #tell(): void {
-    for (const wake of this.#wake.splice(0)) wake();
   }
 }
 

@@ -51,7 +51,7 @@ effect(() => {
   if (connected.value) for (const session of [first, second]) void session.refresh().catch(() => undefined);
 });
 
-/** The message of a search result, to which the conversation scrolls. */
+/** The message of a search result. The conversation scrolls to it. */
 export const shownHit = signal<string | null>(null);
 
 /** Opens the chat of the address, at a message if given. If it does not exist, a new chat is shown. */

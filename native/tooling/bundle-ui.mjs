@@ -15,17 +15,19 @@ const source = path.join(root, 'ts', 'desktop', 'ui');
 /** Bytes of all scripts after gzip, except the formula renderer, which is loaded with the first formula. */
 const scriptLimit = 150 * 1024;
 
+/** Returns the names of the npm packages in the scripts and styles. */
 export async function bundleUi(dist) {
   const out = path.join(dist, 'desktop', 'ui');
   fs.rmSync(out, { recursive: true, force: true });
-  const entries = await bundle(out);
+  const { entries, packages } = await bundle(out);
   fs.cpSync(path.join(source, 'static'), out, { recursive: true });
   writePage(out, entries);
   compressAll(out);
   checkSize(out);
+  return packages;
 }
 
-/** Returns the file names of the entry points, relative to `out`. */
+/** Returns the file names of the entry points, relative to `out`, and the names of the npm packages. */
 async function bundle(out) {
   const esbuild = await import('esbuild');
   const result = await esbuild
@@ -59,7 +61,13 @@ async function bundle(out) {
   for (const [file, { entryPoint, imports }] of Object.entries(result.metafile.outputs)) {
     if (entryPoint) named[path.basename(entryPoint)] = { file: inPage(file), needs: neededBy(imports).map(inPage) };
   }
-  return { script: named['main.tsx'], style: named['style.css'], theme: named['theme.ts'] };
+  const entries = { script: named['main.tsx'], style: named['style.css'], theme: named['theme.ts'] };
+  return { entries, packages: packagesOf(Object.keys(result.metafile.inputs)) };
+}
+
+function packagesOf(inputs) {
+  const names = inputs.flatMap((file) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? []);
+  return [...new Set(names)].sort();
 }
 
 /** The static imports of a script, without those of lazily loaded views. */

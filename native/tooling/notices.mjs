@@ -5,76 +5,107 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { SetupError } from '../../vendor/progress.mjs';
 
-// Folder or file -> owner and location of the licence: a file, or a source comment with this text. The longest matching
-// entry counts. `null`: no conditions, or the same licence as the parent folder.
+// Folder or file -> owner, SPDX expression (`null`: public domain) and location of the licence: a file, or a source comment with
+// this text. The longest matching entry counts. `null`: no conditions, or the same licence as the parent folder.
 const hash = 'vendor/llama.cpp/vendor/hash';
 const components = {
   native: null,
-  'vendor/llama.cpp': { name: 'llama.cpp and ggml', file: 'vendor/llama.cpp/LICENSE' },
+  'vendor/llama.cpp': { name: 'llama.cpp and ggml', license: 'MIT', file: 'vendor/llama.cpp/LICENSE' },
   'vendor/llama.cpp/ggml/src/ggml-cpu/llamafile': {
     name: 'tinyBLAS of llamafile',
+    license: 'MIT',
     comment: ['vendor/llama.cpp/ggml/src/ggml-cpu/llamafile/sgemm.cpp', 'Mozilla Foundation'],
   },
   'vendor/llama.cpp/ggml/src/ggml-cpu/ops.cpp': {
     name: 'YaRN',
+    license: 'MIT',
     comment: ['vendor/llama.cpp/ggml/src/ggml-cpu/ops.cpp', 'Jeffrey Quesnelle'],
   },
   'vendor/llama.cpp/vendor/cpp-httplib': {
     name: 'cpp-httplib',
+    license: 'MIT',
     file: 'vendor/llama.cpp/vendor/cpp-httplib/LICENSE',
   },
-  [hash]: { name: 'llama.cpp and ggml', file: 'vendor/llama.cpp/LICENSE' },
-  [`${hash}/rotate-bits`]: { name: 'rotate-bits', file: `${hash}/rotate-bits/LICENSE.md` },
+  [hash]: { name: 'llama.cpp and ggml', license: 'MIT', file: 'vendor/llama.cpp/LICENSE' },
+  [`${hash}/rotate-bits`]: { name: 'rotate-bits', license: 'MIT', file: `${hash}/rotate-bits/LICENSE.md` },
   [`${hash}/sha1`]: null,
-  [`${hash}/sha256`]: { name: 'SHA-256 by Igor Pavlov', file: `${hash}/sha256/LICENSE` },
-  [`${hash}/xxhash`]: { name: 'xxHash', file: `${hash}/xxhash/LICENSE` },
+  [`${hash}/sha256`]: { name: 'SHA-256 by Igor Pavlov', license: null, file: `${hash}/sha256/LICENSE` },
+  [`${hash}/xxhash`]: { name: 'xxHash', license: 'BSD-2-Clause', file: `${hash}/xxhash/LICENSE` },
   'vendor/llama.cpp/vendor/miniaudio': {
     name: 'miniaudio',
+    license: 'Unlicense OR MIT-0',
     comment: ['vendor/llama.cpp/vendor/miniaudio/miniaudio.h', 'MIT No Attribution'],
   },
   'vendor/llama.cpp/vendor/nlohmann': {
     name: 'JSON for Modern C++',
+    license: 'MIT',
     file: 'vendor/llama.cpp/licenses/LICENSE-jsonhpp',
   },
   'vendor/llama.cpp/vendor/sheredom': {
     name: 'subprocess.h',
+    license: 'Unlicense',
     comment: ['vendor/llama.cpp/vendor/sheredom/subprocess.h', 'free and unencumbered'],
   },
   'vendor/llama.cpp/vendor/stb': {
     name: 'stb_image',
+    license: 'MIT OR Unlicense',
     comment: ['vendor/llama.cpp/vendor/stb/stb_image.h', 'ALTERNATIVE A - MIT License'],
   },
-  'node_modules/node-addon-api': { name: 'node-addon-api', file: 'node_modules/node-addon-api/LICENSE.md' },
-  'node_modules/node-api-headers': { name: 'node-api-headers', file: 'node_modules/node-api-headers/LICENSE' },
+  'node_modules/node-addon-api': {
+    name: 'node-addon-api',
+    license: 'MIT',
+    file: 'node_modules/node-addon-api/LICENSE.md',
+  },
+  'node_modules/node-api-headers': {
+    name: 'node-api-headers',
+    license: 'MIT',
+    file: 'node_modules/node-api-headers/LICENSE',
+  },
 };
 
 // Headers of a GPU's toolkit become part of a module. Their first comments contain the licence.
 const toolkits = [
-  { name: 'Vulkan-Headers', files: /\/vulkan\/\w+\.h(pp)?$/, choice: 'MIT' },
-  { name: 'SPIRV-Headers', files: /\/spirv\/unified1\/\w+\.hpp$/ },
-  { name: 'CUB, Thrust and libcu++', files: /\/(cub|thrust|cuda\/std|cuda\/__\w+)\/[^ ]+$/, choice: 'Apache-2.0' },
+  { name: 'Vulkan-Headers', license: 'MIT', files: /\/vulkan\/\w+\.h(pp)?$/, choice: 'MIT' },
+  { name: 'SPIRV-Headers', license: 'MIT', files: /\/spirv\/unified1\/\w+\.hpp$/ },
+  {
+    name: 'CUB, Thrust and libcu++',
+    license: 'Apache-2.0 AND BSD-3-Clause',
+    files: /\/(cub|thrust|cuda\/std|cuda\/__\w+)\/[^ ]+$/,
+    choice: 'Apache-2.0',
+  },
 ];
 const choices = {
   MIT: ['vendor/llama.cpp/LICENSE', 'Permission is hereby granted'],
   'Apache-2.0': ['node_modules/typescript/LICENSE', 'Apache License'],
 };
 
-/** The notices for a package with `binaries`, files in Release of the build directory `build`. */
-export function writeNotices(root, build, binaries) {
-  const texts = new Map();
+/**
+ * Returns `{ name, license, text }` of each component of `binaries`, files in Release of the build directory `build`.
+ * `license` is an SPDX expression, or null for the public domain.
+ */
+export function readComponents(root, build, binaries) {
+  const found = new Map();
   const files = listFiles(build, binaries);
   for (const file of files) {
     const source = path.relative(root, file).replaceAll('\\', '/');
     if (source.startsWith('..') || path.isAbsolute(source) || /^build(-[a-z0-9-]+)?\//.test(source)) continue;
     const component = componentOf(source);
-    if (component) texts.set(component.name, licence(root, component));
+    if (component) found.set(component.name, { ...pick(component), text: licence(root, component) });
   }
   for (const toolkit of toolkits) {
     const used = files.filter((file) => toolkit.files.test(file.replaceAll('\\', '/')));
-    if (used.length > 0) texts.set(toolkit.name, toolkitLicence(root, toolkit, used));
+    if (used.length > 0) found.set(toolkit.name, { ...pick(toolkit), text: toolkitLicence(root, toolkit, used) });
   }
-  const sections = [...texts].sort(([a], [b]) => a.localeCompare(b));
-  const written = sections.map(([name, text]) => `${name}\n${'='.repeat(60)}\n\n${text}\n`);
+  return [...found.values()].sort((a, b) => a.name.localeCompare(b.name));
+}
+
+function pick({ name, license }) {
+  return { name, license };
+}
+
+/** The text of the file NOTICES. */
+export function formatNotices(components) {
+  const written = components.map(({ name, text }) => `${name}\n${'='.repeat(60)}\n\n${text}\n`);
   return `The binaries of this package contain the following, beside chasqui itself.\n\n${written.join('\n')}`;
 }
 

@@ -1,4 +1,5 @@
-// Packs the npm packages into dist/packages/: chasqui itself, and one for each folder of prebuilds/.
+// Packs the npm packages into dist/packages/: chasqui itself, and one for each folder of prebuilds/. Each contains a bill of
+// materials and the licences of the code of others in it.
 //
 //   node native/tooling/pack.mjs [--release] [--prebuilds <folder>] [--out <folder>]
 //
@@ -11,8 +12,10 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { runScript, SetupError } from '../../vendor/progress.mjs';
+import { bundledNotices, mainBill, nativeBill } from './bill-of-materials.mjs';
 import { bundleUi } from './bundle-ui.mjs';
 import { copyDashboard } from './copy-dashboard.mjs';
+import { runNpm } from './npm.mjs';
 
 const root = path.resolve(fileURLToPath(import.meta.url), '..', '..', '..');
 const staging = path.join(root, 'build', 'packages');
@@ -25,6 +28,7 @@ const { values: options } = parseArgs({
 });
 const output = path.resolve(options.out);
 const manifest = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8'));
+const llama = JSON.parse(fs.readFileSync(path.join(root, 'vendor', 'llama.json'), 'utf8'));
 
 const MB = 1e6;
 /** Limit for a download without a GPU: the main package and one platform package. */
@@ -33,6 +37,7 @@ const mainAndPlatformLimit = 30 * MB;
 const gpuLimits = { vulkan: 20 * MB, cuda12: 190 * MB, cuda13: 190 * MB };
 /** The versions of glibc and libstdc++ that Node's binaries for Linux need. */
 const floor = { GLIBC: '2.28', GLIBCXX: '3.4.25' };
+const billName = 'sbom.cdx.json';
 /** Only needed for `chasqui build`, which reports it as missing. */
 const buildTools = ['cmake-js', 'node-addon-api'];
 
@@ -53,11 +58,13 @@ const pages = [
 ];
 const inMain = ['native', 'vendor', 'CMakeLists.txt', 'prebuilds/demo', 'README.md', 'LICENSE', ...pages];
 const notInMain = [
+  'native/tooling/bill-of-materials.mjs',
   'native/tooling/bundle-ui.mjs',
   'native/tooling/copy-dashboard.mjs',
   'native/tooling/gpu-module.mjs',
   'native/tooling/linux-arm64.cmake',
   'native/tooling/notices.mjs',
+  'native/tooling/npm.mjs',
   'native/tooling/pack.mjs',
   'native/tooling/prebuild.mjs',
   'native/tooling/prebuild-node-gyp.mjs',
@@ -86,7 +93,8 @@ function listPrebuilds() {
 /** Packs a platform's or a GPU module's package. */
 function packNative(name) {
   const source = path.join(options.prebuilds, name);
-  const { target, backend, complete, files } = JSON.parse(fs.readFileSync(path.join(source, 'manifest.json'), 'utf8'));
+  const about = JSON.parse(fs.readFileSync(path.join(source, 'manifest.json'), 'utf8'));
+  const { target, backend, complete, files, components } = about;
   if (options.release && !complete) throw new SetupError(`prebuilds/${name} is for tests only: prebuild it anew`);
   if (options.release && target.startsWith('linux')) checkFloor(source, files);
   const [os, cpu] = target.split('-');
@@ -98,11 +106,15 @@ function packNative(name) {
     copy(path.join(source, file), path.join(binaries, file));
   copy(path.join(root, 'LICENSE'), path.join(folder, 'LICENSE'));
   fs.writeFileSync(path.join(folder, 'README.md'), `${what} of chasqui ${manifest.version} for ${target}.\n`);
-  writeManifest(folder, {
+  const described = {
     name: `@chasqui/${name}`,
     version: manifest.version,
     description: `${what} of chasqui for ${target}.`,
     license: manifest.license,
+  };
+  writeJson(path.join(folder, billName), nativeBill(described, components, llama));
+  writeJson(path.join(folder, 'package.json'), {
+    ...described,
     os: [os],
     cpu: [cpu],
     ...(os === 'linux' && { libc: ['glibc'] }),
@@ -137,11 +149,13 @@ async function packMain(packages) {
   }
   compileTypeScript(path.join(folder, 'dist'));
   copyDashboard(path.join(folder, 'dist'));
-  await bundleUi(path.join(folder, 'dist'));
+  const bundled = await bundleUi(path.join(folder, 'dist'));
+  fs.writeFileSync(path.join(folder, 'NOTICES'), bundledNotices(root, bundled));
+  writeJson(path.join(folder, billName), mainBill(root, manifest, bundled));
   const { scripts, devDependencies, files, ...kept } = manifest;
   // CUDA modules are large, and npm cannot detect whether they are useful.
   const comeAlong = packages.filter(({ backend = '' }) => !backend.startsWith('cuda'));
-  writeManifest(folder, {
+  writeJson(path.join(folder, 'package.json'), {
     ...kept,
     optionalDependencies: Object.fromEntries(comeAlong.map(({ name }) => [name, manifest.version])),
     peerDependencies: {
@@ -168,17 +182,12 @@ function copy(from, to) {
   fs.copyFileSync(from, to);
 }
 
-function writeManifest(folder, content) {
-  fs.writeFileSync(path.join(folder, 'package.json'), `${JSON.stringify(content, null, 2)}\n`);
+function writeJson(file, content) {
+  fs.writeFileSync(file, `${JSON.stringify(content, null, 2)}\n`);
 }
 
 function pack(folder) {
-  const args = ['pack', folder, '--json', '--ignore-scripts', '--pack-destination', output];
-  const npm = process.env.npm_execpath;
-  const options = { cwd: root, encoding: 'utf8', maxBuffer: 64 << 20 };
-  const result = npm?.endsWith('.js')
-    ? spawnSync(process.execPath, [npm, ...args], options)
-    : spawnSync('npm', args, { ...options, shell: process.platform === 'win32' });
+  const result = runNpm(root, ['pack', folder, '--json', '--ignore-scripts', '--pack-destination', output]);
   if (result.status !== 0) throw new SetupError(`npm pack ${folder} failed: ${result.stderr}`);
   const [{ filename, size, unpackedSize }] = JSON.parse(result.stdout);
   return { filename, size, unpackedSize };

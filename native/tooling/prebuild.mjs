@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import { withSetupLock } from '../../vendor/lock.mjs';
 import { runScript, SetupError, say } from '../../vendor/progress.mjs';
 import { buildGpuModule, gpuBackends } from './gpu-module.mjs';
-import { writeNotices } from './notices.mjs';
+import { formatNotices, readComponents } from './notices.mjs';
 
 const root = path.resolve(fileURLToPath(import.meta.url), '..', '..', '..');
 const host = `${process.platform}-${process.arch}`;
@@ -122,11 +122,13 @@ function strip(file) {
   if (status !== 0) throw new SetupError(`strip, of binutils, failed: ${error?.message ?? stderr}`);
 }
 
-/** Adds the notices and a list of the files, for native/tooling/pack.mjs. */
+/** Adds the notices and a list of the files and components, for native/tooling/pack.mjs. */
 function describe(output, about, build) {
   const binaries = fs.readdirSync(output);
-  fs.writeFileSync(path.join(output, 'NOTICES'), writeNotices(root, build, binaries));
-  const manifest = { ...about, files: [...binaries, 'NOTICES'].sort() };
+  const components = readComponents(root, build, binaries);
+  fs.writeFileSync(path.join(output, 'NOTICES'), formatNotices(components));
+  const named = components.map(({ name, license }) => ({ name, license }));
+  const manifest = { ...about, files: [...binaries, 'NOTICES'].sort(), components: named };
   fs.writeFileSync(path.join(output, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   say(`${output}: ${manifest.files.length} files${manifest.complete ? '' : ', for tests only: it is not all there'}`);
 }

@@ -11,6 +11,7 @@ import { withSetupLock } from '../../vendor/lock.mjs';
 import { runScript, SetupError, say } from '../../vendor/progress.mjs';
 import { copyDashboard } from './copy-dashboard.mjs';
 import { isDistCurrent, writeDistStamp } from './dist-stamp.mjs';
+import { runNpm } from './npm.mjs';
 
 const root = path.resolve(fileURLToPath(import.meta.url), '..', '..', '..');
 const oldestNode = [20, 19];
@@ -64,12 +65,7 @@ function checkNode() {
 function installPackages() {
   if (packagesAreUpToDate()) return;
   say('Installing npm packages ...');
-  const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error'];
-  const npm = process.env.npm_execpath;
-  const options = { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] };
-  const result = npm?.endsWith('.js')
-    ? spawnSync(process.execPath, [npm, ...args], options)
-    : spawnSync('npm', args, { ...options, shell: process.platform === 'win32' });
+  const result = runNpm(root, ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
   if (result.status !== 0) {
     throw new SetupError(`npm ci failed: ${result.error?.message ?? explain(result.stderr)}`);
   }

@@ -1,5 +1,5 @@
 // Runs CMake through cmake-js, which provides Node's headers.
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -7,6 +7,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { clearLine, SetupError, showProgress } from '../../vendor/progress.mjs';
 import { BuildProgress, stepsOf } from './build-progress.mjs';
+import { spawnGroup } from './child-group.mjs';
 
 const root = path.resolve(fileURLToPath(import.meta.url), '..', '..', '..');
 
@@ -17,7 +18,7 @@ export async function runCmakeJs(args, { directory, jobs, title }) {
   const targets = args.filter((_, at) => args[at - 1] === '--target');
   const progress = new BuildProgress(args[0] === 'build' ? stepsOf(directory, targets) : []);
   const options = ['--out', directory, ...(jobs ? ['--parallel', jobs] : []), '--log-level', 'warn'];
-  const child = spawn(process.execPath, [script, ...args, ...options], {
+  const child = spawnGroup(process.execPath, [script, ...args, ...options], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -1,5 +1,5 @@
 // Builds the contents of npm packages: prebuilds/<platform>-<arch>/, or prebuilds/<platform>-<arch>-<backend>/ for a GPU.
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { withSetupLock } from '../../vendor/lock.mjs';
 import { runScript, SetupError, say } from '../../vendor/progress.mjs';
+import { spawnGroup } from './child-group.mjs';
 import { buildGpuModule, gpuBackends } from './gpu-module.mjs';
 import { formatNotices, readComponents } from './notices.mjs';
 
@@ -138,7 +139,7 @@ async function runPrebuildify(out, target, buildOptions) {
   fs.rmSync(staging, { recursive: true, force: true });
   fs.mkdirSync(staging, { recursive: true });
   const arch = target.split('-')[1];
-  const child = spawn(
+  const child = spawnGroup(
     process.execPath,
     [prebuildify(), '--napi', '--strip', '--name', 'chasqui', '--arch', arch, '--out', path.resolve(out)],
     {

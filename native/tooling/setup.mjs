@@ -2,13 +2,13 @@
 // up to date. npm start and npm test run this first, so it uses no packages.
 //
 //   node native/tooling/setup.mjs [build options] [--then <script> [arguments]]
-import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { withSetupLock } from '../../vendor/lock.mjs';
 import { runScript, SetupError, say } from '../../vendor/progress.mjs';
+import { runGroup } from './child-group.mjs';
 import { copyDashboard } from './copy-dashboard.mjs';
 import { isDistCurrent, writeDistStamp } from './dist-stamp.mjs';
 import { runNpm } from './npm.mjs';
@@ -20,18 +20,18 @@ const at = process.argv.indexOf('--then');
 const buildArguments = process.argv.slice(2, at < 0 ? undefined : at);
 const [script, ...scriptArguments] = at < 0 ? [] : process.argv.slice(at + 1);
 
+endWithShell();
 await runScript(async () => {
   checkNode();
   if (buildArguments.includes('--help')) return (await importBuild()).showHelp();
   await withSetupLock(async () => {
-    installPackages();
+    await installPackages();
     await (await importBuild()).buildNative(buildArguments);
     await compileTypeScript();
   });
 });
 
 if (script && !process.exitCode) {
-  endWithShell();
   process.argv = [process.execPath, path.resolve(root, script), ...scriptArguments];
   await import(pathToFileURL(process.argv[1]).href);
 }
@@ -62,10 +62,10 @@ function checkNode() {
   }
 }
 
-function installPackages() {
+async function installPackages() {
   if (packagesAreUpToDate()) return;
   say('Installing npm packages ...');
-  const result = runNpm(root, ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
+  const result = await runNpm(root, ['ci', '--no-audit', '--no-fund', '--loglevel=error'], runGroup);
   if (result.status !== 0) {
     throw new SetupError(`npm ci failed: ${result.error?.message ?? explain(result.stderr)}`);
   }
@@ -97,7 +97,7 @@ async function compileTypeScript() {
   // Compiled files of deleted sources could still be imported.
   fs.rmSync(path.join(root, 'dist'), { recursive: true, force: true });
   const tsc = path.join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  const result = spawnSync(process.execPath, [tsc, '-p', path.join(root, 'ts')], { cwd: root, encoding: 'utf8' });
+  const result = await runGroup(process.execPath, [tsc, '-p', path.join(root, 'ts')], { cwd: root });
   if (result.status !== 0) throw new SetupError(`TypeScript does not compile:\n${result.stdout}${result.stderr}`);
   copyDashboard(path.join(root, 'dist'));
   // Imported late: the bundler is an npm package.

@@ -39,8 +39,9 @@ commands('status says what runs, in 80 columns, and in JSON for programs', async
   assert.match(stdout, /^chasqui-demo +loaded +\d+ +0\.\d+ GiB/m);
   for (const line of stdout.split('\n')) assert.ok(line.length <= 80, line);
   const json = JSON.parse((await chasqui('status', '--json')).stdout);
-  assert.is(json.server.state, 'running');
-  assert.is(json.url, app.url);
+  assert.is(json.app.server.state, 'running');
+  assert.is(json.app.url, app.url);
+  assert.equal(json.servers, []);
 });
 
 commands('the models of the app are listed, unloaded and loaded without its address', async () => {
@@ -81,12 +82,14 @@ commands('a second start starts the server with a file that the first does not k
   assert.is((await app.done('GET', '/api/v1/state')).server.state, 'running');
 });
 
-commands('without an app they say how to start one', async () => {
-  await app.stop();
-  for (const name of ['status', 'logs']) {
-    const { code, stderr } = await chasqui(name);
-    assert.is(code, 3);
-    assert.match(stderr, /the desktop app of .* is not running; start it: chasqui desktop/);
+commands('stop ends the app, and then the commands say how to start it', async () => {
+  const { code, stdout, stderr } = await chasqui('stop', 'app');
+  assert.equal([code, stdout], [0, `Stopped the desktop app at ${app.url}.\n`], stderr);
+  assert.equal(await app.child.exited, { code: 0, signal: null });
+  for (const name of ['status', 'logs', 'stop']) {
+    const refused = await chasqui(name);
+    assert.is(refused.code, 3);
+    assert.match(refused.stderr, /no server, app or cloud is running with the data folder .*chasqui desktop/);
   }
 });
 

@@ -31,7 +31,7 @@ interface LoadCommandOptions extends ServerOptions {
   pin?: boolean;
 }
 
-interface UnloadCommandOptions extends ServerOptions {
+export interface UnloadOptions extends ServerOptions {
   force?: boolean;
 }
 
@@ -58,10 +58,9 @@ export function modelCommands(): Command[] {
       .option('--pin', 'Never evict the model')
       .action((id: string, options: LoadCommandOptions) => run(() => change(id, 'load', options))),
     command('unload', 'Unload a model from a server after its running requests, and wait until it is unloaded.')
-      .alias('stop')
       .argument('<model>', 'its id')
       .option('--force', 'Unload immediately; running requests fail')
-      .action((id: string, options: UnloadCommandOptions) => run(() => change(id, 'unload', options))),
+      .action((id: string, options: UnloadOptions) => run(() => change(id, 'unload', options))),
   ];
 }
 
@@ -93,10 +92,14 @@ async function listServed(options: ServerOptions): Promise<string> {
   return options.json ? toJson(models) : toTable(LS_COLUMNS, models);
 }
 
+export function unloadModel(id: string, options: UnloadOptions): Promise<string> {
+  return change(id, 'unload', options);
+}
+
 async function change(
   id: string,
   act: 'load' | 'unload',
-  options: LoadCommandOptions & UnloadCommandOptions,
+  options: LoadCommandOptions & UnloadOptions,
 ): Promise<string> {
   const { pin, force } = options;
   await ask(options, `/models/${act}`, { model: id, ...(pin && { pin }), ...(force && { force }) });

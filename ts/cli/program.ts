@@ -7,7 +7,6 @@ import { buildCommand } from './build.js';
 import { chatCommand } from './chat.js';
 import { cloudCommands } from './cloud/commands.js';
 import { completionCommand } from './completion.js';
-import { desktopStatusCommands } from './desktop/status-commands.js';
 import { desktopCommand } from './desktop.js';
 import { doctorCommand } from './doctor.js';
 import { addSuggestions } from './errors/suggestions.js';
@@ -22,6 +21,7 @@ import { warnOfMisspelt } from './options/misspelt-variables.js';
 import { ALWAYS_ON } from './options/other-servers.js';
 import { expandAliases } from './options/table-options.js';
 import { rmCommand } from './rm.js';
+import { runningCommands } from './running/running-commands.js';
 import { searchCommand } from './search.js';
 import { serveCommand } from './serve.js';
 import { showCommand } from './show.js';
@@ -50,7 +50,7 @@ export function allCommands(): Command {
     .addCommand(chatCommand())
     .addCommand(desktopCommand());
   const ofModels = [searchCommand(), getCommand(), ...modelCommands(), showCommand(), rmCommand(), importCommand()];
-  const ofApps = [...desktopStatusCommands(), launchCommand(), ...cloudCommands()];
+  const ofApps = [...runningCommands(), launchCommand(), ...cloudCommands()];
   for (const command of [...ofModels, ...ofApps]) program.addCommand(command);
   program
     .addCommand(keysCommand())

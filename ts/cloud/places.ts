@@ -74,6 +74,7 @@ export interface LocalAddress {
   url: string;
   token: string;
   org: string;
+  pid: number;
 }
 
 /** Returns null if no cloud was started here. */

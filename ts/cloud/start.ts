@@ -133,7 +133,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   }
   const boundPort = (front.address() as net.AddressInfo).port;
   publicUrl.value = settings.publicUrl?.replace(/\/+$/, '') ?? localUrl(settings, boundPort);
-  writeAddress(places, { url: localUrl(settings, boundPort), token: parts.localToken, org: OWN_ORG });
+  writeAddress(places, { url: localUrl(settings, boundPort), token: parts.localToken, org: OWN_ORG, pid: process.pid });
   supervisor.start();
   const closeParts = (): void => {
     parts.metrics.close();

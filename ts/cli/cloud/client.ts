@@ -36,13 +36,18 @@ export class CloudClient {
   /** Returns null if no cloud is running here and there was no login. */
   static async findIfAny(given: string | undefined): Promise<CloudClient | null> {
     const home = dataDir(given);
-    const local = readAddress(home);
-    if (local !== null) {
-      const client = new CloudClient(local.url, local.token, true, local.org);
-      if (await client.isThere()) return client;
-    }
+    const local = await CloudClient.findLocal(home);
+    if (local !== null) return local;
     const login = readLogin(home);
     return login === null ? null : CloudClient.of(login);
+  }
+
+  /** Returns null if no cloud is running with this data folder. */
+  static async findLocal(home: string): Promise<CloudClient | null> {
+    const local = readAddress(home);
+    if (local === null) return null;
+    const client = new CloudClient(local.url, local.token, true, local.org);
+    return (await client.isThere()) ? client : null;
   }
 
   static async of({ url, key }: KnownCloud): Promise<CloudClient> {

@@ -4,6 +4,7 @@ import { parseDocument, stringify } from 'yaml';
 import { ChasquiError } from '../../errors.js';
 import { fits, isNullable, type OptionRow, type OptionRows } from '../../options/option-row.js';
 import { nearestNames } from '../errors/nearest-names.js';
+import { CALL_OPTIONS } from './call-option-table.js';
 import { variableOf } from './environment.js';
 import { parseOption, wantedText } from './parse-option.js';
 import { defaultText } from './table-options.js';
@@ -11,8 +12,7 @@ import { defaultText } from './table-options.js';
 type Options = Readonly<Record<string, unknown>>;
 
 const MAX_BYTES = 2 ** 20;
-/** Options about the file itself. */
-const OWN = ['config', 'printConfig'];
+const OWN = Object.keys(CALL_OPTIONS);
 
 /**
  * Adds the options of the file to those of the command line, which take precedence, as do environment variables.

@@ -8,6 +8,7 @@ import { desktop } from '../../profiles/desktop.js';
 import { runtime } from '../../profiles/runtime.js';
 import { serverless } from '../../profiles/serverless.js';
 import { LOG_FORMATS } from '../output/log-output.js';
+import { CALL_OPTIONS } from './call-option-table.js';
 
 const MIB = 2 ** 20;
 
@@ -329,21 +330,7 @@ export const HOSTING_OPTIONS = {
     help: 'Allow images from any address, including private networks',
     otherwise: 'public addresses; in the local modes also this machine, unless `host` exposes the server to others',
   },
-  config: {
-    type: 'path',
-    flag: '--config',
-    group: 'Server',
-    help: 'YAML file with options by their flags, such as ctx-size: 8192; flags and variables take precedence',
-    otherwise: 'none',
-  },
-  printConfig: {
-    type: 'boolean',
-    default: false,
-    flag: '--print-config',
-    group: 'Server',
-    help: 'Print all options as a file for `config`, and exit',
-    otherwise: 'off',
-  },
+  ...CALL_OPTIONS,
   org: {
     type: 'string',
     flag: '--org',

@@ -18,11 +18,9 @@ export function announce(
   options: HostingOptions,
   load: LoadOptions,
 ): void {
-  const { host, port, basePath } = server;
   const scheme = schemeOf(profile, options);
   const socket = socketOf(options);
-  const transport = options.tlsCert === undefined ? 'http' : 'https';
-  const base = `${socket === undefined ? baseUrl(host, port, transport) : `${transport}://localhost`}${basePath}`;
+  const base = addressOf(server, options);
   const first = models.find(({ engine }) => engine !== null) ?? models[0];
   const info = first?.engine?.model;
   console.log(`Serving ${namesOf(models)} at ${base}/v1${socket === undefined ? '' : ` on the socket ${socket}`}`);
@@ -43,6 +41,13 @@ export function announce(
   console.log(`Try it:\n\n  ${curlLine(base, first?.id ?? '', process.platform, { scheme, asks, socket })}\n`);
   if (scheme === 'Key') console.log('Replace <API_KEY> with an API key. Create one: `chasqui keys create`');
   if (scheme === 'Bearer') console.log('Replace <API_KEY> with one of the keys.');
+}
+
+/** Without `/v1`. */
+export function addressOf({ host, port, basePath }: Server, options: HostingOptions): string {
+  const transport = options.tlsCert === undefined ? 'http' : 'https';
+  const origin = socketOf(options) === undefined ? baseUrl(host, port, transport) : `${transport}://localhost`;
+  return `${origin}${basePath}`;
 }
 
 function placeOf({ placement: { devices, gpuLayers, layers } }: ModelInfo): string {

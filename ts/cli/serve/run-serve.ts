@@ -9,18 +9,19 @@ import { LOAD_OPTIONS } from '../../options/load-option-table.js';
 import type { Profile } from '../../profiles/profile.js';
 import type { ModelPreset } from '../../server/model-specs.js';
 import type { ModelsSettings } from '../../server/open-pool.js';
-import { type StartSettings, start } from '../../server/start.js';
+import { type Server, type StartSettings, start } from '../../server/start.js';
 import { stopOnSignals } from '../../server/stop-on-signals.js';
-import { exitCodeOf } from '../errors/exit-codes.js';
+import { exitCodeOf, withExitCode } from '../errors/exit-codes.js';
 import type { Tried } from '../errors/explain-start.js';
 import { type FoundModels, findHubModel, findNamed } from '../hub/find-model.js';
 import { HOSTING_OPTIONS, type HostingOptions } from '../options/hosting-option-table.js';
 import { OPTION_NAMES } from '../options/option-names.js';
 import { givenOptions } from '../options/table-options.js';
 import { showProgress } from '../output/progress.js';
-import { announce } from './announce.js';
+import type { RegisteredServer } from '../running/server-registry.js';
+import { addressOf, announce } from './announce.js';
 import { readAppModels } from './app-models.js';
-import { hostingSettings, modelsSettings, profileOf } from './hosting.js';
+import { hostingSettings, modelsSettings, profileOf, socketOf } from './hosting.js';
 
 type Parsed = Readonly<Record<string, unknown>>;
 
@@ -33,6 +34,7 @@ export async function runServe(given: Parsed): Promise<void> {
     const parsed = await withFile(given);
     hosting = givenOptions(HOSTING_OPTIONS, parsed);
     if (hosting.printConfig) return await printConfig(hosting, givenOptions(LOAD_OPTIONS, parsed));
+    if (hosting.background && (await startInBackground(hosting))) return;
     profile = profileOf(hosting);
     const { files, model } = await chooseModels(hosting, givenOptions(LOAD_OPTIONS, parsed));
     tried = { path: files.paths.length === 1 ? files.paths[0] : undefined, load: model };
@@ -48,16 +50,41 @@ export async function runServe(given: Parsed): Promise<void> {
       () => console.error('chasqui: stopping; running requests may take a few seconds to finish'),
       { hardStopMs: server.stopWithinMs },
     );
+    const entry = await register(server, hosting);
     // Signals are already handled here, so Ctrl-C can stop the loading.
     const ready = await server.load();
     progress.clear();
     if (failures.length > 0) throw failures[0];
-    if (ready !== null) announce(server, ready, profile, hosting, model);
+    if (ready === null) return;
+    announce(server, ready, profile, hosting, model);
+    entry?.setReady(ready.map(({ id }) => id));
   } catch (error) {
     progress.clear();
     const { explainStart } = await import('../errors/explain-start.js');
     console.error(`chasqui: ${await explainStart(error, { ...profile, ...hosting, ...tried })}`);
     process.exit(exitCodeOf(error));
+  }
+}
+
+/** Returns false in the background process itself. */
+async function startInBackground(hosting: HostingOptions): Promise<boolean> {
+  const { backgroundLog } = await import('../running/server-registry.js');
+  if (backgroundLog() !== null) return false;
+  const { serveInBackground } = await import('../running/background.js');
+  await withExitCode(() => serveInBackground(hosting));
+  return true;
+}
+
+/** For `chasqui status`. A server in the foreground also runs where the data folder is read-only. */
+async function register(server: Server, hosting: HostingOptions): Promise<RegisteredServer | null> {
+  const { backgroundLog, RegisteredServer, serversFolder } = await import('../running/server-registry.js');
+  const log = backgroundLog();
+  try {
+    const about = { url: addressOf(server, hosting), socket: socketOf(hosting) ?? null, log };
+    return RegisteredServer.add(serversFolder(dataDir(hosting.dataDir)), about);
+  } catch (error) {
+    if (log === null) return null;
+    throw error;
   }
 }
 

@@ -4,13 +4,13 @@ import { type ErrorReporting, errorHandler } from '../../http/error-handler.js';
 
 export interface AnthropicErrorBody {
   type: 'error';
-  /** Null if only the headers of the reply have it. */
+  /** Null if only the headers of the reply contain it. */
   request_id: string | null;
   error: Omit<ErrorBody['error'], 'type'> & { type: string; details?: { error_code: string } };
 }
 
 export function toAnthropicError({ error }: ErrorBody, requestId: string | null = null): AnthropicErrorBody {
-  // Clients find a lost thread by this code, and repeat the conversation.
+  // Clients recognize a lost thread by this code, and repeat the conversation.
   const details = error.code === 'thread_not_found' ? { details: { error_code: error.code } } : {};
   return {
     type: 'error',
@@ -20,8 +20,8 @@ export function toAnthropicError({ error }: ErrorBody, requestId: string | null 
 }
 
 /**
- * Clients look for these words of Anthropic's, and some for nothing beside them, to know that they have to shorten their
- * conversation. A prompt has to leave room for one token.
+ * Clients recognize Anthropic's words, some of them nothing else, and shorten their conversation. A prompt must leave
+ * space for one token.
  */
 function toAnthropicMessage({ message, n_prompt_tokens: tokens, n_ctx: context }: ErrorBody['error']): string {
   if (tokens === undefined || context === undefined) return message;
@@ -34,7 +34,7 @@ function toAnthropicType({ type, code }: ErrorBody['error']): string {
   return type === 'server_error' ? 'api_error' : type;
 }
 
-/** Settings of a route. `applies` selects Anthropic's requests on a path shared with other protocols. */
+/** Settings of a route. `applies` selects requests of Anthropic's clients on a path shared with other protocols. */
 export function anthropicRoute(reporting: ErrorReporting, applies: (request: FastifyRequest) => boolean = () => true) {
   const replyPlainly = errorHandler(reporting);
   const replyWithError = errorHandler(reporting, toAnthropicError);
@@ -51,7 +51,7 @@ export function anthropicRoute(reporting: ErrorReporting, applies: (request: Fas
   };
 }
 
-/** Anthropic's clients look for the request's id under this name. */
+/** Anthropic's clients read the request id from this header. */
 function nameRequest(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('request-id', request.id);
 }

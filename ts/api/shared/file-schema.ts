@@ -8,7 +8,7 @@ export const fileSchema = objectOf({
   /** Unix seconds. */
   created_at: integer,
   filename: string,
-  /** As the upload states it; it has no effect. */
+  /** Set by the upload; without effect. */
   purpose: string,
   status: exactly('processed'),
 });

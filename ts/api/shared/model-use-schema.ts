@@ -1,7 +1,7 @@
-/** Fields of all endpoints that determine how long the model stays loaded. */
+/** Fields of all endpoints that determine how long a model stays loaded. */
 import { field, integer, type StaticFields, typed } from '../../http/schema/json-schema.js';
 
-/** As much as the server's own option for this takes. */
+/** The maximum of the server's option. */
 export const MAX_KEEP_ALIVE_S = 1_000_000;
 const MAX_DURATION_LENGTH = 64;
 

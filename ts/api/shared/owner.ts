@@ -18,8 +18,8 @@ export function ownerOf({ headers, apiKey }: Caller, isBehindGateway: boolean): 
 }
 
 /**
- * Behind a gateway, owners share no cached prefixes: `cached_tokens` would reveal what another key has sent. The salt of a
- * caller without a key cannot equal that of an owner.
+ * Behind a gateway, owners share no cached prefixes: `cached_tokens` would reveal the prompts of other keys. The salt
+ * of a caller without a key differs from that of every owner.
  */
 export function separateCaches(app: FastifyInstance, { isBehindGateway }: { isBehindGateway: boolean }): void {
   if (!isBehindGateway) return;

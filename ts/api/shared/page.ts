@@ -12,7 +12,7 @@ export interface Page<Item> {
 export interface PageSettings {
   /** The largest `limit`. */
   limit: number;
-  /** Length of a page if the request does not state a smaller one; default `limit`. */
+  /** Default length of a page; default `limit`. */
   length?: number;
 }
 

@@ -1,4 +1,4 @@
-/** Lends a request the engine of the model that it names, until its reply is over. */
+/** Leases the model of a request until its reply has ended. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Engine } from '../../engine/engine.js';
 import { ChasquiError } from '../../errors.js';
@@ -11,7 +11,7 @@ import { MAX_KEEP_ALIVE_S, type ModelUse } from './model-use-schema.js';
 
 export interface Leased {
   engine: Engine;
-  /** Aborted when the client goes away or the server stops. */
+  /** Aborted when the client disconnects or the server stops. */
   signal: AbortSignal;
 }
 
@@ -22,23 +22,24 @@ type ModelHandler<Body> = (
 ) => Promise<unknown>;
 
 export interface StreamSettings {
-  /** The events that tell of a failure before the completion has begun. */
+  /** Converts a failure before the completion to events. */
   fail(body: ErrorBody): readonly SseEvent[];
   /** Default: server-sent events. */
   framing?: Framing;
-  /** Whether a request that does not say gets a stream; default false. */
+  /** Whether requests stream by default; default false. */
   unlessSaid?: boolean;
 }
 
-/** The name of the model that a request asks for, where it is not the body's `model`. */
+/** Returns the name of the requested model, if it is not in the body's `model`. */
 export type ModelNaming<Body> = (body: Body) => string | undefined;
 
-/** How often a stream says how far the load of its model is. */
+/** Interval of progress comments while the model is loaded. */
 const LOADING_COMMENT_MS = 1000;
 
 /**
- * A route's handler. All that need a model are made by this function, so that no lease is forgotten. With `streaming`, a
- * request with `stream: true` is sent comments while its model is being loaded. `nameOf` says which model it asks for.
+ * Creates the handler of a route that needs a model. All such handlers come from this function, so every lease is
+ * released. With `streaming`, a request with `stream: true` receives comments while its model is loaded. `nameOf`
+ * returns the name of the requested model.
  */
 export function withModel<Body extends ModelUse & { model?: string; stream?: boolean }>(
   { pool, running, options }: Pick<AppContext, 'pool' | 'running' | 'options'>,
@@ -67,13 +68,13 @@ export function withModel<Body extends ModelUse & { model?: string; stream?: boo
       });
       const { engine, release } = await lease.finally(() => clearInterval(comments));
       raw.once('close', release);
-      // It has been closed while the lease was awaited, so the listener will not be called.
+      // The connection was closed while the request waited for the lease, so the listener would not be called.
       if (raw.destroyed) release();
       return await handle(request, reply, { engine, signal }).catch((thrown) => {
         throw engine.model.path === DEMO_MODEL ? withAdvice(thrown) : thrown;
       });
     } catch (thrown) {
-      // After the first comment a failure can only be an event of the stream.
+      // After the first comment, a failure can only be an event of the stream.
       if (streaming === null || !raw.headersSent) throw thrown;
       const failure = framing.frame(streaming.fail(toErrorBody(toChasquiError(thrown, request, options))));
       raw.end(failure + (framing.end ?? ''));
@@ -90,7 +91,7 @@ function withAdvice(thrown: unknown): unknown {
   return thrown.withMessage(`${thrown.message} ${advice}`, thrown.param);
 }
 
-/** Milliseconds; Infinity: for ever, `undefined`: the request does not say. `keep_alive` goes before `ttl`. */
+/** Milliseconds. Infinity: never unload. `undefined`: not set in the request. `keep_alive` precedes `ttl`. */
 export function keepMsOf({ keep_alive: keepAlive, ttl }: ModelUse): number | undefined {
   const seconds = keepAlive === undefined ? ttl : toSeconds(keepAlive);
   if (seconds === undefined) return undefined;
@@ -101,7 +102,7 @@ const SECONDS: Readonly<Record<string, number>> = { ns: 1e-9, us: 1e-6, µs: 1e-
 const DURATION = /^([+-]?)((?:\d+(?:\.\d*)?(?:ns|us|µs|ms|s|m|h))+)$/;
 const PART = /(\d+(?:\.\d*)?)(ns|us|µs|ms|s|m|h)/g;
 
-/** Go's durations, which Ollama takes, and plain numbers of seconds. */
+/** Durations of Go, as in Ollama, and plain numbers of seconds. */
 function toSeconds(duration: string | number): number {
   const [, sign, parts] = DURATION.exec(String(duration)) ?? [];
   let seconds = Number.NaN;

@@ -10,16 +10,16 @@ import { BatchResults } from './batch-results.js';
 import { type BatchLine, checkLines, isBlank, readLine, splitLines, toBatchError } from './read-lines.js';
 import { notRun, refusal, runLines, sendThrough } from './run-lines.js';
 
-/** Of all owners. */
+/** Limit for all owners together. */
 const MAX_RUNNING = 4;
 const MAX_QUEUED = 256;
-/** A crash of the process loses the results of this time; their lines run again. */
+/** Interval between two stores of the results. A crash loses the results since the last one; their lines run again. */
 const SAVE_EVERY_MS = 1000;
 
 export interface BatchOwner {
   id: string;
   store: NonNullable<AppContext['responses']>;
-  /** Has the API key of the requests. */
+  /** Headers of the requests, with the API key. */
   caller: Caller;
 }
 
@@ -27,7 +27,7 @@ interface Job {
   owner: BatchOwner;
   batch: BatchObject;
   parts: number;
-  /** The reason of its signal is the final status. */
+  /** The reason of its signal becomes the final status. */
   controller: AbortController;
   running: Promise<void> | null;
 }
@@ -46,7 +46,7 @@ export class BatchQueue {
     this.#requests = new InjectedRequests(app);
   }
 
-  /** The current state of a batch that waits or runs. */
+  /** The current state of a waiting or running batch. */
   get(id: string): BatchObject | null {
     return this.#jobs.get(id)?.batch ?? null;
   }
@@ -71,7 +71,7 @@ export class BatchQueue {
     this.#startNext();
   }
 
-  /** Resolves when nothing runs any more. */
+  /** Resolves when no batch runs. */
   async close(): Promise<void> {
     await Promise.all([...this.#jobs.values()].map(({ running }) => running));
   }
@@ -104,7 +104,7 @@ export class BatchQueue {
       try {
         this.#fail(job, [toBatchError(failure)]);
       } catch {
-        // The store is what failed.
+        // Only the store throws here.
       }
     } finally {
       clearTimeout(expiry);

@@ -25,7 +25,7 @@ export class BatchResults {
   #length = 0;
   #usage = NO_USAGE;
 
-  /** `parts`: the number of stored parts, which are read. Lines of evicted parts run again. */
+  /** `parts`: the number of stored parts to read. Lines of evicted parts run again. */
   constructor(
     private readonly place: Place,
     private parts: number,
@@ -62,7 +62,7 @@ export class BatchResults {
     this.#unsaved.push(outcome);
   }
 
-  /** Stores what is new. Returns the number of parts. */
+  /** Stores the results since the last call. Returns the number of parts. */
   save(): number {
     if (this.#unsaved.length > 0) {
       const base64 = Buffer.from(JSON.stringify(this.#unsaved)).toString('base64');

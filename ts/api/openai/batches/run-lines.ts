@@ -33,7 +33,7 @@ export interface LineReply {
 
 export type SendLine = (line: BatchLine, signal: AbortSignal) => Promise<LineReply>;
 
-/** `headers` have the API key. */
+/** `headers`: include the API key. */
 export function sendThrough(
   requests: InjectedRequests,
   basePath: string,
@@ -64,7 +64,7 @@ export function sendThrough(
   };
 }
 
-/** An invalid priority is left to the endpoint's own check. */
+/** The endpoint itself refuses an invalid priority. */
 function lowest(priority: unknown): unknown {
   return typeof priority === 'number' || priority == null ? -MAX_PRIORITY : priority;
 }
@@ -77,7 +77,7 @@ export interface RunLinesOptions {
   onOutcome(outcome: Outcome): void;
 }
 
-/** Resolves when all lines have run. Rejects with the signal's reason, and with what `onOutcome` throws. */
+/** Resolves when all lines have run. Rejects with the signal's reason and with errors of `onOutcome`. */
 export async function runLines(
   lines: AsyncIterator<BatchLine>,
   { send, signal, onOutcome, concurrency = CONCURRENCY }: RunLinesOptions,

@@ -1,4 +1,6 @@
-/** Calls of one completion, all of functions → as chat replies have them: those of custom tools with a text. */
+/**
+ * Converts the calls of one completion, all of functions, to those of chat replies: calls of custom tools have a text.
+ */
 
 import type { ToolCallReply } from '../../shared/completion/chat-reply-schema.js';
 import type { CallDelta } from '../../shared/completion/completion-reader.js';
@@ -11,7 +13,7 @@ export class CallForms {
 
   constructor(private readonly customTools: ReadonlySet<string>) {}
 
-  /** The same piece of a call; null where it adds no character to a text. */
+  /** Returns the piece for the client, or null if it adds no character to the text. */
   toDelta(delta: CallDelta): ToolCallDelta | null {
     const { index, id = '', function: piece } = delta;
     if (piece.name !== undefined && this.customTools.has(piece.name)) {

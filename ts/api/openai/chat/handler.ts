@@ -1,4 +1,4 @@
-/** A chat request's way through the server, from valid body to reply. */
+/** Handles a chat request, from the valid body to the reply. */
 import type { FastifyInstance } from 'fastify';
 import { CONVERSATION_ERRORS } from '../../../http/openapi/failures.js';
 import { completionExamples, type Operation } from '../../../http/openapi/operation.js';
@@ -20,7 +20,7 @@ import { ChunkEncoder } from './stream.js';
 
 const URL = '/v1/chat/completions';
 
-/** With `extended`, another endpoint that does the same and says more in its replies. */
+/** `extended`: settings of another endpoint that completes chats and adds fields to the replies. */
 export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, extended?: ExtendedEndpoint): void {
   const { profile, options } = context;
   const { bodyLimit, imageHosts, strict } = options;

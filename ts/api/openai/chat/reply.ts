@@ -1,4 +1,4 @@
-/** The streams of a request's choices, to their ends → the whole reply. */
+/** Reads the streams of a request's choices to their ends and returns the whole reply. */
 import type { TokenStream } from '../../../engine/engine.js';
 import type { ChatCompletion, LogprobEntry } from '../../shared/completion/chat-reply-schema.js';
 import { type CompletionDelta, CompletionReader } from '../../shared/completion/completion-reader.js';
@@ -8,7 +8,7 @@ import { forEachChoice } from '../../shared/completion/stream-reply.js';
 import { CallForms, toOldReason } from './call-forms.js';
 
 export interface CompletionOptions {
-  /** Whether the tokens come with what they were parsed to; default false. */
+  /** Whether the tokens have parsed deltas; default false. */
   parsed?: boolean | undefined;
   logprobs?: boolean | undefined;
   /** Reports the times of the first choice; default false. */

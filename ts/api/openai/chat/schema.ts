@@ -11,7 +11,7 @@ import {
 
 const calledFunction = s.objectOf({ arguments: s.string }, { name: s.string });
 
-/** The first delta of a call has its id and name; the later ones continue its arguments, or its input. */
+/** The first delta of a call has its id and name. Later ones continue its arguments or its input. */
 const toolCallDelta = s.objectOf(
   {
     /** Index of the call within the completion; calls are streamed one after another. */
@@ -55,18 +55,18 @@ export const chatChunkSchema = s.objectOf(
     created: s.integer,
     model: s.string,
     system_fingerprint: s.string,
-    /** Empty in the usage chunk only. */
+    /** Empty only in the usage chunk. */
     choices: s.arrayOf(choice),
   },
   {
-    /** Present only when `stream_options.include_usage` asked for it: `null` in all chunks but the last, or the counts so far. */
+    /** Present only with `stream_options.include_usage`: null in all chunks but the last, or the counts so far. */
     usage: s.orNull(usage),
     /**
-     * Whole ones when `timings` asked for them, in the chunk that ends a choice; those so far when `timings_per_token` did,
-     * in the chunks before it.
+     * The final times in the last chunk of a choice, with `timings`. The times so far in earlier chunks, with
+     * `timings_per_token`.
      */
     timings: s.anyOf(timings, timingsSoFar),
-    /** In chunks before the first one of the completion, when `return_progress` asked for it. */
+    /** Present only with `return_progress`, in chunks before the completion. */
     prompt_progress: promptProgress,
   },
 );

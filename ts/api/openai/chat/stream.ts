@@ -1,6 +1,6 @@
 /**
- * Tokens → chunks, as JSON text. This runs for every token of every stream, so a chunk is joined from text that is
- * prepared once, and only the token's own delta is serialised.
+ * Converts tokens to chunks, as JSON text. This runs for every token of every stream. A chunk is joined from prepared
+ * text, and only the token's own delta is serialised.
  */
 import type { TokenStream } from '../../../engine/engine.js';
 import type { ErrorBody } from '../../../http/error-body.js';
@@ -20,15 +20,15 @@ const NO_CONTENT = '{"content":null}';
 export interface ChunkOptions {
   includeUsage: boolean;
   choices: number;
-  /** Whether the tokens come with what they were parsed to; default false. */
+  /** Whether the tokens have parsed deltas; default false. */
   parsed?: boolean | undefined;
-  /** Whether a completion without content is likely: it may call tools; default: as `parsed`. */
+  /** Whether a completion without content is likely, because it may call tools; default: as `parsed`. */
   mayLackContent?: boolean;
   /** Reports times with the chunk that ends a choice; default false. */
   timings?: boolean | undefined;
   /** The streams of all choices, where each chunk has the times so far; default none. */
   timed?: readonly Pick<TokenStream, 'prefill'>[];
-  /** Of the prompt, which all choices share; absent: it is not reported. */
+  /** The progress of the prompt, which all choices share. Default: not reported. */
   progress?: PromptProgress | undefined;
   customTools?: ReadonlySet<string> | undefined;
   /** Reports calls as `function_call`; default false. */
@@ -39,22 +39,22 @@ export interface ChunkOptions {
 
 export class ChunkEncoder implements EventEncoder {
   readonly progress: (() => string[]) | undefined;
-  /** All up to the value of `choices`. */
+  /** The chunk up to the value of `choices`. */
   readonly #head: string;
-  /** All after the value of `choices`. */
+  /** The chunk after the value of `choices`. */
   #tail: string;
   readonly #includeUsage: boolean;
   readonly #usage: RunningUsage | undefined;
   readonly #hasOldForm: boolean;
   readonly #timings: boolean;
-  /** One for each choice; none where they are not reported. */
+  /** One for each choice; empty if times are not reported. */
   readonly #running: RunningTimings[];
   readonly #readers: CompletionReader[];
   /** One for each choice, if there are custom tools. */
   readonly #forms: CallForms[] | null;
   readonly #started: boolean[];
   readonly #firstDelta: string;
-  /** All before and after the content, as JSON text, of a chunk that has nothing but content; one for each choice. */
+  /** The JSON text before and after the content of a chunk with content alone; one for each choice. */
   readonly #beforeContent: readonly string[];
   readonly #afterContent: string;
 
@@ -80,8 +80,8 @@ export class ChunkEncoder implements EventEncoder {
   }
 
   /**
-   * The chunks that a choice's tokens make: its first call adds the one with the role, its last token the one that
-   * ends it, and the last token of all choices the one with the usage.
+   * Returns the chunks for a choice's tokens. The first call adds a chunk with the role. The last token adds a chunk
+   * with the finish reason, and the last token of all choices one with the usage.
    */
   encode({ index, tokens }: ChoiceBatch): string[] {
     const reader = this.#readers[index] as CompletionReader;
@@ -149,7 +149,7 @@ export class ChunkEncoder implements EventEncoder {
     return `${this.#beforeContent[index]}${JSON.stringify(content)}${this.#afterContent}${timings}${this.#tail}`;
   }
 
-  /** None for a piece of a call that adds nothing. */
+  /** Undefined if the piece of a call adds nothing. */
   #delta(index: number, delta: CompletionDelta, timings: string): string[] {
     if (this.#hasOldForm && delta.tool_calls) {
       const call = delta.tool_calls.find(({ index: at }) => at === 0);
@@ -162,20 +162,20 @@ export class ChunkEncoder implements EventEncoder {
     return [this.#choice(index, deltaJson(delta, calls), logprobsJson(delta.logprobs), 'null', timings)];
   }
 
-  /** `delta` and `logprobs` are JSON text, and so are further fields of the chunk. */
+  /** `delta`, `logprobs` and further fields of the chunk are JSON text. */
   #choice(index: number, delta: string, logprobs: string, finishReason: string, fields = ''): string {
     const choice = `{"index":${index},"delta":${delta},"logprobs":${logprobs},"finish_reason":${finishReason}}`;
     return `${this.#head}[${choice}]${fields}${this.#tail}`;
   }
 
-  /** `tokens`: new ones of any choice. */
+  /** `tokens`: the latest ones of any choice. */
   #reportUsage(usage: RunningUsage, tokens = 0): void {
     usage.add(tokens);
     this.#tail = `,"usage":${JSON.stringify(usage.soFar())}}`;
   }
 }
 
-/** The timings as a further field of a chunk. */
+/** The timings, as a further field of a chunk. */
 function toField(timings: object): string {
   return `,"timings":${JSON.stringify(timings)}`;
 }

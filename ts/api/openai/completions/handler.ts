@@ -1,4 +1,4 @@
-/** A text's way through the server, from valid body to its continuation. */
+/** Handles a text completion, from the valid body to the reply. */
 
 import type { FastifyInstance } from 'fastify';
 import { MODEL_ERRORS } from '../../../http/openapi/failures.js';
@@ -24,7 +24,7 @@ import { CompletionEncoder, toWholeCompletion } from './stream.js';
 
 const URL = '/v1/completions';
 
-/** With `extended`, another endpoint that does the same and says more in its replies. */
+/** `extended`: settings of another endpoint that completes texts and adds fields to the replies. */
 export function completionsRoute(app: FastifyInstance, context: AppContext, extended?: ExtendedEndpoint): void {
   const { profile, options } = context;
   const schema = completionSchema(parametersOf(profile));

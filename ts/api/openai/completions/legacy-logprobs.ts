@@ -1,4 +1,6 @@
-/** Log-probabilities as columns, the form that completions had before chats, and those of prompts in the form of vLLM. */
+/**
+ * Log-probabilities as columns, the form of completions before chats, and log-probabilities of prompts in vLLM's form.
+ */
 import { StringDecoder } from 'node:string_decoder';
 import type { Token, TokenLogprob, TokenLogprobs } from '../../../engine/engine.js';
 import type { LogprobEntry } from '../../shared/completion/chat-reply-schema.js';
@@ -10,7 +12,7 @@ import type { LegacyLogprobs, PromptLogprobs } from './schema.js';
 export class LogprobColumns {
   readonly #withTop: boolean;
   readonly #returned = new ReturnedTokens();
-  /** A character may be spread over several tokens, which then all have the character's offset. */
+  /** Tokens that share a character all have the offset of that character. */
   readonly #decoder = new StringDecoder('utf8');
   #offset: number;
   #columns: LegacyLogprobs | null = null;
@@ -58,7 +60,7 @@ export class LogprobColumns {
     this.#offset += characterCount(this.#decoder.write(Buffer.from(piece)));
   }
 
-  /** Returns the columns since the last call; null when there was no token. */
+  /** Returns the columns since the last call, or null without new tokens. */
   take(): LegacyLogprobs | null {
     const columns = this.#columns;
     this.#columns = null;

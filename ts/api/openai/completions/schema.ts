@@ -1,4 +1,4 @@
-/** The reply of `POST /v1/completions`: whole, or in chunks of the same shape. */
+/** The reply of `POST /v1/completions`. Chunks have the same shape. */
 
 import * as s from '../../../http/schema/json-schema.js';
 import { promptProgress, timings, timingsSoFar, usage } from '../../shared/completion/chat-reply-schema.js';
@@ -6,9 +6,9 @@ import { promptProgress, timings, timingsSoFar, usage } from '../../shared/compl
 /** Columns: one element for each token of the choice. */
 const logprobs = s.objectOf({
   tokens: s.arrayOf(s.string),
-  /** Null of the first token of an echoed prompt. */
+  /** Null for the first token of an echoed prompt. */
   token_logprobs: s.arrayOf(s.orNull(s.number)),
-  /** Token → log-probability, of the most probable ones; null when none were asked for. */
+  /** Token → log-probability of the most probable tokens; null if the request does not ask for them. */
   top_logprobs: s.orNull(s.arrayOf(s.orNull(s.recordOf(s.number)))),
   /** Offset of the token in the text, in characters. */
   text_offset: s.arrayOf(s.integer),
@@ -43,20 +43,20 @@ const head = {
   created: s.integer,
   model: s.string,
   system_fingerprint: s.string,
-  /** The choices of the first prompt, then those of the second ... Empty in the usage chunk only. */
+  /** The choices of the first prompt, then those of the second, and so on. Empty only in the usage chunk. */
   choices: s.arrayOf(choice),
 };
 
-/** With `timings` only if they were asked for. */
+/** Includes `timings` only on request. */
 export const completionReplySchema = s.objectOf({ ...head, usage }, { timings });
 /**
- * With `usage` only if `stream_options.include_usage` asked for it: null in all but the last. Whole timings come with the
- * end of a choice.
+ * Includes `usage` only with `stream_options.include_usage`: null in all chunks but the last. The final timings come
+ * with the last chunk of a choice.
  */
 export const completionChunkSchema = s.objectOf(head, {
   usage: s.orNull(usage),
   timings: s.anyOf(timings, timingsSoFar),
-  /** In chunks before the first text of a prompt, when `return_progress` asked for it. */
+  /** Present only with `return_progress`, in chunks before the first text of a prompt. */
   prompt_progress: promptProgress,
 });
 

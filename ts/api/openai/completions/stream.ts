@@ -1,4 +1,4 @@
-/** Running completions → their reply, whole or in chunks. */
+/** Converts running completions to their reply, whole or in chunks. */
 
 import type { Finish, TokenStream } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
@@ -25,12 +25,12 @@ import { characterCount, LogprobColumns, toPromptLogprobs } from './legacy-logpr
 import type { Completion, PromptLogprobs } from './schema.js';
 
 interface ChoiceState {
-  /** Text that has not gone out yet. */
+  /** Text that has not been sent. */
   text: string;
   logprobs: LogprobColumns;
   running: RunningTimings;
   finish: Finish | null;
-  /** Until they are added. */
+  /** Null after they have been added. */
   prompt: PromptTokens | null;
   promptLogprobs?: PromptLogprobs;
 }
@@ -38,11 +38,11 @@ interface ChoiceState {
 interface EncoderOptions {
   includeUsage: boolean;
   withTopLogprobs: boolean;
-  /** Reports those of an echoed prompt with the others. */
+  /** Whether the log-probabilities of an echoed prompt precede those of the completion. */
   echoesLogprobs?: boolean;
-  /** Reports those of the prompt in a field of their own. */
+  /** Whether the log-probabilities of the prompt have a field of their own. */
   withPromptLogprobs?: boolean;
-  /** Shows no token of the completion. */
+  /** Whether the completion's tokens are hidden. */
   onlyReads?: boolean;
   /** Reports the times of a completion with its end; default false. */
   timings?: boolean;
@@ -50,7 +50,7 @@ interface EncoderOptions {
   timingsPerToken?: boolean;
   /** Reports the usage so far with each chunk; requires `includeUsage`. */
   usage?: RunningUsage | undefined;
-  /** Of each prompt; absent: it is not reported. */
+  /** The progress of each prompt. Default: not reported. */
   progress?: readonly PromptProgress[];
 }
 
@@ -81,8 +81,8 @@ export class CompletionEncoder implements EventEncoder {
   }
 
   /**
-   * The chunks that a choice's tokens make, as JSON: one with their text; one that ends the choice and has no text, because
-   * some clients read texts only as long as there is no `finish_reason`; after the last choice's end the usage.
+   * Returns the chunks for a choice's tokens, as JSON. The chunk that ends a choice has no text, because some clients
+   * read texts only as long as there is no `finish_reason`. The usage follows the end of the last choice.
    */
   encode({ index, tokens }: ChoiceBatch): string[] {
     this.add({ index, tokens });
@@ -101,7 +101,7 @@ export class CompletionEncoder implements EventEncoder {
     return chunks;
   }
 
-  /** What is new of the prompts, each at its first choice. */
+  /** The new log-probabilities of prompts, each with the first choice of its prompt. */
   #newProgress(): string[] {
     const { progress = [], timingsPerToken } = this.#options;
     return progress.flatMap((prompt, at) => {
@@ -184,7 +184,7 @@ export class CompletionEncoder implements EventEncoder {
     return `${this.#chunkHead}${JSON.stringify(choices)}${usageField}${timingsField}${progressField}}`;
   }
 
-  /** Choices of one prompt share it, so that it counts once; those of another have their own. */
+  /** Shared by the choices of one prompt, so it counts once. Choices of other prompts have their own. */
   #usage(): Usage {
     const finishes = this.#choices.flatMap(({ finish }) => finish ?? []);
     const perPrompt: Usage[] = [];

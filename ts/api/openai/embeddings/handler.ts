@@ -15,7 +15,7 @@ import { withModel } from '../../shared/with-model.js';
 
 const URL = '/v1/embeddings';
 
-/** At `url` as well, which is documented by `described`. */
+/** Adds the same endpoint at `url`, with the description `described`. */
 export function embeddingsRoute(
   app: FastifyInstance,
   context: AppContext,

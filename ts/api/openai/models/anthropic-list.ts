@@ -1,4 +1,4 @@
-/** The models that are served, as Anthropic's clients list them: page by page. */
+/** The list of models in the form of Anthropic, page by page. */
 import { ChasquiError } from '../../../errors.js';
 import type { ModelEntry } from '../../../models/pool.js';
 import type { AnthropicModel, AnthropicModelList } from './schema.js';
@@ -25,7 +25,7 @@ export function toAnthropicModel({ id, created, engine }: ModelEntry): Anthropic
   };
 }
 
-/** Throws `invalid_value` for a limit that is none. An id that is not there any more is passed over. */
+/** Throws `invalid_value` for an invalid limit. Skips ids that no longer exist. */
 export function toAnthropicList(entries: readonly ModelEntry[], query: PageQuery): AnthropicModelList {
   const limit = readLimit(query.limit);
   const before = entries.findIndex(({ id }) => id === query.before_id);

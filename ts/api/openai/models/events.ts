@@ -10,7 +10,7 @@ import { type ModelRemoveEvent, type ModelStatusEvent, modelEventSchema } from '
 
 export const MODEL_EVENTS_URL = '/models/sse';
 
-/** A client that leaves so many bytes unread is cut off: some hundred events, which is more than a load has. */
+/** A client with more unread bytes is disconnected. This is some hundred events, more than one load sends. */
 const MAX_UNREAD_BYTES = 64 * 1024;
 
 export function modelEventsRoute(app: FastifyInstance, { pool, running, options }: AppContext): void {
@@ -20,7 +20,7 @@ export function modelEventsRoute(app: FastifyInstance, { pool, running, options 
     const { raw } = reply;
     beginEvents(reply);
     const send = (text: string) => writeOrCutOff(raw, text);
-    // With the state of each model first, a client that has just come knows all of them.
+    // The state of each model comes first, so a new client knows all of them.
     for (const entry of pool.list()) send(toFrame(toModelEvent(entry)));
     const stopListening = pool.onEvent((event) => send(toFrame(event)));
     const keepAlive = setInterval(() => send(': keep-alive\n\n'), options.keepAliveMs);

@@ -1,4 +1,4 @@
-/** The models that are served. Ids may hold slashes (`org/name`), plain or percent-encoded. */
+/** The list of models. Ids may contain slashes (`org/name`), plain or percent-encoded. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ModelInfo } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
@@ -69,17 +69,17 @@ export function modelsRoutes(app: FastifyInstance, context: AppContext): void {
   });
 }
 
-/** It ends what others are doing. */
+/** `force` ends the requests of other clients, so it needs a key or a request from the same machine. */
 function mayNotForce(): ChasquiError {
   return new ChasquiError(
     'permission_denied',
-    '`force` ends the requests of others, and this server knows nobody by a key: send it from the machine that serves, ' +
-      'not through a proxy, or leave it out.',
+    '`force` ends the requests of other clients. This server has no API keys, so it accepts `force` only from the same ' +
+      'machine, not through a proxy. Send the request there, or omit `force`.',
     'force',
   );
 }
 
-/** Anthropic's clients say so with every request; OpenAI's have the same path for their list. */
+/** Anthropic's clients send this header with every request. OpenAI's list has the same path. */
 function isAnthropics({ headers }: FastifyRequest): boolean {
   return headers['anthropic-version'] !== undefined;
 }
@@ -99,7 +99,7 @@ function toListedModel(entry: ModelEntry): ListedModel {
   };
 }
 
-/** llama-server's entry of a loaded model. */
+/** The entry of a loaded model in the form of llama-server. */
 function toNativeModel({ id, engine }: ModelEntry): NativeModel[] {
   if (engine === null) return [];
   const { vision, quantization } = engine.model;

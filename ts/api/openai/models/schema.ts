@@ -4,26 +4,26 @@ import * as s from '../../../http/schema/json-schema.js';
 const status = s.objectOf(
   { value: s.oneOf('unloaded', 'loading', 'loaded', 'failed') },
   {
-    /** How much of it is loaded, from 0 to 1. */
+    /** Progress of the load, from 0 to 1. */
     progress: s.number,
-    /** Why it failed. */
+    /** The reason of the failure. */
     reason: s.string,
     pid: s.integer,
-    /** The process that prepares requests for it. */
+    /** The process that prepares requests for the model. */
     preparation_pid: s.integer,
-    /** Bytes of memory that both processes take, as measured last. */
+    /** Memory of both processes in bytes, at the last measurement. */
     memory: s.integer,
     running: s.integer,
-    /** How many requests wait for it to be loaded. */
+    /** Number of requests that wait for the load. */
     queued: s.integer,
     /** Time in Unix seconds at which the model is unloaded if it stays idle. */
     expires_at: s.integer,
-    /** It stays, once it is loaded, until it is unloaded by name. */
+    /** Whether the loaded model is never evicted. Only an explicit unload removes it. */
     pinned: s.exactly(true),
   },
 );
 
-/** The same as the fields beside it, and more, under llama-server's names. */
+/** The same facts as in the other fields, and more, under llama-server's names. */
 const meta = s.objectOf({
   vocab_type: s.integer,
   n_vocab: s.integer,
@@ -33,36 +33,36 @@ const meta = s.objectOf({
   n_params: s.integer,
   size: s.integer,
   ftype: s.string,
-  /** How a text's embedding comes about. */
+  /** Pooling method of embeddings. */
   pooling: s.string,
 });
 
 const words = s.typed<readonly string[]>(s.arrayOf(s.string));
 
-/** The fields that only a loaded model has are absent before. */
+/** Fields of loaded models only. */
 export const listedModelSchema = s.objectOf(
   {
     id: s.string,
     object: s.exactly('model'),
-    /** Unix seconds; when the model was loaded, or before that, when the server came to know it. */
+    /** Unix seconds of the load. Before it, the time at which the server found the model. */
     created: s.integer,
     owned_by: s.string,
     status,
   },
   {
-    /** Its other names, where it has any. */
+    /** Other names of the model. Absent if it has none. */
     aliases: words,
-    /** Of an adapter: the model that it belongs to. */
+    /** The base model of an adapter. */
     parent: s.string,
-    /** Bytes of its file; of its weights, once it is loaded. */
+    /** Size in bytes: of the file, or of the weights of a loaded model. */
     size: s.integer,
-    /** The longest prompt plus completion, in tokens. */
+    /** Maximum of prompt plus completion, in tokens. */
     context_length: s.integer,
     input_modalities: words,
     output_modalities: words,
     /** A subset of `completion`, `chat`, `infill`, `embeddings`, `rerank`. */
     capabilities: words,
-    /** How the weights are stored, such as `Q4_K - Medium`. */
+    /** Quantization of the weights, such as `Q4_K - Medium`. */
     quantization: s.string,
     meta,
   },
@@ -72,7 +72,7 @@ const nativeModel = s.objectOf({
   name: s.string,
   model: s.string,
   type: s.exactly('model'),
-  /** Those of the entry in `data`, and `multimodal` if the model takes images. */
+  /** The capabilities in `data`, and `multimodal` if the model takes images. */
   capabilities: words,
   details: s.objectOf({ format: s.exactly('gguf'), quantization_level: s.string }),
 });
@@ -82,7 +82,7 @@ export type NativeModel = s.Static<typeof nativeModel>;
 export const modelListSchema = s.objectOf(
   { object: s.exactly('list'), data: s.arrayOf(listedModelSchema) },
   {
-    /** Loaded models as llama-server lists them, in local modes. */
+    /** Loaded models in the form of llama-server, in local modes. */
     models: s.arrayOf(nativeModel),
   },
 );
@@ -93,15 +93,15 @@ const modelStatusEvent = s.objectOf({
   data: s.objectOf(
     { status: s.oneOf('unloaded', 'loading', 'loaded', 'failed') },
     {
-      /** While it is being loaded; `value` is how much of it is, from 0 to 1. */
+      /** Sent during a load; `value` is the progress from 0 to 1. */
       progress: s.objectOf({ stages: s.arrayOf(s.string), current: s.string, value: s.number }),
-      /** Why it failed; of one that is being loaded: why again, for its engine had ended. */
+      /** The reason of the failure. For a loading model: the failure that caused this restart. */
       reason: s.string,
     },
   ),
 });
 
-/** The model is no longer among those of the server. */
+/** The model was removed from the server. */
 const modelRemoveEvent = s.objectOf({ model: s.string, event: s.exactly('model_remove') });
 
 export const modelEventSchema = s.anyOf(modelStatusEvent, modelRemoveEvent);
@@ -135,9 +135,9 @@ export const anthropicModelSchema = s.objectOf({
   type: s.exactly('model'),
   id: s.string,
   display_name: s.string,
-  /** RFC 3339; when the model was loaded, or before that, when the server came to know it. */
+  /** RFC 3339 time of the load. Before it, the time at which the server found the model. */
   created_at: s.string,
-  /** Tokens, of prompt and completion together; `null` before the model is loaded. */
+  /** Tokens of prompt and completion together; null before the load. */
   max_input_tokens: s.orNull(s.integer),
   max_tokens: s.orNull(s.integer),
 });

@@ -1,4 +1,4 @@
-/** Documents in the order of how relevant they are to a query. */
+/** Sorts documents by their relevance to a query. */
 import type { FastifyInstance } from 'fastify';
 import { MODEL_ERRORS } from '../../../http/openapi/failures.js';
 import type { Operation } from '../../../http/openapi/operation.js';

@@ -1,4 +1,4 @@
-/** One WebSocket. Its requests run in turn, through the same guards, limits and handler as those over HTTP. */
+/** One WebSocket. Its requests run one after another, through the guards, limits and handler of HTTP requests. */
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { FastifyRequest, InjectOptions } from 'fastify';
@@ -18,12 +18,12 @@ interface Server {
 const OF_HANDSHAKE = /^(connection|upgrade|sec-websocket-.*|content-.*|transfer-encoding|accept.*|expect|te|trailer)$/;
 /** Waits for a slow reader beyond this. */
 const MAX_BUFFERED_BYTES = 64 * 1024;
-/** Bound of the conversation that the next request may continue, in UTF-16 units of JSON. */
+/** Limit of the conversation that the next request may continue, in UTF-16 units of JSON. */
 const MAX_LOCAL_LENGTH = 4 * 2 ** 20;
 
 type Body = Record<string, unknown>;
 
-/** A response that is not stored, and that only this connection can continue. */
+/** A response that is not stored. Only this connection can continue it. */
 interface LocalResponse {
   id: string;
   /** Its input and output, as JSON. */
@@ -99,7 +99,7 @@ export class ResponseSocket {
     const items = typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input;
     if (!Array.isArray(items)) return { body, input: [] };
     if (this.#local === null || this.#local.id !== previous) return { body, input: items };
-    // A failure evicts it.
+    // A failed turn evicts the response.
     const earlier = JSON.parse(this.#local.items) as unknown[];
     this.#local = null;
     const all = [...earlier, ...items];

@@ -9,9 +9,14 @@ export interface BackgroundWork {
   current(): ResponseObject;
   /** Length of the request as JSON, including all earlier items, in UTF-16 units. */
   length: number;
-  /** Called where there is room for it. Returns its first events. Where it throws, so does `start`, and nothing is computed. */
+  /**
+   * Called when there is capacity. Returns the first events. If it throws, `start` throws the same error and nothing is
+   * computed.
+   */
   begin(): readonly SseEvent[];
-  /** Must not reject; its signal is aborted when the response is cancelled. `log` is for its events, if they are kept. */
+  /**
+   * Must not reject. Its signal is aborted when the response is cancelled. `log` receives its events, if they are kept.
+   */
   compute(signal: AbortSignal, log: EventLog | null): Promise<void>;
   /** Whether its events are kept; default false. */
   keepsEvents?: boolean;
@@ -21,12 +26,12 @@ interface Running {
   controller: AbortController;
   current: BackgroundWork['current'];
   length: number;
-  /** Resolves when it has ended, however it did. */
+  /** Resolves when the response has ended for any reason. */
   ended: Promise<void>;
 }
 
 const MAX_RUNNING = 256;
-/** Each holds its request in memory, though its client has its reply. */
+/** Each holds its request in memory after its client has the reply. */
 const MAX_LENGTH = 64 * 2 ** 20;
 
 export class BackgroundResponses {
@@ -54,7 +59,7 @@ export class BackgroundResponses {
     return log;
   }
 
-  /** Null where they are not kept, or not any more. */
+  /** Returns null if they are not kept, or no longer. */
   events(owner: string, id: string): EventLog | null {
     return this.#logs.get(keyOf(owner, id));
   }
@@ -67,14 +72,14 @@ export class BackgroundResponses {
     return this.#running.get(keyOf(owner, id))?.current() ?? null;
   }
 
-  /** Resolves when it has ended; does nothing where there is no such response. */
+  /** Resolves when it has ended, or at once if there is no such response. */
   async cancel(owner: string, id: string, reason: ChasquiError = cancelled()): Promise<void> {
     const running = this.#running.get(keyOf(owner, id));
     running?.controller.abort(reason);
     await running?.ended;
   }
 
-  /** Ends all of them with this reason. */
+  /** Ends all responses with this reason. */
   async close(reason: ChasquiError): Promise<void> {
     const all = [...this.#running.values()];
     for (const { controller } of all) controller.abort(reason);

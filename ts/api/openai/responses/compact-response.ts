@@ -39,7 +39,7 @@ const compactionSchema = s.objectOf({
   object: s.exactly('response.compaction'),
   /** Unix seconds. */
   created_at: s.integer,
-  /** The user messages, then the compaction item. Input of the next response. */
+  /** The user messages and the compaction item: the input of the next response. */
   output: s.arrayOf(
     s.anyOf(
       s.objectOf({ type: s.exactly('compaction'), id: s.string, encrypted_content: s.string }),
@@ -111,7 +111,7 @@ function toCompaction({ id, created_at, output, usage }: ResponseObject, items: 
   };
 }
 
-/** The text of a completion, or its reasoning if `MAX_SUMMARY_TOKENS` left no place for text. */
+/** The text of a completion, or its reasoning if the text is empty after `MAX_SUMMARY_TOKENS`. */
 function textOf(output: readonly OutputItem[]): string {
   const texts = { message: '', reasoning: '' };
   for (const item of output) {

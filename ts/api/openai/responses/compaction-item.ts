@@ -1,4 +1,4 @@
-/** Compaction items: a summary in place of earlier items, which clients pass on without reading it. */
+/** Compaction items: a summary in place of earlier items. Clients return them unread. */
 import { newId } from '../../../new-id.js';
 
 /** Marks summaries of this server. OpenAI's own cannot be read. */

@@ -36,7 +36,7 @@ export function conversationsRoutes(
   ownOf: (request: Pick<FastifyRequest, 'headers'>) => OwnResponses,
 ): void {
   const { bodyLimit } = context.options;
-  /** Items may hold images. */
+  /** Items may contain images. */
   const withItems = (schema: Parameters<typeof bodyRoute>[1], operation: Operation) => {
     const settings = bodyRoute(context, schema, operation);
     return { ...settings, preValidation: [settings.preValidation, nameItems('items')], bodyLimit };

@@ -1,4 +1,4 @@
-/** Conversations: items that are kept in their order, and that responses go on from and add to. */
+/** Conversations: stored lists of items that responses continue and extend. */
 import * as s from '../../../http/schema/json-schema.js';
 import { metadata } from '../../shared/metadata-schema.js';
 import { inputItem, type StoredItem } from './input-schema.js';
@@ -17,7 +17,7 @@ export const deletedConversationSchema = s.objectOf({
   deleted: s.exactly(true),
 });
 
-/** An item as it was sent or computed, with an id. */
+/** An item of a request or a completion, with an id. */
 export const conversationItemSchema = s.typed<StoredItem>({ type: 'object', required: ['type', 'id'] });
 
 /** The body of `POST /v1/conversations`. */

@@ -1,4 +1,4 @@
-/** The conversations of one caller: items in their order, which responses go on from and add to. */
+/** The conversations of one caller: stored lists of items that responses continue and extend. */
 import { ChasquiError } from '../../../errors.js';
 import { newId } from '../../../new-id.js';
 import type { Conversation } from './conversations-schema.js';
@@ -13,7 +13,7 @@ const MAX_LENGTH = MAX_STORED_INPUT;
 /** Items reserved for the output of a completion, which has an unknown length. */
 const WITH_COMPLETION = 2;
 
-/** Methods throw `response_not_found` where there is no such conversation, or no such item in it. */
+/** Methods throw `response_not_found` for unknown conversations and items. */
 export class Conversations {
   constructor(
     private readonly store: ResponseStore,
@@ -51,7 +51,7 @@ export class Conversations {
     this.store.delete(this.owner, id);
   }
 
-  /** Returns them as they are there. Throws `invalid_value` where the conversation becomes too long. */
+  /** Returns the items as stored. Throws `invalid_value` if the conversation would become too long. */
   add(id: string, items: readonly StoredItem[]): readonly StoredItem[] {
     let added: readonly StoredItem[] = [];
     this.#change(id, (stored) => {
@@ -72,7 +72,7 @@ export class Conversations {
     });
   }
 
-  /** Throws `invalid_value` where these, a conversation's and those of a request, are more than it has room for. */
+  /** Throws `invalid_value` if the items of the conversation and the request together exceed its limit. */
   static refuseFull(items: readonly object[]): void {
     refuseOverlong(items, 'conversation');
   }
@@ -90,7 +90,7 @@ export class Conversations {
   }
 }
 
-/** An id is for one item only: another item that came with it gets one of its own. Messages have a status, too. */
+/** Ids are unique, so a second item with the same id gets a new one. Messages get a status, too. */
 function withOwnIds(earlier: readonly StoredItem[], items: readonly StoredItem[]): StoredItem[] {
   const taken = new Set(earlier.map(({ id }) => id));
   return items.map((item) => {

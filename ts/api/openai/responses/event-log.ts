@@ -11,10 +11,10 @@ import { Followers } from '../../shared/followers.js';
 const MAX_LENGTH = 64 * 2 ** 20;
 /** Limit of one batch: it is serialised into one text that waits for the client. */
 const MAX_BATCH_LENGTH = 64 * 2 ** 10;
-/** How long they are kept after the end. */
+/** How long events are kept after the end. */
 const MAX_AGE_MS = 10 * 60 * 1000;
 
-/** Of one response. An event's number is its place, counted from 0. */
+/** The events of one response. The number of an event is its index, counted from 0. */
 export class EventLog {
   #events: SseEvent[] = [];
   /** The number of the first event that is still kept. */
@@ -37,13 +37,13 @@ export class EventLog {
     this.#followers.wake();
   }
 
-  /** Nothing more comes. */
+  /** Marks the end of the log. */
   end(now: number): void {
     this.endedAt = now;
     this.#followers.wake();
   }
 
-  /** Drops the first half of what is kept, and returns how long that was. */
+  /** Drops the first half of the events, and returns its length. */
   dropHalf(): number {
     const dropped = this.#events.splice(0, Math.ceil(this.#events.length / 2));
     const length = dropped.reduce((sum, event) => sum + lengthOf(event), 0);
@@ -53,8 +53,8 @@ export class EventLog {
   }
 
   /**
-   * Yields the events from this number on, those that come included, until the last one or until the signal is aborted. Throws
-   * `invalid_value` where one of them has been dropped.
+   * Yields all events from this number on, including future ones, until the last event or the abort of the signal.
+   * Throws `invalid_value` if an event in this range has been dropped.
    */
   async *from(number: number, signal: AbortSignal): AsyncGenerator<readonly SseEvent[]> {
     for (let next = number; ; ) {
@@ -68,7 +68,7 @@ export class EventLog {
     }
   }
 
-  /** At least one, where there is any. */
+  /** At least one event, if there is any. */
   #batchFrom(start: number): readonly SseEvent[] {
     let end = start;
     for (let length = 0; end < this.#events.length && length < MAX_BATCH_LENGTH; end += 1) {
@@ -78,7 +78,7 @@ export class EventLog {
   }
 }
 
-/** By the keys of their responses. */
+/** Logs by the keys of their responses. */
 export class EventLogs {
   readonly #logs = new Map<string, EventLog>();
   readonly #maxLength: number;
@@ -113,7 +113,7 @@ export class EventLogs {
     this.#logs.delete(key);
   }
 
-  /** To be called by a log that has grown. Those of responses that have ended make room first, then halves of the longest. */
+  /** Called by a log that has grown. First evicts logs of ended responses, then halves the longest logs. */
   grow(by: number): void {
     this.#length += by;
     if (this.#length <= this.#maxLength) return;

@@ -8,9 +8,9 @@ function event(type: s.Schema<string>, fields: s.Fields) {
   return s.objectOf(
     { type, sequence_number: s.integer, ...fields },
     {
-      /** When `timings_per_token` asked for them: those so far with what a step brought, whole ones with the end. */
+      /** Present with `timings_per_token`: the times so far with each step, the final ones with the end. */
       timings: s.anyOf(timings, timingsSoFar),
-      /** In events of the response in progress, before its first item, when `return_progress` asked for it. */
+      /** Present with `return_progress`, in events before the first item. */
       prompt_progress: promptProgress,
     },
   );

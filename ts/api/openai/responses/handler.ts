@@ -1,6 +1,4 @@
-/**
- * A responses request's way through the server: it becomes a chat body, and its completion a response, which is kept.
- */
+/** Handles a responses request: converts it to a chat body, and its completion to a response, which is stored. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { completionExamples, type Operation } from '../../../http/openapi/operation.js';

@@ -1,4 +1,4 @@
-/** What `input` of `POST /v1/responses` holds: messages, tool calls and their results, reasoning. */
+/** The items in `input` of `POST /v1/responses`: messages, tool calls and their results, reasoning. */
 import * as s from '../../../http/schema/json-schema.js';
 import { textOrParts, variantsBy, withFields } from '../../../http/schema/variants.js';
 
@@ -30,7 +30,7 @@ const message = withFields(
   s.objectOf({ type: s.exactly('message') }),
 );
 
-/** The namespace of the tool that was called, where it is in one. */
+/** The namespace of the called tool, if it has one. */
 const namespace = s.orNull(s.string);
 
 const functionCall = s.objectOf(
@@ -55,7 +55,7 @@ const callOutput = s.objectOf({
   output: shownContent,
 });
 
-/** Calls of OpenAI's own tools that the client runs; `action`, `actions` or `operation` has their arguments. */
+/** Calls of OpenAI's tools that run in the client. Their arguments are in `action`, `actions` or `operation`. */
 const clientCall = s.objectOf(
   {
     type: s.oneOf('local_shell_call', 'shell_call', 'apply_patch_call', 'computer_call'),
@@ -68,7 +68,7 @@ const clientCallOutput = s.objectOf(
   { type: s.oneOf('local_shell_call_output', 'shell_call_output', 'apply_patch_call_output', 'computer_call_output') },
   {
     call_id: s.orNull(s.string),
-    /** Some have the id of the call here. */
+    /** Some clients send the id of the call here. */
     id: s.orNull(s.string),
     /** `failed` of an `apply_patch_call_output`. */
     status: s.orNull(s.string),
@@ -127,5 +127,5 @@ export type InputPart = s.Static<typeof inputText | typeof outputText | typeof r
 export type ClientCall = s.Static<typeof clientCall>;
 export type ClientCallOutput = s.Static<typeof clientCallOutput>;
 export type InputItem = s.Static<typeof inputItem>;
-/** An item of a stored response, with the id that it can be referred to by. */
+/** An item of a stored response, with the id for references to it. */
 export type StoredItem = InputItem & { id: string };

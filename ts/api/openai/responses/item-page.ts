@@ -1,4 +1,4 @@
-/** One page of a list of items, as the query of a request asks for it. */
+/** Reads the query of a list of items: one page. */
 
 import type { FastifyRequest } from 'fastify';
 import { toPage } from '../../shared/page.js';
@@ -8,7 +8,7 @@ import type { InputItemList, OutputItem } from './object-schema.js';
 const DEFAULT_LENGTH = 20;
 const MAX_LENGTH = 100;
 
-/** What `toItemPage` reads, for descriptions of endpoints. */
+/** The query parameters of `toItemPage`, for descriptions of endpoints. */
 export const PAGE_QUERY =
   'In the query: `order` (`desc` is the default, or `asc`), `limit` (1 to 100, default 20) and `after` (the id of an item).';
 

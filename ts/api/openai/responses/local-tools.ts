@@ -113,7 +113,7 @@ export function isClientTool(type: string): type is ClientToolType {
   return Object.hasOwn(CLIENT_TOOLS, type);
 }
 
-/** The chat tool. The model is told of the skills in the environment of a shell, and of the display of a computer. */
+/** The chat tool. Its description names the skills of a shell's environment and the display of a computer. */
 export function toClientFunction(type: ClientToolType, tool: ResponseTool): object {
   const { description, parameters } = CLIENT_TOOLS[type];
   const name = clientToolName(type);
@@ -137,7 +137,7 @@ export function clientCallPrefix(type: ClientToolType): string {
   return ID_PREFIXES[type];
 }
 
-/** A call that was cut off has no command, so that no client runs half of one. */
+/** An interrupted call has no command, so no client runs an incomplete one. */
 export function toClientCall(
   type: ClientToolType,
   json: string,
@@ -189,13 +189,13 @@ export function toClientCall(
   }
 }
 
-/** Waits instead of an action that was cut off or is none. */
+/** Replaces an interrupted or missing action by a wait. */
 function toAction(value: unknown): Record<string, unknown> {
   const action = (typeof value === 'object' ? value : null) as Record<string, unknown> | null;
   return typeof action?.type === 'string' ? action : { type: 'wait' };
 }
 
-/** A model that no grammar constrains may write one command without a list. */
+/** Without a grammar, a model may write one command instead of a list. */
 function toTexts(value: unknown): string[] {
   if (typeof value === 'string') return [value];
   return Array.isArray(value) ? value.map((each) => (typeof each === 'string' ? each : JSON.stringify(each))) : [];

@@ -6,7 +6,7 @@ import type { ResponseObject } from './object-schema.js';
 import type { ResponsesRequest, ResponseTextFormat } from './schema.js';
 import type { ResponseTool } from './tools-schema.js';
 
-/** `defaults` are what the mode samples with when a request says nothing; `store`: whether the response is kept. */
+/** `defaults`: the sampling defaults of the mode. `store`: whether the response is kept. */
 export function newResponse(
   request: ResponsesRequest,
   model: string,

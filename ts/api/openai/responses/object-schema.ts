@@ -1,4 +1,4 @@
-/** The reply of `POST /v1/responses`: whole, and inside the events that begin and end a stream. */
+/** The reply of `POST /v1/responses`, also part of the events that begin and end a stream. */
 
 import * as s from '../../../http/schema/json-schema.js';
 import { logprobEntry } from '../../shared/completion/chat-reply-schema.js';
@@ -120,7 +120,7 @@ export const responseSchema = s.objectOf({
   created_at: s.integer,
   completed_at: s.orNull(s.integer),
   status: s.oneOf('queued', 'in_progress', 'completed', 'incomplete', 'failed', 'cancelled'),
-  /** The code is `server_error`, or that of an error which the request has caused. */
+  /** `server_error`, or the code of an error that the request caused. */
   error: s.orNull(s.objectOf({ code: s.string, message: s.string })),
   incomplete_details: s.orNull(s.objectOf({ reason: s.exactly('max_output_tokens') })),
   model: s.string,
@@ -136,13 +136,13 @@ export const responseSchema = s.objectOf({
   presence_penalty: s.number,
   frequency_penalty: s.number,
   top_logprobs: s.integer,
-  // These three are repeated as the request has them, with the defaults of their fields.
+  // These three repeat the request, with the defaults of their fields.
   text: s.objectOf({ format: s.typed<ResponseTextFormat>({ type: 'object' }) }),
   tool_choice: s.typed<ResponseToolChoice>({ type: ['string', 'object'] }),
   tools: s.arrayOf(s.typed<ResponseTool>({ type: 'object' })),
   truncation: s.oneOf('auto', 'disabled'),
   background: s.boolean,
-  /** Whether it can be asked for again. */
+  /** Whether the response is stored. */
   store: s.boolean,
   service_tier: s.exactly('default'),
   max_tool_calls: s.orNull(s.integer),
@@ -161,7 +161,7 @@ export const deletedResponseSchema = s.objectOf({
 /** The reply of `GET /v1/responses/{id}/input_items`. */
 export const inputItemListSchema = s.objectOf({
   object: s.exactly('list'),
-  /** As they were sent, each with an id. */
+  /** The items of the request, each with an id. */
   data: s.arrayOf(s.typed<StoredItem | OutputItem>({ type: 'object', required: ['type', 'id'] })),
   first_id: s.orNull(s.string),
   last_id: s.orNull(s.string),

@@ -1,4 +1,4 @@
-/** The parts of a completion → the items of a response's output. */
+/** Converts the parts of a completion to output items of a response. */
 import type { CompletionPart } from '../../shared/completion/completion-parts.js';
 import { InputReader } from '../../shared/tools/custom-tools.js';
 import { clientCallPrefix, isClientTool, toClientCall } from './local-tools.js';
@@ -19,7 +19,7 @@ export function toContent({ kind, text, logprobs }: CompletionPart): Content {
   return { type: 'output_text', text, annotations: [], logprobs };
 }
 
-/** `tool` is the one that a tool call is of. */
+/** `tool`: the called tool. */
 export function toItem(
   part: CompletionPart,
   tool: CalledTool,

@@ -22,7 +22,7 @@ export class OwnResponses {
     this.#store = owner === null ? null : responses;
   }
 
-  /** Null where nothing is stored. */
+  /** Null if storage is disabled. */
   get store(): OwnStore {
     if (this.#store === null) return null;
     return {
@@ -32,7 +32,7 @@ export class OwnResponses {
     };
   }
 
-  /** Throws `unsupported_parameter` where nothing is stored. */
+  /** Throws `unsupported_parameter` if storage is disabled. */
   get conversations(): Conversations {
     if (this.#store === null) throw nothingStored(null);
     return new Conversations(this.#store, this.owner);
@@ -49,7 +49,7 @@ export class OwnResponses {
     this.#store?.put(this.owner, stored);
   }
 
-  /** Ends its computation, too. Throws `response_not_found`. */
+  /** Deletes the response and cancels its computation. Throws `response_not_found`. */
   async delete(id: string): Promise<void> {
     this.get(id);
     await this.background.cancel(this.owner, id);
@@ -57,20 +57,20 @@ export class OwnResponses {
     this.#store?.delete(this.owner, id);
   }
 
-  /** Null where they are not kept, or not any more. Throws `response_not_found`. */
+  /** Returns null if they are not kept, or no longer. Throws `response_not_found`. */
   events(id: string): EventLog | null {
     this.get(id);
     return this.background.events(this.owner, id);
   }
 
-  /** Resolves with what it has become. Throws `response_not_found`. */
+  /** Resolves with the final state of the response. Throws `response_not_found`. */
   async cancel(id: string): Promise<ResponseObject> {
     this.get(id);
     await this.background.cancel(this.owner, id);
     return this.get(id).response;
   }
 
-  /** Returns the current state of a response that is still running. */
+  /** Returns the current state of a running response. */
   #find(id: string): StoredResponse | null {
     const stored = this.#store?.get(this.owner, id) ?? null;
     const running = this.background.get(this.owner, id);

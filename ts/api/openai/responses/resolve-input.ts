@@ -30,14 +30,14 @@ export type OwnStore =
 
 export interface ResolvedInput {
   items: readonly SourcedItem[];
-  /** Those of the request alone, to be stored. */
+  /** The items of the request alone, for the store. */
   own: readonly StoredItem[];
 }
 
 const MAX_READ = 1000;
-/** How many items a request may refer to. */
+/** Maximum number of references in a request. */
 const MAX_REFERENCES = 2000;
-/** How long all that is read, and all that is referred to, may be as JSON together. */
+/** Limit of everything that is read and referenced, in UTF-16 units of JSON. */
 const MAX_LENGTH = 4 * MAX_STORED_INPUT;
 
 interface Kinds {
@@ -46,12 +46,12 @@ interface Kinds {
 }
 
 /**
- * Reads what is stored for one request, each part once. A request of a few bytes may name much that is stored, so what comes
- * of it is counted before it is used.
+ * Reads stored items for one request, each part once. A short request may refer to many items, so they are counted
+ * before they are used.
  */
 class StoredParts {
   readonly #read = new Map<string, Stored>();
-  /** The items of each that was referred to, by their ids. A search for each reference would take as long as both are many. */
+  /** The items of each referenced response, by id. Searching for each reference would take quadratic time. */
   readonly #items = new Map<Stored, ReadonlyMap<string, InputItem>>();
   #references = 0;
   #length = 0;
@@ -101,7 +101,7 @@ class StoredParts {
   }
 }
 
-/** Throws `response_not_found`, and `unsupported_parameter` where nothing is stored. */
+/** Throws `response_not_found`, and `unsupported_parameter` if storage is disabled. */
 export function resolveInput(request: ResponsesRequest, store: OwnStore): ResolvedInput {
   const sent: SourcedItem[] = toItems(request.input).map((item, index) => ({ item, origin: originOf(request, index) }));
   const parts = store === null ? null : new StoredParts(store);
@@ -109,7 +109,9 @@ export function resolveInput(request: ResponsesRequest, store: OwnStore): Resolv
   return { items: [...earlierItems(request, parts), ...found], own: found.map(({ item }) => toStoredItem(item)) };
 }
 
-/** Items that a client adds to a conversation, as they are stored. Throws as `resolveInput` does. */
+/**
+ * Converts the items that a client adds to a conversation to their stored form. Throws the errors of `resolveInput`.
+ */
 export function resolveItems(items: readonly InputItem[], store: NonNullable<OwnStore>): StoredItem[] {
   const parts = new StoredParts(store);
   return items.map((item, index) => toStoredItem(follow({ item, origin: `items[${index}]` }, parts)));
@@ -145,7 +147,7 @@ function earlierItems(request: ResponsesRequest, parts: StoredParts | null): Sou
   return chainIn(parts, previous).flatMap((stored) => itemsOf(stored).map((item) => ({ item, origin: PREVIOUS })));
 }
 
-/** The responses that lead to this one, and it; the first one first. */
+/** Returns this response and its predecessors, the first one first. */
 export function chainOf(last: string, store: NonNullable<OwnStore>): StoredResponse[] {
   return chainIn(new StoredParts(store), last);
 }
@@ -191,7 +193,7 @@ const PREFIXES: Readonly<Record<string, string>> = {
   compaction: 'cmp_',
 };
 
-/** The item as it is stored: with an id, and with the fields that OpenAI's items always have. */
+/** The stored form of an item: with an id, and with the fields that OpenAI's items always have. */
 export function toStoredItem(item: InputItem): StoredItem {
   const { id } = item as { id?: string | null };
   const own = typeof id === 'string' && id !== '' ? id : newId(PREFIXES[item.type] ?? 'item_');
@@ -226,7 +228,7 @@ function toStoredPart(part: InputPart): object {
 
 export function notFound(what: What, id: string, param: string | null): ChasquiError {
   return new ChasquiError(
-    // Clients of OpenAI send the whole conversation when they read this code.
+    // Clients of OpenAI repeat the whole conversation after this code.
     param === PREVIOUS ? 'previous_response_not_found' : 'response_not_found',
     `There is no ${what} \`${id.slice(0, 100)}\` here: it was never stored, has been deleted or dropped, or belongs to another key.`,
     param,

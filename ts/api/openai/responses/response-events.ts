@@ -1,6 +1,6 @@
 /**
- * A completion as a response: the events of its stream, and the whole response at its end. Items and their parts are
- * announced, continued and closed one after the other, and the events are numbered from 0.
+ * Converts a completion to a response: the events of its stream, and the whole response at its end. Items and their
+ * parts are announced, continued and closed one after another. Events are numbered from 0.
  */
 
 import type { Finish } from '../../../engine/engine.js';
@@ -20,20 +20,20 @@ import type { ItemStatus, OutputItem, ResponseObject, ResponseUsage } from './ob
 import { idPrefixOf, toContent, toItem } from './output-items.js';
 import type { CalledTool } from './response-tools.js';
 
-/** The stream of a response ends as one of Open Responses. */
+/** The event that ends streams in Open Responses. */
 export const responseFraming: Framing = { ...serverSentEvents, end: 'data: [DONE]\n\n' };
 
-/** The event of a failure; alone, where there is no response yet. */
+/** The event of a failure. It is the only event if the response has not begun. */
 export function responseFailure({ error }: ErrorBody, number = 0): SseEvent[] {
   const { message, code, param } = error;
-  // OpenAI's documented fields, plus the error envelope that its client checks for.
+  // OpenAI's documented fields, and the error envelope that its client expects.
   return [typedEvent({ type: 'error', sequence_number: number, code, message, param, error })];
 }
 
 export interface ResponseSettings {
-  /** Those that the model may call, by their names in the chat. */
+  /** The tools that the model may call, by their names in the chat. */
   tools?: ReadonlyMap<string, CalledTool>;
-  /** Called with the whole response before the event that tells of its end. */
+  /** Called with the whole response before its last event. */
   ended?: (response: ResponseObject) => void;
 }
 
@@ -57,7 +57,7 @@ export class ResponseEvents implements CompletionProtocol {
     return this.#response;
   }
 
-  /** For a response that waits: to be called before `begin`. */
+  /** Call this before `begin` while the response waits. */
   queue(): SseEvent[] {
     this.#queued = true;
     this.#response = { ...this.#response, status: 'queued' };
@@ -70,7 +70,7 @@ export class ResponseEvents implements CompletionProtocol {
     return [...created, this.#ofResponse('response.in_progress')];
   }
 
-  /** To be called after `begin`: the same once more, with how far the prompt is. */
+  /** Call this after `begin`: repeats the state, with the progress of the prompt. */
   progress(prompt_progress: PromptProgressReport): SseEvent {
     return this.#event('response.in_progress', { response: this.#response, prompt_progress });
   }
@@ -81,7 +81,7 @@ export class ResponseEvents implements CompletionProtocol {
 
   end(finish: Finish, reasoningTokens: number | null): SseEvent[] {
     const status = finish.reason === 'length' ? 'incomplete' : 'completed';
-    // Clients look for a message even where the model had nothing to say.
+    // Clients expect a message even if the completion is empty.
     const empty = this.#parts.all.length === 0 ? this.#parts.openText() : [];
     const events = this.#tell([...empty, ...this.#parts.close()], status);
     this.#response = {
@@ -99,7 +99,7 @@ export class ResponseEvents implements CompletionProtocol {
   fail(body: ErrorBody): SseEvent[] {
     const { message, type } = body.error;
     const events = this.#tell(this.#parts.close(), 'incomplete');
-    // Clients act on what a request has caused: on `context_length_exceeded` they shorten the conversation.
+    // Clients react to errors of their request: after `context_length_exceeded` they shorten the conversation.
     const code = type === 'server_error' ? type : body.error.code;
     this.#response = { ...this.#response, status: 'failed', error: { code, message } };
     this.#ended(this.#response);
@@ -107,7 +107,7 @@ export class ResponseEvents implements CompletionProtocol {
     return [...events, ...responseFailure(body, this.#nextNumber++)];
   }
 
-  /** The protocol has no event for it: `body` is told as an error. */
+  /** The protocol has no event for this, so `body` is reported as an error. */
   cancel(body: ErrorBody): SseEvent[] {
     const events = this.#tell(this.#parts.close(), 'incomplete');
     this.#response = { ...this.#response, status: 'cancelled' };
@@ -125,7 +125,7 @@ export class ResponseEvents implements CompletionProtocol {
   }
 
   #open(part: CompletionPart): SseEvent[] {
-    // The part may have text already; the event that follows this one tells of it.
+    // The part may already have text; the next event contains it.
     const empty = { ...part, text: '', logprobs: [] };
     const tool = this.#toolOf(part);
     const item = toItem(empty, tool, { id: newId(idPrefixOf(part, tool)), status: 'in_progress' });
@@ -194,7 +194,7 @@ export class ResponseEvents implements CompletionProtocol {
     return typedEvent({ type, sequence_number: this.#nextNumber++, ...fields });
   }
 
-  /** A model that is not held to the tools may call one that there is not. */
+  /** Without a grammar, a model may call an unknown tool. */
   #toolOf({ name }: CompletionPart): CalledTool {
     return this.#tools.get(name) ?? { type: 'function', name, namespace: null };
   }
@@ -208,7 +208,7 @@ function toResponseUsage(finish: Finish, reasoningTokens: number | null): Respon
   const { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details } = toUsage([finish]);
   return {
     input_tokens: prompt_tokens,
-    // As in replies of OpenAI for models that do not bill writes to the cache.
+    // OpenAI replies this for models that do not bill writes to the cache.
     input_tokens_details: { cached_tokens: prompt_tokens_details.cached_tokens, cache_write_tokens: 0 },
     output_tokens: completion_tokens,
     output_tokens_details: { reasoning_tokens: reasoningTokens ?? 0 },

@@ -1,4 +1,4 @@
-/** The body of a responses request → a chat body that asks for the same. */
+/** Converts the body of a responses request to an equivalent chat body. */
 import { ChatMessageBuilder, type PastCall, type SourcedPart } from '../../shared/chat/chat-message-builder.js';
 import type { ChatCompletionRequest } from '../../shared/chat/chat-schema.js';
 import { pickExtras } from '../../shared/chat/extras-schema.js';
@@ -41,7 +41,7 @@ function notIncluded({ include = [] }: ResponsesRequest): string[] {
   return include.flatMap((value, index) => (INCLUDED.some((each) => each === value) ? [] : `include[${index}]`));
 }
 
-/** The paths of items that only OpenAI's servers can read. */
+/** The paths of items that only OpenAI's servers can decrypt. */
 function hostedItems(items: readonly SourcedItem[]): string[] {
   return [...new Set(items.filter(({ item }) => isHosted(item)).map(({ origin }) => origin))];
 }
@@ -111,7 +111,7 @@ function toPastCall({ type, call_id: id, action, actions, operation }: ClientCal
   return { id, name: type.replace(/_call$/, ''), arguments: JSON.stringify(given) };
 }
 
-/** The output of one of OpenAI's tools: a text, a screenshot, or values that are shown as JSON. */
+/** The output of one of OpenAI's tools: a text, a screenshot, or values as JSON. */
 function toResult({ output, status }: ClientCallOutput, origin: string): string | SourcedPart[] {
   if (status === 'failed') return `The call failed. ${toText(output)}`.trim();
   if (typeof output === 'string') return output;

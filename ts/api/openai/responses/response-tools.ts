@@ -1,7 +1,4 @@
-/**
- * Tools that the model may call, and which of them it must: from this protocol's form to that of chat bodies. Tools that
- * only OpenAI's own servers run are passed over.
- */
+/** Converts tools and `tool_choice` to their form in chat bodies. Tools that only OpenAI's servers run are skipped. */
 
 import type { FieldOrigins } from '../../shared/chat/field-origins.js';
 import { describeFormat, parametersOf } from '../../shared/tools/custom-tools.js';
@@ -10,7 +7,7 @@ import { type ClientToolType, clientToolName, clientToolOf, toClientFunction } f
 import type { ResponsesRequest } from './schema.js';
 import type { ResponseTool, ResponseToolChoice } from './tools-schema.js';
 
-/** A tool as the request names it. In the chat body, where there are no namespaces, its name may be another. */
+/** A tool under its name in the request. The chat body has no namespaces, so its name there may differ. */
 export interface CalledTool {
   type: 'function' | 'custom' | ClientToolType;
   name: string;
@@ -20,11 +17,11 @@ export interface CalledTool {
 export interface ToolTranslation {
   /** The chat fields `tools`, `tool_choice` and `parallel_tool_calls`, if the request sets them. */
   fields: Record<string, unknown>;
-  /** By their names in the chat body. */
+  /** The tools by their names in the chat body. */
   tools: ReadonlyMap<string, CalledTool>;
   /** Grammars of the custom tools. */
   inputGrammars: InputGrammars;
-  /** The paths of what has no effect. */
+  /** The paths of fields without effect. */
   passedOver: readonly string[];
 }
 
@@ -66,7 +63,7 @@ class ToolCollection {
     }
   }
 
-  /** The model is shown the allowed tools only. */
+  /** Only the allowed tools appear in the prompt. */
   #isAllowed(name: string, namespace: string | null): boolean {
     if (this.allowed === null || this.allowed.has(name)) return true;
     return namespace !== null && this.allowed.has(namespace);
@@ -102,7 +99,7 @@ class ToolCollection {
   }
 }
 
-/** A tool of a namespace has the namespace's name before its own. */
+/** The name of a tool in a namespace begins with the namespace. */
 export function nameInChat({
   name,
   namespace = null,

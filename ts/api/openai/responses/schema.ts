@@ -1,6 +1,6 @@
 /**
- * The body of `POST /v1/responses`. Only impossible values are refused here; what this server cannot do is refused by
- * ts/responses. Every field may also be `null`, which means absent: nulls are removed before the schema is applied.
+ * The body of `POST /v1/responses`. It accepts all possible values; the handler refuses those that this server does not
+ * support. Every field may also be `null`, which means absent: nulls are removed before the schema is applied.
  */
 
 import * as s from '../../../http/schema/json-schema.js';
@@ -28,16 +28,16 @@ const format = variantsBy('type', [
   ),
 ]);
 
-/** Every event of a stream that carries the response repeats it. */
+/** Limit, because every event that contains the response repeats the field. */
 const clientKey = s.limited(s.string, { maxLength: 512 });
 
-/** The reply holds log-probabilities when `include` names them or `top_logprobs` asks for alternatives. */
+/** Replies have log-probabilities if `include` names them or `top_logprobs` is set. */
 export const INCLUDES_LOGPROBS = 'message.output_text.logprobs';
 
 /** The values of `include` that this server supports. */
 export const INCLUDED = [INCLUDES_LOGPROBS, 'message.input_image.image_url'] as const;
 
-/** What clients of OpenAI may ask for. */
+/** The values of `include` that OpenAI defines. */
 const INCLUDABLE = [
   ...INCLUDED,
   'computer_call_output.output.image_url',

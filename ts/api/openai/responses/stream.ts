@@ -48,10 +48,10 @@ export class ResponseEncoder extends CompletionEventEncoder {
   }
 }
 
-/** The same events, the last of them with the times. */
+/** Returns the same events; the last one has the times. */
 function withTimings(events: SseEvent[], timings: object): SseEvent[] {
   const last = events.at(-1);
-  // Tokens that end within a character make no event. All events of a response have names.
+  // A token that ends within a character causes no event. All events of a response have names.
   if (last === undefined || typeof last === 'string') return events;
   const data = `${last.data.slice(0, -1)},"timings":${JSON.stringify(timings)}}`;
   return [...events.slice(0, -1), { ...last, data }];

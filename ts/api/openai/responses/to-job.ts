@@ -1,4 +1,4 @@
-/** A responses request on its way: the chat body, the completion, and the stored response. */
+/** Prepares a responses request: the chat body, the completion, and the stored response. */
 import type { FastifyRequest } from 'fastify';
 import type { AbortOptions, Engine, RenderedPrompt, TokenStream } from '../../../engine/engine.js';
 import type { ImageInput } from '../../../engine/job.js';
@@ -36,7 +36,7 @@ interface Started {
   streams: readonly TokenStream[];
   /** Whether the completion has a format. */
   parsed: boolean;
-  /** The paths of what has no effect. */
+  /** The paths of fields without effect. */
   ignored: readonly string[];
 }
 
@@ -46,7 +46,7 @@ export class ResponseWork {
   /** Length of a background request as JSON, including all earlier items, in UTF-16 units; 0 for other requests. */
   readonly length: number;
   #translation: ResponseTranslation;
-  /** Those that the request continues, then its own. */
+  /** The items that the request continues, then its own. */
   readonly items: readonly SourcedItem[];
   /** The items of the request. */
   readonly #own: readonly StoredItem[];
@@ -74,12 +74,12 @@ export class ResponseWork {
     return this.#translation.body;
   }
 
-  /** The paths of tools and items that this server can do nothing with. */
+  /** The paths of unsupported tools and items. */
   get passedOver(): readonly string[] {
     return this.#translation.passedOver;
   }
 
-  /** Runs `work` and tells its failure in the words of the request. */
+  /** Runs `work` and translates field names in its errors. */
   guard<Result>(work: () => Promise<Result>): Promise<Result> {
     return this.#translation.origins.guard(this.chat, work);
   }
@@ -88,14 +88,14 @@ export class ResponseWork {
 
   readonly translate = (thrown: unknown): unknown => this.#translation.origins.translate(thrown, this.chat);
 
-  /** The events of the response; at its end it is stored. */
+  /** Returns the events of the response, and stores it at its end. */
   eventsFor(model: string, defaults: SamplingSettings = this.context.profile.sampling): ResponseEvents {
     const { body, log } = this.request;
     const ended = (response: ResponseObject): void => {
       try {
         this.#store(response);
       } catch (error) {
-        // The completion is there, and its reply is worth more than its place in the store.
+        // The completion is finished. A full store must not lose its reply.
         log.error({ err: error }, 'the response could not be stored');
       }
     };
@@ -142,7 +142,7 @@ export class ResponseWork {
   }
 }
 
-/** Infinity for a prompt that is so long that its tokens are not counted. */
+/** Infinity if the prompt is too long to count its tokens. */
 async function countUpToContext(engine: Engine, prompt: RenderedPrompt, on: AbortOptions): Promise<number> {
   try {
     return await engine.countTokens(prompt, on);
@@ -162,7 +162,9 @@ export interface Later {
   events: EventLog | null;
 }
 
-/** Returns at once; the response is computed meanwhile. Throws `queue_full`, and `store_failed` where it cannot be kept. */
+/**
+ * Returns immediately while the response is computed. Throws `queue_full`, and `store_failed` if it cannot be stored.
+ */
 export function computeLater(
   work: ResponseWork,
   background: BackgroundResponses,

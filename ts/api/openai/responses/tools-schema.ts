@@ -1,4 +1,4 @@
-/** The tools that `POST /v1/responses` offers to the model, and which of them it must use. */
+/** The fields `tools` and `tool_choice` of `POST /v1/responses`. */
 import * as s from '../../../http/schema/json-schema.js';
 import { functionName, variantsBy } from '../../../http/schema/variants.js';
 import { customFormat, toolChoiceOf } from '../../shared/tools/tool-schema.js';
@@ -12,7 +12,7 @@ const optional = {
   format: s.orNull(customFormat),
 };
 
-/** Tools that have a name; others are run by OpenAI's own servers and have settings of their own. */
+/** Tools with a name. Tools that OpenAI's servers run have other fields. */
 const named = {
   if: { properties: { type: { enum: ['function', 'custom', 'namespace'] } } },
   // biome-ignore lint/suspicious/noThenProperty: JSON Schema's word
@@ -33,7 +33,7 @@ export const responseTool = s.limited(
       ...optional,
       /** Of a namespace: its functions and custom tools. */
       tools: s.orNull(s.arrayOf(ownTool)),
-      /** Of `shell`; default: local. Of `computer_use_preview`: a text. */
+      /** For `shell`; default: local. For `computer_use_preview`: a text. */
       environment: s.orNull(s.orString(environment)),
       /** Of `computer_use_preview`, in pixels. */
       display_width: s.orNull(s.integer),

@@ -4,7 +4,7 @@ import type { SourcedItem } from './resolve-input.js';
 
 export interface TruncationLimits {
   contextLength: number;
-  /** The most tokens of the completion, if the request limits them. */
+  /** Maximum length of the completion in tokens, if the request limits it. */
   maxTokens: number | undefined;
 }
 

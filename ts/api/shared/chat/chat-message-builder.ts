@@ -1,7 +1,7 @@
 /**
- * Another protocol's conversation → the messages of a chat body. Reasoning, text and tool calls, which that protocol
- * keeps apart, become one assistant message. Images among a tool's results become a user's message after them, because
- * a tool's message holds text only.
+ * Converts another protocol's conversation to the messages of a chat body. That protocol separates reasoning, text and
+ * tool calls; they become one assistant message. Images among a tool's results become a user message after them,
+ * because the message of a tool contains text only.
  */
 
 import type { FieldOrigins } from './field-origins.js';
@@ -32,9 +32,9 @@ interface AssistantTurn extends AssistantMessage {
 
 export class ChatMessageBuilder {
   readonly #messages: Message[] = [];
-  /** The last message, if it is the assistant's and may still grow. */
+  /** The last message, if it is the assistant's and may still be extended. */
   #turn: AssistantTurn | null = null;
-  /** Images that no user message shows yet. */
+  /** Images that no user message contains yet. */
   #images: SourcedPart[] = [];
 
   constructor(private readonly origins: FieldOrigins) {}
@@ -55,7 +55,7 @@ export class ChatMessageBuilder {
   }
 
   addReasoning(text: string, origin: string): void {
-    // Reasoning comes before what it leads to.
+    // Reasoning precedes the text and calls that follow from it.
     if (this.#turn?.content !== undefined || this.#turn?.tool_calls) this.#turn = null;
     const turn = this.#openTurn(origin);
     turn.reasoning_content = (turn.reasoning_content ?? '') + text;
@@ -97,7 +97,7 @@ export class ChatMessageBuilder {
     this.#push({ role: 'tool', tool_call_id: callId, content: placed }, origin);
   }
 
-  /** Returns all messages. `origin` is the field that images which are still to be shown came from. */
+  /** Returns all messages. `origin`: the field of the images that no message contains yet. */
   build(origin: string): Message[] {
     this.#showImages(origin);
     return this.#messages;
@@ -123,7 +123,8 @@ export class ChatMessageBuilder {
   }
 
   /**
-   * Notes the origins of a message's content, by default the next message's, and returns it as a chat message has it.
+   * Records the origins of a message's content, by default of the next message, and returns the content in the form of
+   * chats.
    */
   #place(content: SourcedContent, origin: string, message = this.#messages.length, first = 0): string | ContentPart[] {
     const field = `messages[${message}].content`;

@@ -1,9 +1,8 @@
 /**
  * The body of `POST /v1/chat/completions`. Only impossible values are refused; unusual ones are the caller's choice.
- * Every field may also be `null`, which means absent: nulls are removed before the schema is applied.
- *
- * Fields are grouped by the endpoints that take them, and each stands here once: its type and the document that
- * describes it come from its schema.
+ * Every field may also be `null`, which means absent: nulls are removed before the schema is applied. Fields are
+ * grouped by the endpoints that accept them. Each is declared once: its type and its documentation derive from the
+ * schema.
  */
 import {
   anyObject,
@@ -46,19 +45,19 @@ import { type Message, messages } from './message-schema.js';
 import { samplerFields, samplingFields } from './sampler-fields.js';
 
 export const MAX_STOP_STRINGS = 64;
-/** In characters. Text is held back for as long as it may become a stop string. */
+/** In characters. Text is delayed as long as it may become a stop string. */
 export const MAX_STOP_STRING_LENGTH = 1000;
 export const MAX_CHOICES = 128;
 export const MAX_TOP_LOGPROBS = 20;
-/** Every step of every choice visits each of them. This is enough to ban a whole script from a large vocabulary. */
+/** Every step of every choice visits each entry. The limit suffices to ban a whole script of a large vocabulary. */
 export const MAX_LOGIT_BIASES = 16_384;
 /** Templates use a dozen variables at most. */
 export const MAX_TEMPLATE_VARIABLES = 64;
 export const MAX_PRIORITY = 100;
 
-/** An empty one ends nothing and is passed over. */
+/** Empty stop strings are ignored. */
 export const stopString = limited(string, { maxLength: MAX_STOP_STRING_LENGTH });
-/** Users of other servers send -1 for no limit. */
+/** Clients of other servers send -1 for no limit. */
 const tokenLimit = limited(integer, { minimum: -1, not: { const: 0 } });
 
 export const model = field('The id of a model that is served; see `GET /v1/models`.', string);
@@ -146,7 +145,7 @@ export const returnProgress = field(
   { default: false },
 );
 
-/** Fields of chats and of texts. Responses and messages have some of them in other words. */
+/** Fields of chats and texts. Responses and messages have some of them under other names. */
 export const openAiFields = {
   stream,
   stream_options: field(
@@ -175,7 +174,7 @@ const responseFormat = objectOf(
         { name: orNull(string), description: orNull(string), schema: orNull(jsonSchema), strict: orNull(boolean) },
       ),
     ),
-    /** Where llama.cpp and others have it. */
+    /** The place of this field in llama.cpp and other servers. */
     schema: orNull(jsonSchema),
   },
 );
@@ -245,7 +244,7 @@ export type ChatCompletionRequest = Omit<SentChatCompletion, keyof Translated> &
 export type ResponseFormat = Static<typeof responseFormat>;
 export type RequestedAdapter = Static<typeof requestedAdapter>;
 
-/** The names of all fields that some mode has. */
+/** The names of all fields that at least one mode supports. */
 export const CHAT_PARAMETERS = Object.keys(fields) as readonly ChatParameter[];
 
 /** The fields that a mode supports. */

@@ -8,13 +8,13 @@ import type { ImageSource } from '../../../images/image-sources.js';
 import type { ChatCompletionRequest } from './chat-schema.js';
 import type { Message } from './message-schema.js';
 
-/** A chat body that asks for the same as a request of another protocol. */
+/** An equivalent chat body for a request of another protocol. */
 export interface ChatTranslation {
   body: ChatCompletionRequest;
   origins: FieldOrigins;
 }
 
-/** No field that has an origin has a longer path. Names within schemas may be longer, but come at the end of a path. */
+/** Longest path of a field with an origin. Names within schemas may be longer, but they end a path. */
 const MAX_FIELD_LENGTH = 500;
 
 interface ChatBody {
@@ -29,7 +29,7 @@ export class FieldOrigins {
     this.#origins.set(field, origin);
   }
 
-  /** Runs `work` and translates its failure. */
+  /** Runs `work` and translates field names in its errors. */
   async guard<Result>({ messages }: ChatBody, work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();
@@ -38,7 +38,7 @@ export class FieldOrigins {
     }
   }
 
-  /** Returns the failure with the name that the field has in the request; without a known field it stays as it is. */
+  /** Returns the error with the name of the field in the request, or unchanged if its field is unknown. */
   translate(failure: unknown, { messages }: ChatBody): unknown {
     const thrown = nameFailedImage(failure, messages);
     if (!(thrown instanceof ChasquiError)) return thrown;
@@ -49,12 +49,12 @@ export class FieldOrigins {
     return thrown.withMessage(message, origin);
   }
 
-  /** The name that a field of the chat body, or a part of one, has in the request. */
+  /** Returns the name in the request for a field of the chat body or a part of one. */
   nameOf(field: string): string {
     return this.#originOf(field) ?? field;
   }
 
-  /** The origin of the nearest enclosing field that has one, followed by the path from there. */
+  /** Returns the origin of the nearest enclosing field with one, followed by the rest of the path. */
   #originOf(param: string): string | null {
     for (
       let around = param.slice(0, MAX_FIELD_LENGTH);
@@ -68,7 +68,7 @@ export class FieldOrigins {
   }
 }
 
-/** The engine names an image by its number; the error that is returned names it by its path in the messages. */
+/** The engine identifies images by number. The returned error identifies them by their path in the messages. */
 function nameFailedImage(thrown: unknown, messages: readonly Message[]): unknown {
   if (!(thrown instanceof ChasquiError) || thrown.imageIndex === undefined) return thrown;
   const param = imagesIn(messages)[thrown.imageIndex]?.param;

@@ -1,16 +1,16 @@
-/** One message of a conversation, as it comes in a request. */
+/** One message of a conversation in a request. */
 import * as s from '../../../http/schema/json-schema.js';
 import { textOrParts, variantsBy } from '../../../http/schema/variants.js';
 
 const textPart = s.objectOf({ type: s.exactly('text'), text: s.string });
 
-/** A refusal of the assistant; the model reads it as text. */
+/** A refusal of the assistant, which is text for the model. */
 const refusalPart = s.objectOf({ type: s.exactly('refusal'), refusal: s.string });
 
 const imageUrl = s.objectOf(
   { url: s.limited(s.string, { minLength: 1 }) },
   {
-    /** OpenAI's; whatever it says, the model sees the image as its encoder takes it. */
+    /** A field of OpenAI without effect: the image encoder determines the resolution. */
     detail: s.orNull(s.oneOf('auto', 'low', 'high')),
   },
 );
@@ -44,7 +44,7 @@ const calledTool = s.objectOf({
 
 const ofEachCall = {
   id: s.orNull(s.string),
-  /** Left over in calls that a client assembled from a stream. */
+  /** Clients that assemble calls from a stream may leave this field in them. */
   index: s.orNull(s.integer),
 };
 
@@ -64,7 +64,7 @@ const assistantMessage = s.objectOf(
   { role: s.exactly('assistant') },
   {
     content: s.orNull(textOrParts([textPart, refusalPart], notEmpty)),
-    /** Read in place of a content that is absent. */
+    /** Used if the content is absent. */
     refusal: s.orNull(s.string),
     name,
     /** The model's reasoning before this message, as an earlier completion reported it. */
@@ -72,7 +72,7 @@ const assistantMessage = s.objectOf(
     tool_calls: s.orNull(s.arrayOf(variantsBy('type', [functionCall, customCall]))),
     /** The old form of one call. */
     function_call: s.orNull(calledFunction),
-    /** Sources that another server found; they are not for the model. */
+    /** Sources that another server found. The model does not see them. */
     annotations: s.orNull(s.arrayOf(s.anything)),
   },
 );
@@ -111,11 +111,11 @@ export type SentMessage = s.Static<typeof message>;
 
 type SentAssistantMessage = s.Static<typeof assistantMessage>;
 
-/** A message after its calls of custom tools were replaced with calls of functions. */
+/** A message whose calls of custom tools have become calls of functions. */
 export type AssistantMessage = Omit<SentAssistantMessage, 'tool_calls'> & { tool_calls?: ToolCall[] | null };
 export type Message = Exclude<SentMessage, SentAssistantMessage> | AssistantMessage;
 
-/** `function_call` is what OpenAI had before `tool_calls`; beside them it says nothing new. */
+/** `function_call` is the predecessor of `tool_calls`, and redundant beside them. */
 export function callsOf({ tool_calls: calls, function_call: call }: AssistantMessage): readonly ToolCall[] {
   if (calls && calls.length > 0) return calls;
   return call ? [{ type: 'function', function: call }] : [];

@@ -1,4 +1,4 @@
-/** Constraints of the completion in the fields of vLLM and SGLang → `grammar` or `json_schema` of a chat body. */
+/** Converts constraints in the fields of vLLM and SGLang to `grammar` or `json_schema` of a chat body. */
 import { ChasquiError } from '../../../errors.js';
 import { limitTextDepth } from '../json-schema/json-depth.js';
 import { ConversionBudget } from '../tools/grammars/conversion-budget.js';

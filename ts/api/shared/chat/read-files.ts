@@ -1,4 +1,6 @@
-/** The files of a conversation → text parts of the same places. The model is told of files that cannot be read. */
+/**
+ * Converts the files of a conversation to text parts at the same places. Unreadable files become a note for the model.
+ */
 import { fileText } from '../../../documents/file-text.js';
 import type { AbortOptions } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
@@ -11,12 +13,12 @@ import type { FilePart, Message, MessagePart, TextPart } from './message-schema.
 
 const MIB = 2 ** 20;
 const MAX_FILE_BYTES = 20 * MIB;
-/** All files of a request together: bytes, and UTF-16 units of text. */
+/** Limits of all files of a request together: bytes, and UTF-16 units of text. */
 const MAX_BYTES = 64 * MIB;
 const MAX_CHARACTERS = 4 * MIB;
-/** Files of a request that are downloaded, one after another. */
+/** Maximum number of downloads of a request. They run one after another. */
 const MAX_DOWNLOADS = 20;
-/** Longest part of an address or a name that the model is told. */
+/** Longest part of an address or a name in the text for the model. */
 const MAX_NAME = 2048;
 
 export interface ReadFiles {
@@ -25,9 +27,9 @@ export interface ReadFiles {
   unread: string[];
 }
 
-/** Files are downloaded under the rules and limits of images. Without `hosts`, none are. */
+/** Files are downloaded under the rules and limits of images. Without `hosts`, downloads are disabled. */
 export interface ReadFilesOptions extends AbortOptions, Partial<LoadImagesOptions> {
-  /** The content of an uploaded file; null if there is none. Default: there are none. */
+  /** Returns the content of an uploaded file, or null if there is none. Default: no uploaded files. */
   contentOf?: (id: string) => Buffer | null;
 }
 
@@ -136,7 +138,7 @@ function notBase64(param: string): ChasquiError {
 
 type TagNames = Record<string, string | null | undefined>;
 
-/** Models know documents between tags. */
+/** Tags mark documents, as models expect. */
 export function openTag(tag: string, names: TagNames): string {
   const attributes = Object.entries(names).map(([name, value]) => (value ? ` ${name}=${JSON.stringify(value)}` : ''));
   return `<${tag}${escapeClosing(tag, attributes.join(''))}>`;

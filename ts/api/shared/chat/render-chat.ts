@@ -1,4 +1,4 @@
-/** A chat body → its prompt, and the parts of the request that have no effect. */
+/** Converts a chat body to its prompt, and reports the parts of the request without effect. */
 import type {
   AbortOptions,
   ChatMessage,
@@ -34,22 +34,22 @@ import { toReasoningBudget, toReasoningTags } from './to-job.js';
 export interface TranslatedChat extends ChatTranslation {
   /** The grammars of custom tools, if there are any. */
   inputGrammars?: InputGrammars | null;
-  /** Paths in the request that have no effect. */
+  /** Paths of fields without effect. */
   passedOver?: readonly string[];
 }
 
 export type LoadOptions = LoadImagesOptions & ReadFilesOptions;
 
 export interface RenderChatOptions extends LoadOptions {
-  /** Throws `unsupported_parameter` for a grammar of a custom tool that cannot be enforced. Default: report it. */
+  /** Throws `unsupported_parameter` if the grammar of a custom tool cannot be enforced. Default: report it. */
   strict?: boolean;
-  /** How many parts of schemas that are not enforced are reported. */
+  /** Maximum number of reported paths in schemas. */
   maxParts: number;
 }
 
 export interface RenderedChat {
   rendered: RenderedPrompt;
-  /** Paths in the request that have no effect, each once. */
+  /** Paths of fields without effect, each once. */
   ignored: string[];
 }
 
@@ -74,7 +74,7 @@ export async function renderChat(
   return { rendered, ignored: [...new Set([...passedOver, ...unnamed.map((part) => origins.nameOf(part))])] };
 }
 
-/** Checks the body before it loads images; rejects with what is wrong with it. */
+/** Checks the body before it loads images. Rejects with the first error. */
 export async function renderBody(
   engine: Engine,
   sent: ChatCompletionRequest,
@@ -98,8 +98,8 @@ async function renderReadBody(
 }
 
 /**
- * `images` are those of all image parts, in order. Adds the name of the field to errors in grammars: native code does not
- * know which schema a grammar was made from.
+ * `images`: those of all image parts, in order. Adds the name of the field to errors in grammars, because native code
+ * does not know the origin of a grammar.
  */
 export async function renderMessages(
   engine: Engine,
@@ -176,7 +176,7 @@ function isText(part: TextPart | ImagePart): part is TextPart {
   return part.type === 'text';
 }
 
-/** Limits of reasoning, if the reasoning cannot be told from the rest. */
+/** Limits of reasoning have no effect if the parser cannot detect reasoning. */
 export function unenforcedLimits(body: ChatCompletionRequest, rendered: Pick<RenderedPrompt, 'reasoning'>): string[] {
   const limits = ['reasoning_budget_tokens', 'thinking_budget_tokens'] as const;
   return limits.filter(

@@ -1,6 +1,4 @@
-/**
- * The parts of a request, beside its messages, that the template and the grammars are given: tools, schema, reasoning.
- */
+/** The inputs of the template and the grammars, except the messages: tools, schema, reasoning. */
 import type { ChatTool, ModelInfo, RenderOptions } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
 import { limitDepth } from '../json-schema/json-depth.js';
@@ -54,7 +52,7 @@ function readTools(tools: readonly Tool[], schemas: SchemaCheck): ChatTool[] {
   });
 }
 
-/** Arguments are an object in every format of calls. */
+/** Arguments are an object in all call formats. */
 function refuseOtherTypes(parameters: object, path: string): void {
   const { type = 'object' } = parameters as { type?: unknown };
   if ([type].flat().includes('object')) return;
@@ -62,7 +60,7 @@ function refuseOtherTypes(parameters: object, path: string): void {
 }
 
 interface ToolUse {
-  /** Those that the model is told of. */
+  /** The tools in the prompt. */
   tools: readonly ChatTool[];
   choice: NonNullable<RenderOptions['toolChoice']>;
 }
@@ -94,7 +92,7 @@ function readToolChoice({ tool_choice: choice = 'auto' }: ChatCompletionRequest,
 
 const ANY_OBJECT = { type: 'object' };
 
-/** The schema of `response_format`, or the one that llama.cpp's clients send beside it. */
+/** The schema of `response_format`, or the field beside it that llama.cpp's clients send. */
 function readSchema(body: ChatCompletionRequest, schemas: SchemaCheck): object | null {
   const ofFormat = readResponseFormat(body.response_format, schemas);
   if (body.json_schema === undefined) return ofFormat;
@@ -129,9 +127,11 @@ function notTogether(param: string, other: string): ChasquiError {
   return new ChasquiError('unsupported_parameter', `\`${param}\` and \`${other}\` cannot be used together.`, param);
 }
 
-/** Variables that llama.cpp sets for every template, from fields that have been checked. */
+/** Variables that llama.cpp sets for every template, from checked fields. */
 const RESERVED_VARIABLES = ['messages', 'tools', 'add_generation_prompt', 'bos_token', 'eos_token'];
-/** As JSON, in UTF-16 units. They are parsed and rendered several times, so long text belongs into messages. */
+/**
+ * Limit in UTF-16 units of JSON. Variables are parsed and rendered several times, so long text belongs into messages.
+ */
 const MAX_TEMPLATE_KWARGS_LENGTH = 2 ** 18;
 
 function toTemplateKwargs(body: ChatCompletionRequest): Record<string, unknown> {
@@ -167,12 +167,12 @@ function noTools(model: string): ChasquiError {
 }
 
 /**
- * Messages and the tool calls in them. The template runs for each, and each takes some tokens even when it is empty, so
- * longer conversations fit into few contexts and take seconds to render.
+ * Maximum number of messages and tool calls. The template runs for each, and each takes some tokens even when it is
+ * empty. Longer conversations fit into few contexts and take seconds to render.
  */
 export const MAX_MESSAGES = 8192;
 
-/** Templates show all of them to the model, and grammars are made for each. */
+/** Templates write all of them into the prompt, and each gets a grammar. */
 export const MAX_TOOLS = 1024;
 
 export function refuseUnsupported(body: ChatCompletionRequest, model: ModelInfo): void {
@@ -201,7 +201,7 @@ export function refuseUnsupported(body: ChatCompletionRequest, model: ModelInfo)
   }
 }
 
-/** One begins a new message, the other continues the last one. vLLM and llama-server also refuse both together. */
+/** One starts a new message, the other continues the last one. vLLM and llama-server also refuse both together. */
 function refuseBoth({ continue_final_message: continues, add_generation_prompt: begins }: ChatCompletionRequest): void {
   if (!continues || !begins) return;
   throw new ChasquiError(
@@ -211,7 +211,7 @@ function refuseBoth({ continue_final_message: continues, add_generation_prompt: 
   );
 }
 
-/** Only a message of the assistant's can be continued. */
+/** Only an assistant message can be continued. */
 function refuseContinuing(body: ChatCompletionRequest): void {
   if (body.continue_final_message) {
     throw new ChasquiError(
@@ -239,7 +239,7 @@ function tooMany(param: string, what: string, max: number): ChasquiError {
   return new ChasquiError('invalid_value', `\`${param}\` holds ${what}, but at most ${max} are taken.`, param);
 }
 
-/** A last message of the assistant is continued; another one before it would be lost in most templates. */
+/** The last message of an assistant is continued. Most templates would drop an earlier one. */
 function refuseTwoAssistantMessages({ messages }: ChatCompletionRequest): void {
   if (messages.at(-1)?.role !== 'assistant' || messages.at(-2)?.role !== 'assistant') return;
   const path = `messages[${messages.length - 1}]`;

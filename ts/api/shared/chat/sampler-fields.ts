@@ -1,4 +1,4 @@
-/** The request fields of the sampling parameters, made from their table. */
+/** The request fields of the sampling parameters, from their table. */
 import * as s from '../../../http/schema/json-schema.js';
 import {
   MAX_BREAKER_LENGTH,
@@ -22,12 +22,12 @@ export const samplingFields = Object.fromEntries(
   }),
 ) as Record<SamplingField, s.Schema<number>>;
 
-/** Values beyond what single precision or 32 bits hold are clamped, not refused. */
+/** Clamps values beyond the range of single precision or 32 bits. */
 function boundsOf({ min, max }: { min: number; max: number }): s.JsonSchema {
   return { ...(min > -MAX_MAGNITUDE && { minimum: min }), ...(max < MAX_MAGNITUDE && { maximum: max }) };
 }
 
-/** Names other parameters as requests do. */
+/** Refers to other parameters by their names in requests. */
 function description(help: string): string {
   return `${help.replace(/`(\w+)`/g, (_, name) => `\`${fieldOf(name)}\``)}.`;
 }

@@ -1,4 +1,4 @@
-/** The adapters that a request names → their places among those of the model. */
+/** Converts the adapters of a request to indexes among those of the model. */
 import type { AdapterUse } from '../../../engine/adapter-file.js';
 import type { ModelInfo } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
@@ -6,7 +6,7 @@ import type { RequestedAdapter } from './chat-schema.js';
 
 const MAX_SHOWN = 10;
 
-/** `field`: what the list is called in errors; `null`: it is the body of a request. */
+/** `field`: the name of the list in errors, or `null` if the list is the body of a request. */
 export function toAdapterUses(lora: readonly RequestedAdapter[], model: ModelInfo, field: string | null): AdapterUse[] {
   const placeOf = (at: number): string => `${field ?? ''}[${at}].id`;
   const { adapters: known = [] } = model;

@@ -1,4 +1,4 @@
-/** Valid body + rendered prompt → job. Defaults come from the mode's profile. */
+/** Converts a valid body and a rendered prompt to a job. Defaults come from the mode's profile. */
 import type {
   Engine,
   ModelInfo,
@@ -71,7 +71,7 @@ function ownGrammar(
 /** Clients of other servers send this for an unset limit or seed. */
 const UNSET = -1;
 
-/** The engine counts tokens in 32 bits; no context is that long. */
+/** The engine counts tokens in 32 bits, and no context is longer. */
 const MAX_TOKENS = 2 ** 31 - 1;
 
 const SETTINGS = Object.entries(SETTING_OF) as [SamplingField, SamplingNumber][];
@@ -109,8 +109,8 @@ function toMaxTokens(body: ChatCompletionRequest): number | null {
 }
 
 /**
- * The tags between which a completion reasons; `null` where that cannot be told. A grammar of the request's own that does
- * not mention how reasoning ends has no place for it: a tag would be written within what the grammar is about.
+ * The tags of the reasoning, or `null` if they are unknown. A grammar in the request that does not mention the end of
+ * reasoning cannot contain it: the tag would be within the constrained text.
  */
 export function toReasoningTags(
   { grammar, grammarIsOfContent }: Pick<ChatCompletionRequest, 'grammar' | 'grammarIsOfContent'>,
@@ -121,7 +121,7 @@ export function toReasoningTags(
   return hasPlace ? reasoning : null;
 }
 
-/** `null`: as the server's options say, which is what -1 means in a request. */
+/** `null`: the server's options apply, as for -1 in a request. */
 export function toReasoningBudget(
   body: Pick<ChatCompletionRequest, 'reasoning_budget_tokens' | 'thinking_budget_tokens'>,
 ): number | null {
@@ -130,13 +130,13 @@ export function toReasoningBudget(
   return budget === undefined ? null : Math.min(budget, MAX_TOKENS);
 }
 
-/** Both halves of a 64-bit seed count, and a 32-bit one stays as it is. */
+/** Both halves of a 64-bit seed count. A 32-bit seed is unchanged. */
 function foldSeed(seed: number): number {
   const bits = BigInt.asUintN(64, BigInt(seed));
   return Number((bits >> 32n) ^ (bits & 0xffffffffn));
 }
 
-/** Submits a job for each choice of a chat body. Does not throw for a bad prompt: the streams reject instead. */
+/** Submits a job for each choice of a chat body. An invalid prompt does not throw: the streams reject. */
 export function startCompletion(
   engine: Engine,
   profile: Profile,
@@ -146,7 +146,7 @@ export function startCompletion(
 ): TokenStream[] {
   const adapters = body.lora === undefined ? null : toAdapterUses(body.lora, engine.model, 'lora');
   const { format, ...job } = toJob(body, rendered, profile, engine.model);
-  // As in llama-server, a whole reply begins with the message that it continues, and a stream does not.
+  // As in llama-server, a whole reply includes the message that it continues, and a stream does not.
   const echo = body.echo ?? options.whole ?? false;
   const parsed = format && { ...format, continues: format.continues && !echo };
   return submitChoices(engine, { ...job, format: parsed, adapters }, body.n ?? 1, options);

@@ -1,11 +1,11 @@
-/** The arguments of a tool call at the end of its completion, which may have cut the call off. */
+/** The arguments of a tool call at the end of its completion, which may be incomplete. */
 import { isTextTooDeep } from '../json-schema/json-depth.js';
 
 export function isComplete(json: string): boolean {
   return toObject(json) !== null;
 }
 
-/** Null if the arguments are incomplete, or nested too deeply to be serialised again. */
+/** Null if the arguments are incomplete, or too deeply nested to be serialised again. */
 export function parseArguments(json: string): Record<string, unknown> | null {
   return isTextTooDeep(json) ? null : toObject(json);
 }

@@ -56,26 +56,26 @@ export const timings = s.objectOf(
   {
     /** The time until the request was first scheduled. */
     queued_ms: s.number,
-    /** The prompt's tokens that were found in the cache, and those that were computed. */
+    /** The tokens of the prompt from the cache, and the computed ones. */
     cache_n: s.integer,
     prompt_n: s.integer,
     prompt_ms: s.number,
     prompt_per_second: s.number,
     predicted_n: s.integer,
-    /** The time from the first token to the last. */
+    /** The time between the first and the last token. */
     predicted_ms: s.number,
     predicted_per_second: s.number,
   },
   {
-    /** How many tokens speculative decoding drafted, and how many were accepted; present where it drafted any. */
+    /** Number of drafted and accepted tokens. Absent without drafts. */
     draft_n: s.integer,
     draft_n_accepted: s.integer,
   },
 );
 
-/** What is known before the end of a completion, as the server sees it. */
+/** Times before the end of a completion, measured by the server. */
 export const timingsSoFar = s.objectOf({
-  /** The tokens of the prompt that were there already, and those that have been computed. */
+  /** The tokens of the prompt from the cache, and those computed so far. */
   cache_n: s.integer,
   prompt_n: s.integer,
   /** The time until the first token arrived. */
@@ -88,7 +88,7 @@ export const timingsSoFar = s.objectOf({
 
 /** Sent before the first token of a stream with `return_progress`. */
 export const promptProgress = s.objectOf({
-  /** The tokens of the prompt, those that were cached, and those that are computed or were cached. */
+  /** The tokens of the prompt; the cached ones; the cached and computed ones. */
   total: s.integer,
   cache: s.integer,
   processed: s.integer,
@@ -128,7 +128,7 @@ export const chatCompletionReplySchema = s.objectOf(
     usage,
   },
   {
-    /** The times of the first choice; present only when `timings` asked for them. */
+    /** The times of the first choice. Present only with `timings`. */
     timings,
   },
 );

@@ -1,4 +1,4 @@
-/** The tokens of one completion → the server-sent events of a protocol that announces a completion part by part. */
+/** Converts the tokens of one completion to events of a protocol that announces a completion part by part. */
 import type { Finish, TokenStream } from '../../../engine/engine.js';
 import type { ErrorBody } from '../../../http/error-body.js';
 import type { SseEvent } from '../../../http/sse.js';
@@ -14,7 +14,7 @@ export function typedEvent(data: { type: string } & Record<string, unknown>): Ss
 export interface CompletionProtocol {
   begin(): SseEvent[];
   add(delta: CompletionDelta): SseEvent[];
-  /** `reasoningTokens` is `null` for completions without a format, which do not tell reasoning apart. */
+  /** `reasoningTokens`: `null` for completions without a format, which do not separate reasoning. */
   end(finish: Finish, reasoningTokens: number | null): SseEvent[];
   /** Called instead of `end`, after `begin`, when the completion fails. */
   fail(body: ErrorBody): SseEvent[];
@@ -36,7 +36,7 @@ export class CompletionEventEncoder {
     return this.#reader.finish;
   }
 
-  /** The events that announce the completion, unless they were given. */
+  /** Returns the events that announce the completion, unless they were returned before. */
   begin(): SseEvent[] {
     if (this.#begun) return [];
     this.#begun = true;
@@ -49,7 +49,7 @@ export class CompletionEventEncoder {
     return events;
   }
 
-  /** Throws when the completion has not ended: a stream that just stops must not look complete. */
+  /** Throws if the completion has not ended: an interrupted stream must not look complete. */
   end(): SseEvent[] {
     return this.protocol.end(this.#reader.finish, this.#reader.reasoningTokens);
   }
@@ -58,7 +58,9 @@ export class CompletionEventEncoder {
     return [...this.begin(), ...this.protocol.fail(body)];
   }
 
-  /** Reads the streams to their ends, and gives events to `take` alone. The protocol object has the whole completion then. */
+  /**
+   * Reads the streams to their ends and passes the events to `take`. Then the protocol object has the whole completion.
+   */
   async collect(streams: readonly TokenStream[], take: (events: SseEvent[]) => void = () => {}): Promise<void> {
     await forEachChoice(streams, (batch) => take(this.encode(batch)));
     take(this.end());

@@ -1,11 +1,11 @@
-/** An endpoint that completes as one of OpenAI's does, and adds fields of its own. */
+/** An endpoint that completes like one of OpenAI's, and adds fields to the replies. */
 
 import type { ModelInfo, TokenStream } from '../../../engine/engine.js';
 import type { Operation } from '../../../http/openapi/operation.js';
 import type { JsonSchema } from '../../../http/schema/json-schema.js';
 import type { EventEncoder } from './stream-reply.js';
 
-/** Of one request. */
+/** The extension of one request. */
 export interface CompletionExtension {
   extend<Reply extends { choices: readonly { finish_reason: string | null }[] }>(reply: Reply): Reply;
   extendChunks(chunks: EventEncoder): EventEncoder;

@@ -1,6 +1,6 @@
 /**
- * Deltas → the parts of a completion, for protocols that announce and close each of them: reasoning, text, tool calls.
- * At any time at most one part is open, and a closed part is never opened again.
+ * Converts deltas to the parts of a completion (reasoning, text, tool calls), for protocols that announce and close
+ * each part. At most one part is open, and a closed part is never reopened.
  */
 import { newId } from '../../../new-id.js';
 import type { LogprobEntry } from './chat-reply-schema.js';
@@ -8,12 +8,12 @@ import type { CallDelta, CompletionDelta } from './completion-reader.js';
 
 export interface CompletionPart {
   kind: 'reasoning' | 'text' | 'tool_call';
-  /** Its place among the completion's parts. */
+  /** Index among the completion's parts. */
   index: number;
-  /** All of its text so far; for a tool call, its arguments. */
+  /** All text so far, or the arguments of a tool call. */
   text: string;
   logprobs: LogprobEntry[];
-  /** Empty for what is no tool call. */
+  /** Empty for other parts than tool calls. */
   callId: string;
   name: string;
 }
@@ -26,7 +26,7 @@ export class CompletionParts {
   /** The parts so far, in order. */
   readonly all: CompletionPart[] = [];
   #open: CompletionPart | null = null;
-  /** The open tool call's number, as the deltas count them. */
+  /** The index of the open tool call, as in the deltas. */
   #callIndex = -1;
 
   add(delta: CompletionDelta): PartEvent[] {
@@ -37,7 +37,7 @@ export class CompletionParts {
     return events;
   }
 
-  /** Closes the part that is open, if there is one. */
+  /** Closes the open part, if there is one. */
   close(): PartEvent[] {
     const events: PartEvent[] = [];
     this.#closeInto(events);

@@ -1,11 +1,11 @@
-/** Tokens of one completion → what each adds to it, in the words of OpenAI's deltas. */
+/** Converts the tokens of one completion to OpenAI's deltas. */
 import type { Finish, FinishReason, ReplyDelta, Token } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
 import { isComplete } from './call-arguments.js';
 import type { LogprobEntry } from './chat-reply-schema.js';
 import { LogprobQueue, ReturnedTokens, toLogprobEntry } from './logprobs.js';
 
-/** A piece of a tool call. The first one of a call has its id and name; the later ones continue its arguments. */
+/** A piece of a tool call. The first piece has its id and name. Later ones continue its arguments. */
 export interface CallDelta {
   /** Index of the call within the completion. */
   index: number;
@@ -18,22 +18,22 @@ export interface CallDelta {
 export interface CompletionDelta {
   reasoning_content?: string;
   content?: string;
-  /** Those of the content's tokens, when the request asked for them. */
+  /** Entries of the content's tokens, if the request asked for them. */
   logprobs?: LogprobEntry[];
   tool_calls?: CallDelta[];
 }
 
 const NO_DELTAS: readonly ReplyDelta[] = [];
 
-/** Reads one completion: what it was parsed to where its job has a format, its text elsewhere. */
+/** Reads one completion: the parsed deltas if its job has a format, otherwise its text. */
 export class CompletionReader {
-  /** Set by `read` alone. */
+  /** Only `read` sets it. */
   ended = false;
   readonly #parsed: boolean;
   /** Created for the first token with log-probabilities, for parsed content and for text. */
   #logprobs: LogprobQueue | null = null;
   #returned: ReturnedTokens | null = null;
-  /** Entries of text that is not sent yet. */
+  /** Entries of text that has not been sent. */
   readonly #entries: LogprobEntry[] = [];
   /** The arguments of each call so far, as JSON. */
   readonly #arguments: string[] = [];
@@ -43,7 +43,7 @@ export class CompletionReader {
     this.#parsed = parsed;
   }
 
-  /** Throws when the completion has not ended. */
+  /** Throws if the completion has not ended. */
   get finish(): Finish {
     if (!this.#finish) throw new ChasquiError('internal_error', 'The completion ended without saying why.');
     return this.#finish;
@@ -56,7 +56,7 @@ export class CompletionReader {
     return reason === 'stop' && calls.length > 0 && calls.every(isComplete) ? 'tool_calls' : reason;
   }
 
-  /** How many of the tokens were spent on reasoning, up to its end mark; `null` for completions without a format. */
+  /** Number of tokens in the reasoning, including its end mark; `null` for completions without a format. */
   get reasoningTokens(): number | null {
     return this.#finish?.reasoningTokens ?? null;
   }
@@ -80,7 +80,7 @@ export class CompletionReader {
     return deltas;
   }
 
-  /** To be called after the last token: the entries of tokens that no text followed, except those of a stop string. */
+  /** Call this after the last token: returns the entries of tokens without text, except those of a stop string. */
   takeLogprobs(): LogprobEntry[] {
     return this.#entries.splice(0);
   }
@@ -98,7 +98,7 @@ export class CompletionReader {
     }
   }
 
-  /** Null for a parser's delta that adds nothing. */
+  /** Null for a delta that adds nothing. */
   #toCompletionDelta(delta: ReplyDelta): CompletionDelta | null {
     if (delta.toolIndex !== undefined) {
       this.#arguments[delta.toolIndex] = (this.#arguments[delta.toolIndex] ?? '') + (delta.toolArguments ?? '');

@@ -1,13 +1,13 @@
-/** The engine's log-probabilities → OpenAI's. */
+/** Converts the engine's log-probabilities to OpenAI's form. */
 import type { Token, TokenLogprob, TokenLogprobs } from '../../../engine/engine.js';
 import type { LogprobEntry } from './chat-reply-schema.js';
 
-/** JSON has neither infinity nor NaN; OpenAI writes the logarithm of zero like this. */
+/** JSON has neither infinity nor NaN. OpenAI writes this number for the logarithm of zero. */
 const IMPOSSIBLE = -9999;
 
 /**
- * The entry for one token; null when there is none to report. An end-of-generation token is no part of the text, so it
- * has none: it is the last token of a completion that ended by itself, not by a stop string.
+ * The entry for one token, or null without one. End-of-generation tokens have none, because they are not part of the
+ * text. A completion that did not end at a stop string ends with such a token.
  */
 export function toLogprobEntry(token: Token): LogprobEntry | null {
   if (!token.logprobs) return null;
@@ -19,20 +19,18 @@ export function toEntry(logprobs: TokenLogprobs): LogprobEntry {
   return { ...toAlternative(logprobs), top_logprobs: logprobs.top.map(toAlternative) };
 }
 
-/**
- * Finds the tokens of the returned text. Text that may become a stop string comes with a later token, or not at all.
- */
+/** Finds the tokens of the returned text. Text that may become a stop string arrives with a later token, or never. */
 export class ReturnedTokens {
   #waiting: { start: number; token: Token }[] = [];
   /** Bytes of all tokens, and of the text so far. */
   #tokenBytes = 0;
   #textBytes = 0;
 
-  /** Returns the tokens that are now known to belong to the text, and at the end also those that no text followed. */
+  /** Returns the tokens that are known to belong to the text, and at the end also those without text. */
   add(token: Token): Token[] {
     this.#waiting.push({ start: this.#tokenBytes, token });
     this.#tokenBytes += token.logprobs?.bytes.length ?? 0;
-    // U+FFFD in the text has more bytes than what it replaces.
+    // U+FFFD in the text has more bytes than the invalid bytes that it replaces.
     this.#textBytes = Math.min(this.#textBytes + Buffer.byteLength(token.text), this.#tokenBytes);
     const hasEnded = token.finish !== undefined && token.finish.stopString === null;
     const first = this.#waiting.findIndex(({ start }) => start >= this.#textBytes);
@@ -44,9 +42,9 @@ export class ReturnedTokens {
 /** Holds the entries of tokens until their text is sent. */
 export class LogprobQueue {
   #waiting: { start: number; end: number; entry: LogprobEntry }[] = [];
-  /** The bytes of all tokens that have entries, from the end of the last content on, one per character. */
+  /** The bytes of all tokens with entries since the end of the last content, one per character. */
   #bytes = '';
-  /** How many bytes came before that. */
+  /** Number of bytes before them. */
   #passed = 0;
 
   add(token: Token): void {
@@ -54,14 +52,12 @@ export class LogprobQueue {
     const entry = toLogprobEntry(token);
     if (!entry) return;
     const start = this.#passed + this.#bytes.length;
-    // Not the token's text: while that could become a stop string, it comes with a later token.
+    // The token's text would be wrong: while it may become a stop string, it arrives with a later token.
     this.#bytes += Buffer.from(token.logprobs.bytes).toString('latin1');
     this.#waiting.push({ start, end: this.#passed + this.#bytes.length, entry });
   }
 
-  /**
-   * Takes the entries of the tokens that make up `content`. Entries before it belong to no content and are discarded.
-   */
+  /** Returns the entries of the tokens of `content`. Entries before it belong to no content and are discarded. */
   takeFor(content: string): LogprobEntry[] {
     if (this.#waiting.length === 0) return [];
     const bytes = Buffer.from(content).toString('latin1');

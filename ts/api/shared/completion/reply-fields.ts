@@ -4,13 +4,13 @@ import { VERSION } from '../../../version.js';
 import type { ChatCompletionRequest } from '../chat/chat-schema.js';
 import type { PromptProgressReport, TimingsReport, TimingsSoFar, Usage } from './chat-reply-schema.js';
 
-/** The first fields of a whole reply, and of all chunks of a stream. */
+/** The first fields of a whole reply and of all its chunks. */
 export interface CompletionHead {
   id: string;
   /** Unix seconds. */
   created: number;
   model: string;
-  /** What computes completions: a seed gives the same completion only as long as this stays the same. */
+  /** Identifies the build and model. A seed gives the same completion only while this value is unchanged. */
   system_fingerprint: string;
 }
 
@@ -24,9 +24,9 @@ export function newCompletionHead(model: string, prefix: 'chatcmpl' | 'cmpl' = '
 }
 
 /**
- * Counts of all choices. Their common prompt counts once; its cached tokens are those that every choice found, because what
- * one of them did not find was computed for this request.
- * `reasoningTokens` is how many of the choices' tokens were reasoning; with `null`, as of text completions, the usage does not mention it.
+ * Counts of all choices. Their common prompt counts once. Its cached tokens are those that every choice found, because
+ * the request computed the others. `reasoningTokens`: number of reasoning tokens of all choices; with `null`, as for
+ * text completions, the usage omits them.
  */
 export function toUsage(choices: readonly Finish[], reasoningTokens: number | null = null): Usage {
   const promptTokens = choices[0]?.promptTokens ?? 0;
@@ -40,7 +40,7 @@ export function toUsage(choices: readonly Finish[], reasoningTokens: number | nu
   };
 }
 
-/** The sum over all choices; 0 for completions without a format, which do not tell reasoning apart. */
+/** The sum over all choices; 0 for completions without a format, which do not separate reasoning. */
 export function totalReasoningTokens(choices: readonly { reasoningTokens: number | null }[]): number {
   return choices.reduce((sum, { reasoningTokens }) => sum + (reasoningTokens ?? 0), 0);
 }
@@ -66,16 +66,16 @@ export function toTimings(finish: Finish): TimingsReport {
   return report;
 }
 
-/** The times of one completion while it is computed, by the server's own clock: the engine tells its times at the end. */
+/** The times of a running completion by the server's clock. The engine reports its own times only at the end. */
 export class RunningTimings {
   readonly #began = performance.now();
   #first: number | null = null;
   #tokens = 0;
 
-  /** The stream of the completion knows how far its prompt is. */
+  /** The stream of the completion reports the progress of its prompt. */
   constructor(private readonly stream: Pick<TokenStream, 'prefill'> | undefined) {}
 
-  /** To be called when tokens arrive. */
+  /** Call this when tokens arrive. */
   add(tokens: number): void {
     this.#first ??= performance.now();
     this.#tokens += tokens;
@@ -98,7 +98,7 @@ export class RunningTimings {
   }
 }
 
-/** The usage while completions are computed, as each chunk reports it with `continuous_usage_stats`. */
+/** The usage of running completions, which each chunk reports with `continuous_usage_stats`. */
 export class RunningUsage {
   #tokens = 0;
 
@@ -132,7 +132,7 @@ export function runningUsage(
   return options?.include_usage && options.continuous_usage_stats ? new RunningUsage(prompts) : undefined;
 }
 
-/** 0 where nothing was computed: clients of llama-server expect a number. */
+/** 0 if nothing was computed: clients of llama-server expect a number. */
 function perSecond(count: number, ms: number): number {
   return count > 0 && ms > 0 ? (1000 * count) / ms : 0;
 }
@@ -143,7 +143,7 @@ export class PromptProgress {
 
   constructor(private readonly stream: Pick<TokenStream, 'prefill'>) {}
 
-  /** What is new since the last call; the first report is of what was cached, the last one of the whole prompt. */
+  /** The progress since the last call. The first report has the cached tokens, the last one the whole prompt. */
   take(): PromptProgressReport[] {
     const { cached, computed = 0, total = 0 } = this.stream.prefill ?? {};
     if (cached === undefined) return [];

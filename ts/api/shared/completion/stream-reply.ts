@@ -7,18 +7,21 @@ import { toChasquiError, toErrorBody } from '../../../http/error-handler.js';
 import { beginEvents, EventStream, type Framing, type SseEvent } from '../../../http/sse.js';
 import type { AppContext } from '../../context.js';
 
-/** Makes the events of a completion. */
+/** Converts a completion to events. */
 export interface EventEncoder {
   encode(batch: ChoiceBatch): readonly SseEvent[];
   /** The events that report the progress of the prompt, if the request asked for them. Called until the first batch. */
   progress?: (() => readonly SseEvent[]) | undefined;
-  /** The events after the last token. Throws if the completion has not ended: an interrupted stream must not look complete. */
+  /**
+   * Returns the events after the last token. Throws if the completion has not ended: an interrupted stream must not
+   * look complete.
+   */
   end(): readonly SseEvent[];
   /** The events that report a failure and end the stream. */
   fail(body: ErrorBody): readonly SseEvent[];
 }
 
-/** A failure in the form that OpenAI's clients read. */
+/** Returns the failure in the form of OpenAI. */
 export function dataFailure(body: ErrorBody): readonly SseEvent[] {
   return [JSON.stringify(body)];
 }
@@ -31,7 +34,7 @@ export interface StreamedCompletion {
   encoder: EventEncoder;
   /** Aborted, among other reasons, when the client disconnects. */
   signal: AbortSignal;
-  /** Renames the fields in an error to those of the request. */
+  /** Translates the names of fields in errors to those of the request. */
   translate(thrown: unknown): unknown;
   /** Default: server-sent events. */
   framing?: Framing;

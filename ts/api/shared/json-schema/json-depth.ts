@@ -1,12 +1,12 @@
 /**
- * Limits how deep JSON may be nested that the model's template and grammars are given. Both work by recursion, and no
- * schema or argument of practical use comes near the limit.
+ * Limits the nesting of JSON for templates and grammars. Both are recursive. Schemas and arguments in practice are far
+ * below the limit.
  */
 import { ChasquiError } from '../../../errors.js';
 
 const MAX_DEPTH = 64;
 
-/** Throws for a value nested deeper than that; the error names the field `param`. */
+/** Throws for a deeper value. The error names the field `param`. */
 export function limitDepth(value: unknown, param: string): void {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {
@@ -20,7 +20,7 @@ export function limitTextDepth(json: string, param: string): void {
   if (isTextTooDeep(json)) throw tooDeep(param);
 }
 
-/** Reads every character once: arguments may have megabytes, and nothing but quotes or backslashes in them. */
+/** Reads every character once, because arguments may have megabytes of quotes and backslashes. */
 export function isTextTooDeep(json: string): boolean {
   let depth = 0;
   let withinString = false;

@@ -1,6 +1,6 @@
 /** Finds keywords in a JSON Schema. */
 
-/** Their members are named by the schema's author; their values are schemas. */
+/** The schema's author names their members; their values are schemas. */
 const NAMED = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
 /** Their values are data. */
 const DATA = new Set(['const', 'enum', 'default', 'examples']);

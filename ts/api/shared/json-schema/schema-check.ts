@@ -3,8 +3,8 @@ import { ChasquiError } from '../../../errors.js';
 import { limitDepth } from './json-depth.js';
 
 /**
- * The length of all schemas of a request together, as JSON, in UTF-16 units. Templates write those of tools into the
- * prompt, even where no tool may be called.
+ * Limit of all schemas of a request together, in UTF-16 units of JSON. Templates write the schemas of tools into the
+ * prompt, even if no tool may be called.
  */
 const MAX_SCHEMA_LENGTH = 512 * 1024;
 /** Members of one object. The converter searches all members for each of them. */

@@ -1,17 +1,17 @@
 /**
- * Each of several completions may repeat what is long. So a request of a few megabytes could have a reply of hundreds, which
- * the server would have to make in one piece.
+ * Limits repeated texts in a reply. Each choice may repeat a long text, so a request of a few megabytes could cause a
+ * reply of hundreds, which the server must build in one piece.
  */
 import { ChasquiError } from '../../../errors.js';
 
-/** In UTF-16 units of JSON; more than a single request can bring about. */
+/** In UTF-16 units of JSON. A single choice cannot exceed it. */
 const MAX_REPEATED = 32 * 2 ** 20;
 
 export interface Repeats {
   completions: number;
   /** Total length of the repeated texts as JSON, in UTF-16 units. */
   length: number;
-  /** What is repeated and how to avoid it, for the error message. */
+  /** The repeated text and how to avoid it, for the error message. */
   what: string;
   remedy: string;
   /** The request field that determines the number of completions. */

@@ -5,14 +5,14 @@ import type { CompletionRequest } from './text-schema.js';
 
 export interface PromptTokens {
   ids: readonly number[];
-  /** The bytes of each token; control tokens are spelled by their names. */
+  /** The bytes of each token. Control tokens are represented by their names. */
   pieces: readonly Uint8Array[];
 }
 
 /** Each takes about 250 bytes of memory. */
 const MAX_LOGPROBS = 2 ** 18;
 
-/** How many alternatives to report with each prompt token; `null`: the request does not ask for them. */
+/** Number of reported alternatives of each prompt token; `null` if the request does not ask for them. */
 export function promptLogprobsOf(body: CompletionRequest): number | null {
   const counts = [body.prompt_logprobs ?? undefined, body.echo ? body.logprobs : undefined];
   const asked = counts.filter((count) => count !== undefined);

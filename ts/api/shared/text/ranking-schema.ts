@@ -1,4 +1,4 @@
-/** `POST /v1/rerank`: body and reply, as Jina and llama-server have them. */
+/** `POST /v1/rerank`: body and reply, in the form of Jina and llama-server. */
 
 import * as s from '../../../http/schema/json-schema.js';
 import { model } from '../chat/chat-schema.js';
@@ -26,9 +26,9 @@ export type RerankRequest = s.Static<typeof rerankSchema>;
 
 const result = s.objectOf(
   {
-    /** Its place in the request. */
+    /** Index of the document in the request. */
     index: s.integer,
-    /** The output of the model's head; for most models a logit, so that only the order of scores has a meaning. */
+    /** The output of the model's head: for most models a logit, so only the order of scores is meaningful. */
     relevance_score: s.number,
   },
   { document: s.objectOf({ text: s.string }) },

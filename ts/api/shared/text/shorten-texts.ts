@@ -1,10 +1,10 @@
-/** Texts that are too long to be embedded, shortened: by default Ollama takes of each as much as there is room for. */
+/** Shortens texts that are too long for an embedding. Ollama does this by default. */
 import type { AbortOptions, Engine } from '../../../engine/engine.js';
 
-/** Every token has a byte at least, and few models add more than these to a text. */
+/** Every token has at least one byte, and few models add more tokens than this to a text. */
 const MAX_SPECIALS = 4;
 
-/** All as they are if none is too long; else the tokens of each, because inputs are of one kind. */
+/** Returns the texts unchanged if none is too long, otherwise the tokens of each: all inputs must be of one kind. */
 export async function shortenTexts(
   engine: Engine,
   texts: readonly string[],
@@ -23,7 +23,7 @@ export async function shortenTexts(
   );
 }
 
-/** Leaves out the end of the text's own tokens, so that those which the model adds behind them stay. */
+/** Removes the end of the text, before the tokens that the model appends. */
 function shorten(whole: Int32Array, own: Int32Array, room: number): number[] {
   const added = whole.length - own.length;
   let before = 0;

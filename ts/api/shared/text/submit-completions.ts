@@ -1,4 +1,4 @@
-/** A valid body of a completions request → one running job for each choice. */
+/** Converts a valid body of a completions request to one running job per choice. */
 
 import { checkTokens } from '../../../engine/check-tokens.js';
 import type { AbortOptions, Engine, ModelInfo, TextInput, TokenStream } from '../../../engine/engine.js';
@@ -18,9 +18,9 @@ import { toInputs } from './to-inputs.js';
 import { spell } from './to-tokens.js';
 
 export interface RunningCompletions {
-  /** The choices of the first prompt, then those of the second ... */
+  /** The choices of the first prompt, then those of the second, and so on. */
   streams: TokenStream[];
-  /** How many of them each prompt has. */
+  /** Number of choices of each prompt. */
   choicesPerPrompt: number;
   /** The echoed prompt of each stream; empty without `echo`. */
   beginnings: string[];
@@ -31,7 +31,7 @@ export interface RunningCompletions {
 }
 
 interface NativeOptions extends Partial<Pick<Job, 'logprobsAfter'>> {
-  /** May throw what is wrong with the job, which is that of all completions but for prompts and seeds. */
+  /** Throws the errors of the job that all completions share, except for prompts and seeds. */
   beforeSubmit?(job: Job): void;
 }
 
@@ -85,10 +85,10 @@ export function firstOfEach(streams: readonly TokenStream[], choicesPerPrompt: n
   return streams.filter((_, index) => index % choicesPerPrompt === 0);
 }
 
-/** Errors about the prompt. The engine does not know of requests, so it cannot say which field the prompt came in. */
+/** Adds the field to errors about the prompt, because the engine does not know requests. */
 const ABOUT_PROMPT: readonly ErrorCode[] = ['context_length_exceeded', 'invalid_job', 'prompt_refused'];
 
-/** Names the field that an error is about; `json_schema` is that of the request. */
+/** Names the field of an error. `json_schema` is that of the request. */
 export function aboutPrompt(thrown: unknown, { json_schema }: Pick<CompletionRequest, 'json_schema'> = {}): unknown {
   if (!(thrown instanceof ChasquiError) || thrown.param !== null) return thrown;
   if (thrown.code === 'invalid_grammar' && json_schema) return thrown.withMessage(thrown.message, 'json_schema');
@@ -137,7 +137,7 @@ async function toEcho(engine: Engine, input: TextInput, name: string, signal: Ab
   return typeof input === 'string' ? input : spell(engine, input, name, { signal });
 }
 
-/** Sampling, limits and stop strings are those of a chat; the prompt is each input's own. */
+/** Sampling, limits and stop strings are those of a chat. Each input has its own prompt. */
 function toCommonJob(body: CompletionRequest, profile: Profile, model: ModelInfo): Job {
   const {
     prompt: _prompt,
@@ -150,7 +150,7 @@ function toCommonJob(body: CompletionRequest, profile: Profile, model: ModelInfo
     json_schema: schema,
     ...shared
   } = body;
-  // One token is computed to read the prompt, and not shown.
+  // One token is computed, because the engine reads no prompt without one. It is not shown.
   const limit = maxTokens === 0 ? 1 : maxTokens;
   const chat = {
     ...shared,

@@ -1,4 +1,4 @@
-/** The body of `POST /v1/completions`: a text is continued as it is, without a chat template. */
+/** The body of `POST /v1/completions`: continues a text without a chat template. */
 
 import {
   boolean,
@@ -21,7 +21,7 @@ export type TextInputs = string | number[] | (string | number[])[];
 
 const token = { type: 'integer', minimum: 0, maximum: 2 ** 31 - 1 };
 
-/** `toInputs` checks that single tokens are not mixed with others, because it can name the item that is odd. */
+/** `toInputs` refuses single tokens beside other inputs, because it can name the item. */
 export const textInputs = typed<TextInputs>({
   type: ['string', 'array'],
   minItems: 1,
@@ -35,7 +35,7 @@ const required = {
   prompt: field('One text or several, as characters or as tokens; each gets `n` choices.', textInputs),
 };
 
-/** Fields that mean the same as in a chat. */
+/** Fields with the same meaning as in chats. */
 const shared = {
   ...openAiFields,
   ...completionFields,

@@ -1,4 +1,4 @@
-/** A valid body of an embeddings request → its reply. */
+/** Converts a valid body of an embeddings request to its reply. */
 import type { Engine } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
 import { type EmbeddingsReply, type EmbeddingsRequest, MAX_EMBEDDING_INPUTS } from './embeddings-schema.js';
@@ -6,7 +6,7 @@ import { toInputs } from './to-inputs.js';
 
 type EmbeddingData = EmbeddingsReply['data'][number];
 
-/** Embeddings are encoded one by one as they are read, because there may be millions of numbers. */
+/** Embeddings are encoded one by one while they are read, because there may be millions of numbers. */
 export interface LazyEmbeddingsReply extends Omit<EmbeddingsReply, 'data'> {
   data: Iterable<EmbeddingData>;
 }
@@ -30,7 +30,7 @@ export async function toEmbeddings(
   };
 }
 
-/** Returns vectors of full length. `names`: those of the fields in the request, for errors. */
+/** Returns vectors of full length. `names`: names of the fields in the request, for errors. */
 export async function toVectors(
   engine: Engine,
   { input, dimensions }: { input: EmbeddingsRequest['input']; dimensions?: number | undefined },
@@ -51,14 +51,17 @@ function refuseLonger(wanted: number | undefined, length: number, param: string)
   );
 }
 
-/** The first `length` numbers, normalized again. Only some models are trained for it, which model files do not record. */
+/**
+ * Returns the first `length` numbers, normalized again. Only some models are trained for this, and their files do not
+ * say so.
+ */
 export function shorten(vector: Float32Array, length = vector.length): Float32Array {
   if (length === vector.length) return vector;
   const norm = Math.hypot(...vector.subarray(0, length)) || 1;
   return vector.subarray(0, length).map((value) => value / norm);
 }
 
-/** The engine names an input `input[0]`. The request may have another name for it. */
+/** Translates the engine's name of an input, `input[0]`, to the name in the request. */
 async function renaming<T>(work: Promise<T>, nameOf: (index: number) => string): Promise<T> {
   try {
     return await work;

@@ -1,11 +1,11 @@
-/** A field that may be text or tokens, one or many → a list of inputs, and how to name them. */
+/** Converts a field with text or tokens, one or many, to a list of inputs with names. */
 import type { TextInput } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
 import type { TextInputs } from './text-schema.js';
 
 export interface NamedInputs {
   inputs: TextInput[];
-  /** The request field that an input came in: `input`, or `input[3]`. */
+  /** The field of an input in the request: `input`, or `input[3]`. */
   nameOf(index: number): string;
 }
 

@@ -1,4 +1,4 @@
-/** A valid body of a rerank request → its reply. */
+/** Converts a valid body of a rerank request to its reply. */
 import type { Engine } from '../../../engine/engine.js';
 import type { ModelPool } from '../../../models/pool.js';
 import type { RerankReply, RerankRequest } from './ranking-schema.js';
@@ -20,7 +20,7 @@ export async function toRanking(engine: Engine, body: RerankRequest, signal: Abo
   };
 }
 
-/** Without a name, the request means the only loaded model that ranks. */
+/** Without a name, the only loaded reranking model is used. */
 export function rankerNaming({ pool }: { pool: Pick<ModelPool, 'list'> }) {
   return ({ model }: { model?: string }): string | undefined => {
     if (model !== undefined) return model;

@@ -1,7 +1,7 @@
 import { checkTokens } from '../../../engine/check-tokens.js';
 import type { AbortOptions, Engine } from '../../../engine/engine.js';
 
-/** The text of tokens; `name` is the request field that contained them. */
+/** Returns the text of tokens. `name`: the request field of the tokens. */
 export async function spell(
   engine: Engine,
   tokens: readonly number[],

@@ -25,13 +25,13 @@ export function describeFormat(format: CustomFormat | null): string {
   return definition === undefined ? text : `${text} It must follow this ${syntax ?? 'lark'} grammar:\n${definition}`;
 }
 
-/** Reads the text out of the arguments of a call, piece by piece as the model writes them. */
+/** Reads the text from the arguments of a call, piece by piece. */
 export class InputReader {
   /** Unread JSON: an incomplete escape, or the beginning of the object. */
   #pending = '';
   #state: 'before' | 'within' | 'after' = 'before';
 
-  /** The text that the next piece of JSON adds. */
+  /** Returns the text that the next piece of JSON adds. */
   push(json: string): string {
     if (this.#state === 'after') return '';
     this.#pending += json;
@@ -46,14 +46,14 @@ export class InputReader {
     return json === '' ? '' : InputReader.whole(json);
   }
 
-  /** All of the text, given all of the arguments; those that are not as they should be are the text themselves. */
+  /** Returns the whole text of complete arguments. Malformed arguments are returned unchanged. */
   static whole(json: string): string {
     try {
       const value: unknown = JSON.parse(json);
       const input = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[INPUT] : undefined;
       return typeof input === 'string' ? input : json;
     } catch {
-      // It was cut off.
+      // The arguments are incomplete.
       return /^\s*\{/.test(json) ? new InputReader().push(json) : json;
     }
   }
@@ -66,7 +66,7 @@ export class InputReader {
   }
 
   #readText(): string {
-    // Reads up to the closing quote or an incomplete escape. Halves of surrogate pairs stay together.
+    // Reads up to the closing quote or an incomplete escape. Keeps surrogate pairs together.
     const [read = ''] =
       /^(?:[^"\\]|\\u[dD][89abAB][\da-fA-F]{2}\\u[\da-fA-F]{4}|\\u(?![dD][89abAB])[\da-fA-F]{4}|\\[^u])*/.exec(
         this.#pending,
@@ -77,7 +77,9 @@ export class InputReader {
   }
 }
 
-/** The grammar of the arguments allows valid escapes only; a model without one may write others, and line breaks. */
+/**
+ * The grammar of the arguments allows only valid escapes. Models without a grammar may write others, and line breaks.
+ */
 function unescaped(json: string): string {
   try {
     return JSON.parse(`"${json}"`) as string;

@@ -15,13 +15,13 @@ import type { CustomTool, NamedFunction, NamedTool, SentToolChoice, Tool, ToolCh
 export interface WithFunctions extends TranslatedChat {
   customTools: ReadonlySet<string>;
   passedOver: readonly string[];
-  /** Whether the request has `functions`, so that calls are replied in that form. */
+  /** Whether the request has `functions`, so replies use the same form. */
   hasOldForm: boolean;
 }
 
 const CONSTRAINTS = ['json_schema', ...Object.keys(constraintFields)];
 
-/** Throws `invalid_grammar` for the format of a tool that is no grammar. */
+/** Throws `invalid_grammar` if the format of a tool is invalid. */
 export function functionsFor(request: SentChatCompletion): WithFunctions {
   if (request.functions?.length) return fromFunctions(request, request.functions);
   if (typeof request.function_call === 'object') {
@@ -50,7 +50,7 @@ export function functionsFor(request: SentChatCompletion): WithFunctions {
   return { body, origins, customTools, inputGrammars, passedOver, hasOldForm: false };
 }
 
-/** `functions` as tools. At most one is called, because a message of the old form has one call. */
+/** Converts `functions` to tools. At most one is called, because a message of the old form has one call. */
 function fromFunctions(request: SentChatCompletion, functions: readonly Tool['function'][]): WithFunctions {
   if (request.tools?.length) {
     const message = '`functions` is the old form of `tools`: send only one of them.';

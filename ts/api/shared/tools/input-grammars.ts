@@ -1,6 +1,6 @@
 /**
- * The input grammars of custom tools. A template shows the whole schema of a tool to the model. The schema therefore contains
- * only a placeholder, which is replaced in the grammar that was made from it.
+ * The input grammars of custom tools. A template writes the whole schema of a tool into the prompt. The schema
+ * therefore contains only a placeholder, which the grammar of the schema replaces.
  */
 import { createHash } from 'node:crypto';
 import type { Grammar } from '../../../engine/job.js';
@@ -11,7 +11,7 @@ import { DefinitionError } from './grammars/grammar-tree.js';
 import type { Gbnf } from './grammars/json-text-gbnf.js';
 import type { CustomFormat } from './tool-schema.js';
 
-/** All definitions of a request together, in UTF-16 units. Those after it are told to the model only. */
+/** Limit of all definitions of a request together, in UTF-16 units. Later ones only appear in the prompt. */
 const MAX_DEFINITIONS_LENGTH = 64 * 1024;
 
 const DIGEST_LENGTH = 16;
@@ -22,7 +22,7 @@ interface InputGrammar extends Gbnf {
   tool: string;
 }
 
-/** A pseudo field for the pattern of a tool if the template's format cannot contain its grammar. */
+/** A pseudo field for the pattern of a tool, for templates whose format cannot contain its grammar. */
 export function patternField(tool: string): string {
   return `input_grammar.${tool}`;
 }
@@ -39,8 +39,8 @@ export class InputGrammars {
   #length = 0;
 
   /**
-   * The pattern of the input of a tool with this format, which is `origin` in the request, or null where anything will do
-   * or the format cannot be enforced. Throws `invalid_grammar` for what is no grammar.
+   * Returns the pattern for the input of a tool with this format, or null if the format permits any text or cannot be
+   * enforced. `origin`: the field in the request. Throws `invalid_grammar` for an invalid format.
    */
   add(tool: string, format: CustomFormat, origin: string): string | null {
     const { syntax = 'lark', definition } = format.grammar ?? format;
@@ -53,7 +53,10 @@ export class InputGrammars {
     return `^${signOf(tool)}$`;
   }
 
-  /** The grammar of a completion with those of the inputs, and the `patternField` of those that have no place in it. */
+  /**
+   * Inserts the grammars of the inputs into the grammar of the completion, and returns the `patternField` of those
+   * without a place in it.
+   */
   enforce(grammar: Grammar | null): { grammar: Grammar | null; passedOver: string[] } {
     if (grammar === null || this.#grammars.length === 0) return { grammar, passedOver: [] };
     const byTool = new Map(this.#grammars.map((each) => [each.tool, each]));

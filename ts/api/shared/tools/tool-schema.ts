@@ -8,7 +8,7 @@ export const functionSchema = s.objectOf(
     description: s.orNull(s.string),
     /** A JSON Schema; without it the function takes no arguments. */
     parameters: s.orNull(jsonSchema),
-    /** Demands that the whole schema is enforced; a part that cannot be enforced is an error then. */
+    /** Requires that the whole schema is enforced. A part that cannot be enforced is an error. */
     strict: s.orNull(s.boolean),
   },
 );
@@ -20,9 +20,9 @@ const grammar = { syntax: s.oneOf('lark', 'regex'), definition: s.string };
 export const customFormat = s.objectOf(
   { type: s.oneOf('text', 'grammar') },
   {
-    /** The form of responses, which chats take as well. */
+    /** The form of responses, which chats also accept. */
     ...grammar,
-    /** The form of chats, which responses take as well. */
+    /** The form of chats, which responses also accept. */
     grammar: s.objectOf(grammar),
   },
 );
@@ -37,12 +37,12 @@ export const toolSchema = variantsBy('type', [functionToolSchema, customToolSche
 
 export type CustomFormat = s.Static<typeof customFormat>;
 export type CustomTool = s.Static<typeof customToolSchema>;
-/** A function; where a body has been read, custom tools have become functions. */
+/** A function. Custom tools become functions while a body is read. */
 export type Tool = s.Static<typeof functionToolSchema>;
 
 const CHOICES = ['none', 'auto', 'required'] as const;
 
-/** One of the words that choose among all tools, or an object that names some. */
+/** A word that selects among all tools, or an object that names some. */
 export function toolChoiceOf<T, Word extends string = (typeof CHOICES)[number]>(
   named: s.Schema<T>,
   words: readonly string[] = CHOICES,
@@ -61,7 +61,7 @@ export const functionChoice = toolChoiceOf<{ name: string }, 'none' | 'auto'>(s.
 const namedFunction = s.objectOf({ type: s.exactly('function'), function: s.objectOf({ name: s.string }) });
 const namedCustom = s.objectOf({ type: s.exactly('custom'), custom: s.objectOf({ name: s.string }) });
 
-/** Chooses among some of the tools; the model is told of these alone. */
+/** Selects some of the tools. Only these appear in the prompt. */
 const allowedTools = s.objectOf({
   type: s.exactly('allowed_tools'),
   allowed_tools: s.objectOf({
@@ -76,7 +76,7 @@ export type SentToolChoice = s.Static<typeof toolChoiceSchema>;
 export type NamedFunction = s.Static<typeof namedFunction>;
 export type NamedTool = NamedFunction | s.Static<typeof namedCustom>;
 
-/** The same where all tools are functions. */
+/** The same, if all tools are functions. */
 export type ToolChoice =
   | Extract<SentToolChoice, string>
   | NamedFunction

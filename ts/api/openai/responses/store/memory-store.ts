@@ -1,4 +1,4 @@
-/** Stored responses of a server that has no folder for its data: they end with the process. */
+/** Stored responses in memory, for servers without a data folder. They end with the process. */
 import {
   asConversation,
   asResponse,
@@ -24,9 +24,9 @@ interface Entry {
 
 class Owned {
   bytes = 0;
-  /** Those that were used longest ago first. */
+  /** The least recently used ones first. */
   readonly entries = new Map<string, Entry>();
-  /** From an item to all that have it, the last that was put last. */
+  /** Maps an item to the entries that contain it, the latest entry last. */
   readonly holders = new Map<string, Set<string>>();
 }
 

@@ -39,7 +39,7 @@ export interface StoredFile {
   file: FileObject;
 }
 
-/** Separate from the file, so that lists do not read contents. */
+/** Separate from the file, because lists do not read contents. */
 export interface StoredData {
   data: { id: string; base64: string };
 }
@@ -48,7 +48,7 @@ export type Stored = StoredResponse | StoredConversation | StoredThread | Stored
 
 /** Ids of different kinds are never the same. */
 export interface ResponseStore {
-  /** Replaces what has the same id. */
+  /** Replaces the entry with the same id. */
   put(owner: string, stored: Stored): void;
   get(owner: string, id: string): StoredResponse | null;
   conversation(owner: string, id: string): StoredConversation | null;
@@ -66,9 +66,12 @@ export interface ResponseStore {
     id: string,
     change: (stored: StoredConversation) => StoredConversation,
   ): StoredConversation | null;
-  /** The id of what has this item: the last response with it in its input or its output, or else the last conversation. */
+  /**
+   * Returns the id of the latest response with this item in its input or output, or else of the last conversation with
+   * it.
+   */
   holderOf(owner: string, itemId: string): string | null;
-  /** False where there is nothing with this id. */
+  /** Returns false if there is no entry with this id. */
   delete(owner: string, id: string): boolean;
   close(): void;
 }
@@ -82,7 +85,7 @@ export interface StoreLimits {
 }
 
 const MIB = 2 ** 20;
-/** OpenAI keeps responses for so long. */
+/** OpenAI stores responses for the same time. */
 const MAX_AGE_MS = 30 * 24 * 60 * 60 * 1000;
 
 export const MEMORY_LIMITS: StoreLimits = { maxResponses: 10_000, maxBytes: 128 * MIB, maxAgeMs: MAX_AGE_MS };
@@ -99,12 +102,12 @@ export function idOf(stored: Stored): string {
   return 'response' in stored ? stored.response.id : stored.conversation.id;
 }
 
-/** The ids of all items that it can be found by. */
+/** The ids of all items of an entry, for searches. */
 export function itemIdsOf(stored: Stored): string[] {
   return itemsOf(stored).map(({ id }) => id);
 }
 
-/** All items of it, in their order. */
+/** All items of an entry, in order. */
 export function itemsOf(stored: Stored): readonly StoredItem[] {
   if (!('response' in stored || 'items' in stored)) return [];
   // Output items are valid input items.

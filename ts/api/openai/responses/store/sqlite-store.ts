@@ -1,4 +1,4 @@
-/** Stored responses of a server that has a folder for its data: a database there, for this account's eyes only. */
+/** Stored responses in a database in the data folder, readable by this account only. */
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { toWellFormedJson } from '../../../../engine/render-request.js';
@@ -23,8 +23,8 @@ import {
 const BUSY_TIMEOUT_MS = 5000;
 
 /**
- * Conversations stand among the responses. Texts are apart, so that what is looked at with every response is small.
- * Triggers keep sums, items and texts right.
+ * Conversations are rows among the responses. Texts have a table of their own, because frequent queries do not need
+ * them. Triggers keep sums, items and texts consistent.
  */
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS responses (
@@ -65,7 +65,7 @@ DROP TRIGGER response_ends;
 DROP TABLE items;
 `;
 
-/** Methods throw `store_failed` when the file cannot be read or written. */
+/** Methods throw `store_failed` if the file cannot be read or written. */
 export class SqliteStore implements ResponseStore {
   readonly #database: Sqlite;
 
@@ -77,7 +77,7 @@ export class SqliteStore implements ResponseStore {
     this.#database = openSqlite(file);
     this.#database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     this.#database.exec('PRAGMA journal_mode = WAL');
-    // A loss of power may cost the last moment, never the file.
+    // A power failure may lose the latest transactions, but does not damage the file.
     this.#database.exec('PRAGMA synchronous = NORMAL');
     this.#inTransaction(() => {
       this.#database.exec(SCHEMA);
@@ -87,7 +87,7 @@ export class SqliteStore implements ResponseStore {
     });
   }
 
-  /** Opens `responses.db` in the folder; both are made when they are not there. */
+  /** Opens `responses.db` in the folder. Creates both if necessary. */
   static open(folder: string, limits: StoreLimits = DISK_LIMITS, now: () => number = Date.now): SqliteStore {
     const file = path.join(path.resolve(folder), 'responses.db');
     return orFail(file, () => {
@@ -168,7 +168,7 @@ export class SqliteStore implements ResponseStore {
     return row === undefined ? null : (JSON.parse(row.json) as Stored);
   }
 
-  /** Within a transaction. */
+  /** Must run within a transaction. */
   #write(owner: string, stored: Stored): void {
     const id = idOf(stored);
     const json = JSON.stringify(stored);
@@ -178,7 +178,7 @@ export class SqliteStore implements ResponseStore {
     this.#run(columns, owner, id, 2 * json.length, now, now + this.limits.maxAgeMs);
     this.#run('INSERT INTO texts (owner, id, json) VALUES (?, ?, ?)', owner, id, json);
     const isResponse = 'response' in stored ? 1 : 0;
-    // In one statement, because thousands would hold up the server.
+    // One statement, because thousands of them would block the server.
     const items = 'INSERT OR IGNORE INTO holders SELECT ?, value, ?, ? FROM json_each(?)';
     this.#run(items, owner, id, isResponse, toWellFormedJson(itemIdsOf(stored)));
     this.#makeRoom();

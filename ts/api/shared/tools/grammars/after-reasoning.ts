@@ -1,7 +1,9 @@
-/** A grammar for the content of a completion → a grammar for the reasoning before it, too. */
+/** Extends a grammar for the content of a completion to the reasoning before it. */
 import type { ReasoningTags } from '../../../../engine/engine.js';
 
-/** `gbnf` itself if the prompt ends without reasoning. If the prompt does not open it, the model may. */
+/**
+ * Returns `gbnf` itself if the prompt ends without reasoning. If the prompt does not begin reasoning, the model may.
+ */
 export function afterReasoning(gbnf: string, { start, ends, promptEnd }: ReasoningTags): string {
   const opened = promptEnd.lastIndexOf(start);
   if (opened >= 0 && ends.some((end) => promptEnd.includes(end, opened + start.length))) return gbnf;
@@ -12,8 +14,8 @@ export function afterReasoning(gbnf: string, { start, ends, promptEnd }: Reasoni
 }
 
 /**
- * Rules of an automaton that ends with the first of the tags. A state is the longest end of the text that is the beginning of
- * a tag. The rules are right-recursive, so the engine needs no memory for the length of the text.
+ * Rules of an automaton that ends with the first of the tags. A state is the longest suffix of the text that is a
+ * prefix of a tag. The rules are right-recursive, so the engine needs no memory for the length of the text.
  */
 function textUntil(ends: readonly string[]): string[] {
   const tags = ends.map((end) => end.trim() || end);
@@ -30,7 +32,7 @@ function textUntil(ends: readonly string[]): string[] {
     return `reasoning-${numberOf(rest)}`;
   };
   const rules: string[] = [];
-  // The loop adds states.
+  // The loop appends states to this list.
   for (let number = 0; number < states.length; number += 1) {
     const steps = characters.map((each) => `${literal(each)} ${next(states[number] + each)}`);
     const others = `[^${characters.map(escaped).join('')}] reasoning-0`;

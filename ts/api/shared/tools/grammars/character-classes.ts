@@ -1,4 +1,4 @@
-/** The classes that regular expressions have names for. */
+/** The named character classes of regular expressions. */
 import { type CharacterSet, charactersOf, complementOf, type Range, rangeOf, setOf } from './character-set.js';
 
 const DIGITS: Range = [0x30, 0x39];
@@ -6,13 +6,13 @@ const UPPER: Range = [0x41, 0x5a];
 const LOWER: Range = [0x61, 0x7a];
 const ASCII = 0x7f;
 
-/** Beyond it, Unicode has no decimal digits. */
+/** Unicode has no decimal digits beyond it. */
 const LAST_DIGIT = 0x1fbf9;
 
 /**
- * `\d`, `\w` and `\s`, and by their capital letters the rest. Where Unicode has thousands of characters more, which would
- * make a grammar slow, a class has those of ASCII only: a text that is within such a class is within the real one too.
- * Each letter has one set, so that it is written once however often it is named.
+ * `\d`, `\w` and `\s`, and their complements in capital letters. If Unicode has thousands of further characters, which
+ * would slow the grammar, a class contains only those of ASCII: texts of the smaller class also match the larger one.
+ * Each letter has one set, which is written once.
  */
 export function escapedClass(letter: string): CharacterSet | null {
   switch (letter) {
@@ -44,7 +44,7 @@ const SPACES = setOf([
 ]);
 const NO_SPACES = complementOf(SPACES);
 
-/** Made when it is first asked for, because it takes a while. */
+/** Lazy, because it takes a while. */
 let noDigits: CharacterSet | null = null;
 
 function allDigits(): CharacterSet {
@@ -61,7 +61,7 @@ const CONTROLS: readonly Range[] = [
   [ASCII, ASCII],
 ];
 
-/** POSIX's classes, `[:alpha:]` and others. */
+/** The classes of POSIX: `[:alpha:]` and others. */
 export const NAMED_CLASSES: Readonly<Record<string, CharacterSet>> = {
   alnum: setOf([DIGITS, UPPER, LOWER]),
   alpha: setOf([UPPER, LOWER]),

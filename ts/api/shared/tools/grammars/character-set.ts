@@ -1,12 +1,12 @@
-/** Sets of characters: ranges of code points, both ends included, in ascending order and apart from each other. */
+/** Sets of characters: inclusive ranges of code points, sorted and neither overlapping nor adjacent. */
 
 export type Range = readonly [first: number, last: number];
 export type CharacterSet = readonly Range[];
 
 const LAST = 0x10ffff;
-/** A set of more is not searched for letters. */
+/** Larger sets are not searched for letters. */
 export const MAX_FOLDED = 256;
-/** Characters that are the same as these but for case, and are not what toLowerCase and toUpperCase make of them. */
+/** Characters that are equal except for case, but not by toLowerCase and toUpperCase. */
 const FOLDED_TOO: Readonly<Record<string, number>> = { k: 0x212a, s: 0x17f, å: 0x212b };
 
 export function setOf(ranges: Iterable<Range>): CharacterSet {
@@ -55,7 +55,7 @@ export function sizeOf(set: CharacterSet): number {
   return set.reduce((size, [first, last]) => size + last - first + 1, 0);
 }
 
-/** The set with its letters in both cases, or null where it is too large to be searched for them. */
+/** Returns the set with its letters in both cases, or null if it is too large. */
 export function withBothCases(set: CharacterSet): CharacterSet | null {
   if (sizeOf(set) > MAX_FOLDED) return null;
   const ranges: Range[] = [...set];
@@ -74,6 +74,6 @@ function otherCasesOf(character: string): number[] {
   return [...forms.map((form) => form.codePointAt(0) as number), ...(more === undefined ? [] : [more])];
 }
 
-/** All characters but line breaks: what `.` means. */
+/** All characters except line breaks: the meaning of `.`. */
 export const ANY_IN_LINE = complementOf(charactersOf('\n'));
 export const ANY = complementOf([]);

@@ -1,7 +1,7 @@
-/** What `%import common.X` brings: the terminals of Lark's library `common`, under the names that they have there. */
+/** The terminals of Lark's library `common` for `%import common.X`, under their names there. */
 import type { Tree } from './grammar-tree.js';
 
-/** Two of them are written without the lazy quantifiers that they have there; what they match is the same. */
+/** Two of them omit the lazy quantifiers of the original, but match the same texts. */
 export const COMMON_TERMINALS = String.raw`
 DIGIT: "0".."9"
 HEXDIGIT: "a".."f" | "A".."F" | DIGIT
@@ -30,12 +30,12 @@ C_COMMENT: "/*" (/[^*]/ | /\*+[^*\/]/)* /\*+\//
 SQL_COMMENT: /--[^\n]*/
 `;
 
-/** The name that a common terminal has beside those of the grammar that imports it. */
+/** The name of a common terminal within the importing grammar. */
 export function commonName(name: string): string {
   return `common.${name}`;
 }
 
-/** The rules under those names. */
+/** The rules under these names. */
 export function asCommon(rules: ReadonlyMap<string, Tree>): Map<string, Tree> {
   return new Map([...rules].map(([name, tree]) => [commonName(name), renamed(tree)]));
 }

@@ -1,4 +1,4 @@
-/** A definition of a text → grammar rules, if it can be enforced. */
+/** Converts the definition of a text to grammar rules, if it can be enforced. */
 import type { ConversionBudget } from './conversion-budget.js';
 import { toFollowable } from './followable-rules.js';
 import { DefinitionError, NotEnforced, type RuleSet } from './grammar-tree.js';
@@ -8,9 +8,9 @@ import { parseExpression } from './regular-expression.js';
 
 export type Syntax = 'lark' | 'regex';
 
-/** In UTF-16 units. Longer ones are not read. */
+/** Limit in UTF-16 units. Longer definitions are not read. */
 const MAX_DEFINITION_LENGTH = 32 * 1024;
-/** Steps of the budget, whatever the definition is. */
+/** Fixed cost of a definition, in steps. */
 const STEPS_OF_DEFINITION = 400;
 
 /**
@@ -37,13 +37,13 @@ export function readDefinition(
   }
 }
 
-/** The same as a whole grammar, of the text as it is. */
+/** Returns a complete grammar of the text itself. */
 export function readGrammar(syntax: Syntax, definition: string, budget: ConversionBudget): string | null {
   const gbnf = readDefinition(syntax, definition, 'text', budget, false);
   return gbnf && `root ::= ${gbnf.root}\n${gbnf.rules}`;
 }
 
-/** The grammar of a completion that is one of these texts. */
+/** Returns a grammar that matches exactly these texts. */
 export function grammarOfChoices(texts: readonly string[]): string {
   return `root ::= ${texts.map(literalOf).join(' | ')}\n`;
 }

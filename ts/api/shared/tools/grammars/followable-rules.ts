@@ -37,7 +37,7 @@ function tailOf(way: Tree): Tree {
   return way.kind === 'sequence' ? sequence(way.parts.slice(1)) : EMPTY;
 }
 
-/** The name of what is like a rule, but never empty. */
+/** The name of the non-empty variant of a rule. */
 function textOf(name: string): string {
   return `${name}+`;
 }
@@ -70,7 +70,7 @@ class Rewriting {
     return { kind: 'rule', name };
   }
 
-  /** All texts that the tree matches; the tree must match at least one. */
+  /** Returns a tree for all texts of `tree`, which must match at least one. */
   #whole(tree: Tree): Tree {
     this.budget.spend(STEPS_OF_PART);
     switch (tree.kind) {
@@ -90,7 +90,7 @@ class Rewriting {
     }
   }
 
-  /** The non-empty texts that the tree matches; there must be at least one. */
+  /** Returns a tree for the non-empty texts; there must be at least one. */
   #text(tree: Tree): Tree {
     if (!this.facts.of(tree).mayBeEmpty) return this.#whole(tree);
     this.budget.spend(STEPS_OF_PART);
@@ -116,7 +116,7 @@ class Rewriting {
   }
 }
 
-/** A repetition of what repeats itself without a limit is one of the part within. */
+/** A repetition of an unlimited repetition is a repetition of the inner part. */
 function repeated(part: Tree, least: number, most: number): Tree {
   if (least === 1 && most === 1) return part;
   const isEndless = part.kind === 'repeat' && part.least <= 1 && part.most === Infinity;
@@ -124,7 +124,7 @@ function repeated(part: Tree, least: number, most: number): Tree {
   return repeat(part, least, most);
 }
 
-/** Throws where a rule may come to itself before anything was matched. */
+/** Throws if a rule can reach itself before it matches a character. */
 function refuseLeftRecursion(rules: ReadonlyMap<string, Tree>, facts: TreeFacts): void {
   const done = new Set<string>();
   for (const start of rules.keys()) {
@@ -147,7 +147,7 @@ function refuseLeftRecursion(rules: ReadonlyMap<string, Tree>, facts: TreeFacts)
   }
 }
 
-/** The rules that a tree may begin with. */
+/** The rules at the possible beginnings of a tree. */
 function beginningsOf(tree: Tree, facts: TreeFacts, names = new Set<string>()): Set<string> {
   if (tree.kind === 'rule') names.add(tree.name);
   if (tree.kind === 'repeat') beginningsOf(tree.part, facts, names);

@@ -1,6 +1,6 @@
 /**
- * A grammar as trees, made from a Lark grammar or a regular expression. A grammar is a set of rules,
- * each with a tree, which may refer to each other.
+ * A grammar as trees, from a Lark grammar or a regular expression. A grammar is a set of rules. Each rule has a tree,
+ * which may refer to other rules.
  */
 import type { CharacterSet } from './character-set.js';
 
@@ -8,7 +8,7 @@ export type Tree =
   | { kind: 'set'; set: CharacterSet }
   | { kind: 'sequence'; parts: readonly Tree[] }
   | { kind: 'choice'; ways: readonly Tree[] }
-  /** `most` is Infinity where there is no limit. */
+  /** `most`: Infinity without a limit. */
   | { kind: 'repeat'; part: Tree; least: number; most: number }
   | { kind: 'rule'; name: string };
 
@@ -17,7 +17,7 @@ export interface RuleSet {
   rules: ReadonlyMap<string, Tree>;
 }
 
-/** How deep groups may be nested in each other, those of Lark and those of an expression each. */
+/** Maximum nesting of groups, separately for Lark and for each expression. */
 export const MAX_DEPTH = 64;
 /** The largest finite repetition count. */
 export const MAX_REPETITIONS = 2000;
@@ -40,16 +40,16 @@ export function repeat(part: Tree, least: number, most: number): Tree {
   return { kind: 'repeat', part, least, most };
 }
 
-/** A grammar, but one that no grammar of ours can hold, or that is beyond the limits. */
+/** Thrown for a valid grammar that GBNF cannot express or that exceeds the limits. */
 export class NotEnforced extends Error {}
 
-/** No grammar at all. */
+/** Thrown for an invalid grammar. */
 export class DefinitionError extends Error {
   /** Both count from 1. */
   readonly line: number;
   readonly column: number;
 
-  /** `at` is where in the definition it is, `reason` a sentence without its full stop. */
+  /** `at`: the place in the definition. `reason`: a sentence without its full stop. */
   constructor(definition: string, at: number, reason: string) {
     const before = definition.slice(0, at);
     const line = before.split('\n').length;
@@ -60,7 +60,7 @@ export class DefinitionError extends Error {
   }
 }
 
-/** What stands there, for such a reason. */
+/** The text at this place, shortened for messages. */
 export function found(definition: string, at: number): string {
   const [character] = definition.slice(at, at + 2);
   if (character === undefined) return 'the end';

@@ -1,6 +1,6 @@
 /**
- * Rules of a text → GBNF, llama.cpp's notation, of that text as it is, or as JSON writes it between quotes. JSON has one
- * form of each character: the character itself, or where JSON does not allow that its short escape, or `\u00XX`.
+ * Converts rules of a text to GBNF, llama.cpp's notation, either of the text itself or of its JSON form between quotes.
+ * Each character has one form in JSON: itself, or otherwise its short escape or `\u00XX`.
  */
 import { type CharacterSet, complementOf, intersectionOf, type Range, rangeOf, setOf } from './character-set.js';
 import type { ConversionBudget } from './conversion-budget.js';
@@ -12,7 +12,7 @@ const STEPS_OF_SET = 400;
 const STEPS_OF_RANGE = 16;
 /** Limit of all repetitions together. */
 const MAX_REPEATED = 50_000;
-/** Groups within each other; llama.cpp takes 256. */
+/** Maximum nesting of groups. llama.cpp accepts 256. */
 const MAX_GROUPS = 200;
 
 const SHORT_ESCAPES: ReadonlyMap<number, string> = new Map(
@@ -22,7 +22,7 @@ const SHORT_ESCAPES: ReadonlyMap<number, string> = new Map(
 );
 
 const CHARACTERS = complementOf([[0xd800, 0xdfff]]);
-/** DEL need not be escaped; llama.cpp's own grammar of strings does not let it stand as it is. */
+/** DEL need not be escaped, but llama.cpp's own string grammar requires it. */
 const ESCAPED = setOf([[0, 0x1f], [0x7f, 0x7f], rangeOf('"'), rangeOf('\\')]);
 const PLAIN = intersectionOf(CHARACTERS, complementOf(ESCAPED));
 
@@ -88,7 +88,7 @@ class GbnfWriter {
     }
   }
 
-  /** Characters that stand alone become one literal. */
+  /** Adjacent single characters become one literal. */
   #writeSequence(parts: readonly Tree[]): string {
     const written: string[] = [];
     let literal = '';
@@ -108,7 +108,7 @@ class GbnfWriter {
       else written.push(part.kind === 'choice' ? this.#group(part) : this.#writeTree(part));
     }
     endLiteral();
-    // What is empty is said, because llama.cpp reads on in the next line for what comes after `::=` or `|`.
+    // Empty alternatives are explicit, because llama.cpp continues in the next line after `::=` or `|`.
     return written.length === 0 ? '""' : written.join(' ');
   }
 
@@ -141,7 +141,7 @@ class GbnfWriter {
     return text;
   }
 
-  /** A character class, or the rule of a set with characters that JSON escapes. */
+  /** A character class, or the rule of a set whose characters JSON escapes. */
   #writeNewSet(set: CharacterSet): string {
     this.budget.spend(STEPS_OF_SET);
     const plain = intersectionOf(set, this.isJson ? PLAIN : CHARACTERS);
@@ -163,7 +163,7 @@ function singleOf(set: CharacterSet): number | null {
   return intersectionOf(set, CHARACTERS).length === 0 ? null : range[0];
 }
 
-/** A character as JSON has it within quotes. */
+/** The JSON form of a character within quotes. */
 function escapedText(code: number): string {
   const letter = SHORT_ESCAPES.get(code);
   if (letter !== undefined) return `\\${letter}`;
@@ -171,7 +171,7 @@ function escapedText(code: number): string {
   return String.fromCodePoint(code);
 }
 
-/** Escapes all characters that a literal of GBNF cannot contain between its quotes, and all outside printable ASCII. */
+/** Escapes all characters that a GBNF literal cannot contain, and all outside printable ASCII. */
 function inLiteral(text: string): string {
   return text.replace(/[^ !#-[\]-~]/gu, (each) => codeOf(each.codePointAt(0) as number));
 }

@@ -17,12 +17,12 @@ import {
 import { type Token, type TokenKind, tokenize, unquoted } from './lark-tokens.js';
 import { literal, parseExpression } from './regular-expression.js';
 
-/** Rules and terminals that a grammar may define. */
+/** Maximum number of rules and terminals of a grammar. */
 const MAX_RULES = 1000;
 /** Steps of the budget. */
 const STEPS_OF_TOKEN = 10;
 const START = 'start';
-/** No rule of a definition has such a name. */
+/** No rule of a definition can have this name. */
 const TEXT = '%text';
 const IGNORED = '%ignore';
 
@@ -43,7 +43,7 @@ function commonTerminals(): Map<string, Tree> {
 
 interface Reference {
   token: Token;
-  /** Terminals are made of terminals only. */
+  /** Terminals consist of terminals only. */
   isInTerminal: boolean;
 }
 
@@ -76,7 +76,7 @@ class LarkParser {
     return this.#rules;
   }
 
-  /** What is ignored may stand at the beginning and after every terminal. */
+  /** Ignored terminals may occur at the beginning and after every terminal. */
   #addIgnored(): void {
     this.#rules.set(IGNORED, repeat(choice(this.#ignored), 0, Infinity));
     this.#rules.set(TEXT, sequence([reference(IGNORED), reference(START)]));
@@ -195,7 +195,7 @@ class LarkParser {
     return text === '(' ? inner : repeat(inner, 0, 1);
   }
 
-  /** A terminal, where it stands in a rule. */
+  /** A terminal within a rule. */
   #token(tree: Tree): Tree {
     return this.#ignores && !this.#isInTerminal ? sequence([tree, reference(IGNORED)]) : tree;
   }

@@ -1,4 +1,4 @@
-/** The words of a Lark grammar, and where they stand. */
+/** The tokens of a Lark grammar, with their positions. */
 import { DefinitionError, found, NotEnforced } from './grammar-tree.js';
 
 export type TokenKind = 'name' | 'string' | 'expression' | 'number' | 'directive' | 'sign' | 'newline' | 'end';
@@ -10,7 +10,7 @@ export interface Token {
   at: number;
 }
 
-/** Each is found in one pass: what its repetitions match begins in different ways. */
+/** The patterns are linear: the alternatives within a repetition begin with different characters. */
 const TOKENS: readonly (readonly [TokenKind | 'space', RegExp])[] = [
   ['newline', /(?:[ \t\f\r]*\n)+/y],
   ['space', /(?:[ \t\f\r]|\\[ \t]*\r?\n)+|\/\/[^\n]*|#[^\n]*/y],
@@ -25,7 +25,7 @@ const TOKENS: readonly (readonly [TokenKind | 'space', RegExp])[] = [
 /** Syntax of Lark extensions: special tokens, intersection and negation. */
 const FOREIGN = /[<>&=@$]/;
 
-/** Ends of lines are left out where they end nothing: within brackets, and before a `|`. */
+/** Drops line ends that end nothing: within brackets, and before a `|`. */
 export function tokenize(definition: string): Token[] {
   const tokens: Token[] = [];
   let depth = 0;

@@ -1,6 +1,6 @@
 /**
- * Regular expressions of Rust and Python → trees. The whole text must match. Constructs that depend on the matching algorithm
- * (lookaround, lazy and possessive quantifiers, backreferences) throw `NotEnforced`.
+ * Converts regular expressions of Rust and Python to trees. The whole text must match. Constructs that depend on the
+ * matching algorithm (lookaround, lazy and possessive quantifiers, backreferences) throw `NotEnforced`.
  */
 import { escapedClass, NAMED_CLASSES } from './character-classes.js';
 import {
@@ -34,7 +34,7 @@ export interface ExpressionPlace {
   start: number;
   end: number;
   flags: string;
-  /** Whether it is the whole of the text, so that anchors at its ends change nothing. */
+  /** Whether the expression matches the whole text, so anchors at its ends have no effect. */
   isWhole: boolean;
   budget: ConversionBudget;
 }
@@ -70,7 +70,7 @@ class ExpressionParser {
   #depth = 0;
 
   constructor({ definition, start, end, flags, isWhole, budget }: ExpressionPlace) {
-    // The end of the expression is the end of what the expressions above may match.
+    // Sliced, so that no pattern matches beyond the end of the expression.
     this.#text = definition.slice(0, end);
     this.#at = start;
     this.#end = end;
@@ -128,7 +128,7 @@ class ExpressionParser {
       const [, on = '', off = '', end] = this.#match(FLAG_GROUP) ?? [];
       if (end === undefined || (on === '' && off === '')) throw new NotEnforced();
       this.#setFlags(on, off);
-      // They hold up to the end of the group that this stands in.
+      // Flags apply up to the end of the enclosing group.
       if (end === ')') return null;
     }
     this.#depth += 1;
@@ -168,7 +168,7 @@ class ExpressionParser {
     return [Number(least), most ? Number(most) : Infinity];
   }
 
-  /** Braces that hold no counts are characters. */
+  /** Braces without counts are literal characters. */
   #counts(): RegExpExecArray | null {
     COUNTS.lastIndex = this.#at;
     const matched = COUNTS.exec(this.#text);
@@ -221,7 +221,7 @@ class ExpressionParser {
     return character === '\\' ? this.#parseEscape() : character;
   }
 
-  /** What follows a backslash. */
+  /** Parses the escape after a backslash. */
   #parseEscape(): string | CharacterSet {
     const code = this.#at < this.#end ? this.#text.codePointAt(this.#at) : undefined;
     if (code === undefined) throw this.#error('expected a character after the backslash');
@@ -233,7 +233,7 @@ class ExpressionParser {
     if (control !== undefined) return control;
     const length = HEX_LENGTHS[character];
     if (length !== undefined) return this.#parseCode(length);
-    // Among them are boundaries of words, references to groups and properties of Unicode.
+    // Includes word boundaries, references to groups and Unicode properties.
     if (/[\w<>]/.test(character)) throw new NotEnforced();
     return character;
   }
@@ -306,7 +306,7 @@ class ExpressionParser {
   }
 }
 
-/** The tree of a text as it is. */
+/** Returns the tree of a literal text. */
 export function literal(text: string, ignoresCase: boolean, budget: ConversionBudget): Tree {
   if (ignoresCase) budget.spend(STEPS_OF_FOLDED * text.length);
   const parts = [...text].map((character): Tree => {

@@ -1,18 +1,18 @@
-/** Facts about the trees of a grammar: whether they match any text, and which kind. */
+/** Facts about the trees of a grammar: whether they match any text, and which kinds. */
 import type { ConversionBudget } from './conversion-budget.js';
 import { NotEnforced, type RuleSet, type Tree } from './grammar-tree.js';
 
-/** How often all rules are looked at before their facts must be known; rules are looked at after those that they use. */
+/** Maximum number of passes over all rules. Rules come after those that they use. */
 const MAX_ROUNDS = 50;
-/** Steps of the budget for each part of a tree that is looked at. */
+/** Steps of the budget for each visited part of a tree. */
 const STEPS_OF_LOOK = 4;
 
-/** What is known of a tree: each is false until shown. */
+/** Facts about a tree; each is false until proven. */
 export interface Facts {
-  /** There is a text that it matches. */
+  /** It matches at least one text. */
   ends: boolean;
   mayBeEmpty: boolean;
-  /** There is a text that is not empty. */
+  /** It matches at least one non-empty text. */
   mayBeText: boolean;
 }
 

@@ -206,7 +206,7 @@ test('a conversation has a bounded length', async () => {
   const long = { role: 'user', content: 'x'.repeat(3 * 2 ** 20) };
   assert.is((await post(`${id}/items`, { items: [long] })).statusCode, 200);
   assert.is((await post(`${id}/items`, { items: [long] })).statusCode, 200);
-  const full = { status: 400, code: 'invalid_value', says: /begin another/ };
+  const full = { status: 400, code: 'invalid_value', says: /Start another one/ };
   expectError(await post(`${id}/items`, { items: [long] }), { ...full, param: 'items' });
   expectError(await respond({ conversation: id, input: [long] }), { ...full, param: 'conversation' });
   assert.is((await get(`${id}/items`)).json().data.length, 2);

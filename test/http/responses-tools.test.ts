@@ -216,12 +216,12 @@ test('what is no grammar at all is an error that says where and why', async () =
   expectError(own, expected);
   assert.is(
     own.json().error.message,
-    '`tools[0].format.definition` is no Lark grammar: line 2, column 4: expected `:`, found the end.',
+    '`tools[0].format.definition` is not a valid Lark grammar: line 2, column 4: expected `:`, found the end.',
   );
   const tool = { ...patch, format: { type: 'grammar', grammar: { syntax: 'regex', definition: '(a' } } };
   const nested = await respond({ tools: [{ type: 'namespace', name: 'n', tools: [tool] }] });
   expectError(nested, { ...expected, param: 'tools[0].tools[0].format.grammar.definition' });
-  assert.match(nested.json().error.message, /is no regular expression: line 1, column 3: expected `\)`/);
+  assert.match(nested.json().error.message, /is not a valid regular expression: line 1, column 3: expected `\)`/);
 });
 
 test('calls and results of every tool that a client runs are part of the conversation', async () => {

@@ -242,7 +242,7 @@ for (const [name, fields, expected] of REFUSED) {
 test('a suffix for a model that fills no gaps is refused', async () => {
   const { send, engine } = testApp({ model: { infills: false } });
   const reply = await send(URL, body({ suffix: 'b' }));
-  expectError(reply, { status: 400, code: 'model_not_capable', param: 'suffix', says: /leave `suffix` out/ });
+  expectError(reply, { status: 400, code: 'model_not_capable', param: 'suffix', says: /Omit `suffix`/ });
   assert.is(engine.jobs.length, 0);
 });
 
@@ -257,7 +257,7 @@ test('a failure in the middle of a stream is an error event', async () => {
 test('a choice that just stops is an error, not a completion', async () => {
   const { send, serverErrors } = testApp({ unfinished: true });
   expectError(await send(URL, body()), { status: 500, type: 'server_error', code: 'internal_error' });
-  assert.match((serverErrors[0] as Error).message, 'ended without saying why');
+  assert.match((serverErrors[0] as Error).message, 'ended without a reason');
 });
 
 test('finish reasons are the engine’s', async () => {

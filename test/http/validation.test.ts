@@ -118,7 +118,7 @@ const REFUSED: [name: string, body: Record<string, unknown>, expected: ExpectedE
   ['n 129', { n: 129 }, invalidValue('n', /between 1 and 128, but got 129/)],
   ['logprobs a number', { logprobs: 3 }, invalidType('logprobs', /true or false, but got 3/)],
   ['top_logprobs 21', { logprobs: true, top_logprobs: 21 }, invalidValue('top_logprobs', /between 0 and 20/)],
-  ['top_logprobs alone', { top_logprobs: 2 }, invalidValue('top_logprobs', /needs `logprobs: true`/)],
+  ['top_logprobs alone', { top_logprobs: 2 }, invalidValue('top_logprobs', /requires `logprobs: true`/)],
   ['logit_bias an array', { logit_bias: [] }, invalidType('logit_bias', /JSON object, but got an empty array/)],
   ['logit_bias of a word', { logit_bias: { x: 1 } }, invalidValue('logit_bias', /keys.*whole numbers.*the string "x"/)],
   ['a logit bias a string', { logit_bias: { 5: '1' } }, invalidType('logit_bias[5]', /a number, but got the string/)],

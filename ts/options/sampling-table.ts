@@ -255,7 +255,7 @@ export interface SamplingSettings extends Record<SamplingNumber, number> {
   drySequenceBreakers: readonly string[];
   /** The samplers to apply, in this order; empty: all, in the default order. */
   samplers: readonly SamplerName[];
-  /** Token id → what is added to its logit before all samplers; -Infinity bans the token. */
+  /** Token id → bias of its logit before all samplers; -Infinity bans the token. */
   logitBias: Readonly<Record<number, number>>;
   /**
    * 32 bits; `null` draws a random one. A seed makes a completion repeatable, so drafts from the text are off unless the

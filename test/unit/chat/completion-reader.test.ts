@@ -103,7 +103,7 @@ test('only complete calls are a reason to finish', () => {
 test('it knows whether the answer has ended', () => {
   const reader = new CompletionReader();
   assert.not(reader.ended);
-  assert.throws(() => reader.finish, /ended without saying why/);
+  assert.throws(() => reader.finish, /ended without a reason/);
 });
 
 test.run();

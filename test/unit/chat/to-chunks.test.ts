@@ -91,7 +91,7 @@ test('choices carry their index, and the usage of all comes once, after the last
     [1, 1, 1],
   );
   encoder.encode({ index: 0, tokens: [{ id: 1, text: 'b' }] });
-  assert.throws(() => encoder.end(), /ended without saying why/);
+  assert.throws(() => encoder.end(), /ended without a reason/);
   const last = chunks(encoder, [{ id: 1, text: '', finish: finishOf(7, 3) }], 0).at(-1);
   assert.equal(last?.choices, []);
   assert.is(last?.usage?.prompt_tokens, 7);
@@ -102,7 +102,7 @@ test('choices carry their index, and the usage of all comes once, after the last
 test('it knows whether the answer has ended', () => {
   const encoder = new ChunkEncoder(head, { includeUsage: false, choices: 1 });
   encoder.encode({ index: 0, tokens: [{ id: 1, text: 'a' }] });
-  assert.throws(() => encoder.end(), /ended without saying why/);
+  assert.throws(() => encoder.end(), /ended without a reason/);
   encoder.encode({ index: 0, tokens: [{ id: 1, text: '', finish: finishOf(1, 1) }] });
   encoder.end();
 });

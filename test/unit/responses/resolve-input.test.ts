@@ -36,7 +36,7 @@ const referring = (...ids: string[]): ResponsesRequest => ({
 });
 
 const tooLong = (error: unknown) =>
-  error instanceof ChasquiError && error.code === 'invalid_value' && /more stored items/.test(error.message);
+  error instanceof ChasquiError && error.code === 'invalid_value' && /too many stored items/.test(error.message);
 
 test('a response is read once, however many of its items are referred to', () => {
   const { own, reads } = storeOf(1, 'Hi');

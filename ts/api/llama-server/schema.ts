@@ -40,7 +40,7 @@ const completing = {
   temperature,
   top_p: topP,
   logit_bias: s.field(
-    'Token or text → what is added to its logit, or false to ban it; also as a list of pairs.',
+    'Token or text → bias of its logit, or false to ban it; also as a list of pairs.',
     s.typed<LogitBiases>({
       type: ['object', 'array'],
       maxProperties: MAX_LOGIT_BIASES,
@@ -55,18 +55,18 @@ const completing = {
     }),
   ),
   n_predict: s.field(
-    'The most tokens of a completion; -1 is no limit, and 0 only reads the prompt, so that it is cached.',
+    'Maximum number of tokens of a completion; -1: no limit; 0: only reads the prompt into the cache.',
     s.integer,
     { minimum: -1 },
   ),
-  max_tokens: s.field('The same; `n_predict` goes before it.', s.integer, { minimum: -1 }),
-  n: s.field('How many completions to give.', s.integer, { minimum: 1, maximum: MAX_CHOICES }),
-  n_probs: s.field('How many alternatives to report with each token; 0 is none.', s.integer, {
+  max_tokens: s.field('The same; `n_predict` has precedence.', s.integer, { minimum: -1 }),
+  n: s.field('Number of completions.', s.integer, { minimum: 1, maximum: MAX_CHOICES }),
+  n_probs: s.field('Number of alternatives to report with each token; 0: none.', s.integer, {
     minimum: 0,
     maximum: MAX_N_PROBS,
   }),
   post_sampling_probs: s.field(
-    'Whether these are the probabilities of the draw, after all samplers, and not the logarithms of the model’s own.',
+    'Whether to report the probabilities after all samplers instead of the model’s log-probabilities.',
     s.boolean,
   ),
   timings_per_token: timingsPerToken,
@@ -76,8 +76,8 @@ const completing = {
     'Fields of the whole reply, such as `generation_settings/n_predict`; without it, all.',
     s.limited(s.arrayOf(s.string), { maxItems: MAX_RESPONSE_FIELDS }),
   ),
-  grammar: s.field("What the completion must match, in llama.cpp's GBNF; an empty one is none.", s.string),
-  json_schema: s.field('The JSON schema that the completion is made to follow.', jsonSchema),
+  grammar: s.field("A grammar in llama.cpp's GBNF that the completion must match. Empty: none.", s.string),
+  json_schema: s.field('A JSON schema that the completion must match.', jsonSchema),
 };
 
 /** A text, tokens, both in one list, or several of these; a text may also stand in an object. */
@@ -119,14 +119,14 @@ const extraText = s.objectOf({ text: s.string }, { filename: s.string });
 export const infillSchema = s.objectOf(
   {
     input_prefix: s.field('The text before the gap.', s.string),
-    input_suffix: s.field('What comes after the gap.', s.string),
+    input_suffix: s.field('The text after the gap.', s.string),
   },
   {
     input_extra: s.field(
-      'Other texts that the model should know of, such as files of the same project.',
+      'Other texts for the model, such as files of the same project.',
       s.limited(s.arrayOf(extraText), { maxItems: MAX_EXTRA_TEXTS }),
     ),
-    prompt: s.field('The beginning of the filling; it follows the prefix.', s.string),
+    prompt: s.field('The beginning of the filling, directly after the prefix.', s.string),
     ...completing,
   },
 );
@@ -138,13 +138,13 @@ export const textRankSchema = s.objectOf(
     model,
     texts: s.field('The texts to rank.', s.limited(s.arrayOf(s.string), { minItems: 1, maxItems: MAX_DOCUMENTS })),
     documents: s.field(
-      'The same; the reply is that of `/v1/rerank` then.',
+      'The same, with the reply of `/v1/rerank`.',
       s.limited(s.arrayOf(s.string), { minItems: 1, maxItems: MAX_DOCUMENTS }),
     ),
-    top_n: s.field('How many results to return, the most relevant first; without it, all.', s.integer, { minimum: 1 }),
+    top_n: s.field('Number of results, the most relevant first; default: all.', s.integer, { minimum: 1 }),
     return_text: s.field('Returns the texts as well.', s.boolean),
     return_documents: s.field('The same.', s.boolean),
-    raw_scores: s.field("Whether scores are the model's own; if not, they are scaled to 0 to 1.", s.boolean, {
+    raw_scores: s.field('Whether scores are unscaled. Otherwise they are scaled to 0 to 1.', s.boolean, {
       default: false,
     }),
     keep_alive: completionFields.keep_alive,

@@ -10,10 +10,10 @@ import { functionToolSchema } from '../shared/tools/tool-schema.js';
 const optionFields = {
   ...s.pickFields(samplingFields, ollamaSampling),
   seed: completionFields.seed,
-  top_k: s.field('Chooses among this many most probable tokens; 0 is all.', s.integer),
-  num_predict: s.field('The most tokens of a completion; less than 1 is no limit.', s.integer),
+  top_k: s.field('Samples from this many most probable tokens; 0: all.', s.integer),
+  num_predict: s.field('Maximum number of tokens of a completion; less than 1: no limit.', s.integer),
   stop: s.field(
-    'Texts that end the completion and are not part of it.',
+    'Stop strings: they end the completion and are not part of it.',
     s.orString(s.limited(s.arrayOf(stopString), { maxItems: MAX_STOP_STRINGS })),
   ),
 };
@@ -21,14 +21,14 @@ const optionFields = {
 /** The options that are obeyed; others, such as `num_ctx`, are for the server to decide. */
 export const OLLAMA_OPTIONS: readonly string[] = Object.keys(optionFields);
 
-const model = s.field('The name of a model that is served, with `:latest` or without; see `GET /api/tags`.', s.string, {
+const model = s.field('The name of a served model, with or without `:latest`; see `GET /api/tags`.', s.string, {
   minLength: 1,
 });
 const options = s.objectOf({}, optionFields);
-const optionsField = s.field("Ollama's options, as far as they are about sampling.", options);
+const optionsField = s.field('The sampling options of Ollama.', options);
 
 const format = s.field(
-  'What the completion must be: `json`, or JSON that follows a schema.',
+  'Format of the completion: `json`, or a JSON schema.',
   s.typed<string | Record<string, unknown>>({
     type: ['string', 'object'],
     if: { type: 'string' },
@@ -38,7 +38,7 @@ const format = s.field(
 );
 
 const think = s.field(
-  'Whether the model should reason before its completion, or for how long, where its template knows that.',
+  'Whether or how long the model should reason before its completion, if its template supports it.',
   s.typed<boolean | 'low' | 'medium' | 'high'>({
     type: ['boolean', 'string'],
     if: { type: 'string' },
@@ -48,12 +48,12 @@ const think = s.field(
 );
 
 const completing = {
-  stream: s.field('Sends a line for each piece of the completion while it is computed.', s.boolean, { default: true }),
+  stream: s.field('Streams the completion, one line per piece.', s.boolean, { default: true }),
   format,
   think,
   options: optionsField,
-  logprobs: s.field('Reports how probable the tokens of the completion were.', s.boolean),
-  top_logprobs: s.field('How many alternatives to report with each token.', s.integer, {
+  logprobs: s.field('Reports the log-probabilities of the tokens.', s.boolean),
+  top_logprobs: s.field('Number of alternatives to report with each token.', s.integer, {
     minimum: 0,
     maximum: MAX_TOP_LOGPROBS,
   }),
@@ -109,14 +109,17 @@ export const ollamaGenerateSchema = s.objectOf(
     images: s.field('Images of the message, in base64.', s.arrayOf(s.limited(s.string, { minLength: 1 }))),
     system: s.field('The system message.', s.string),
     raw: s.field('Continues `prompt` as it is, without a chat template.', s.boolean),
-    template: s.field("Refused, because the template is that of the model's file.", s.string),
-    context: s.field('Refused, because nothing is stored: send the conversation to `/api/chat`.', s.arrayOf(s.integer)),
+    template: s.field('Refused: only the template in the model file is used.', s.string),
+    context: s.field(
+      'Refused: the server stores no contexts. Send the conversation to `/api/chat`.',
+      s.arrayOf(s.integer),
+    ),
     ...completing,
   },
 );
 
 const embedding = {
-  options: s.field('None of them matters here.', s.typed<object>({ type: 'object' })),
+  options: s.field('They have no effect.', s.typed<object>({ type: 'object' })),
   keep_alive: modelUseFields.keep_alive,
 };
 
@@ -129,10 +132,10 @@ export const ollamaEmbedSchema = s.objectOf(
       'One text or several; none: the model is only loaded.',
       s.orString(s.limited(s.arrayOf(s.string), { maxItems: MAX_EMBEDDING_INPUTS })),
     ),
-    truncate: s.field('Whether a text that is too long is shortened; if not, it is refused.', s.boolean, {
+    truncate: s.field('Whether to truncate texts that are too long instead of refusing them.', s.boolean, {
       default: true,
     }),
-    dimensions: s.field("How many numbers to keep, up to the length of the model's embeddings.", s.integer, {
+    dimensions: s.field("Length of the vectors, up to that of the model's embeddings.", s.integer, {
       minimum: 1,
     }),
     ...embedding,
@@ -166,7 +169,7 @@ export const ollamaPullSchema = s.objectOf(
   {
     ...named,
     model: s.field('A model of the hub: `hf.co/user/repo:Q4_K_M`, with `hf.co/` or without.', s.string),
-    stream: s.field('Whether progress is told, in lines.', s.boolean, { default: true }),
+    stream: s.field('Whether to stream the progress, one line per event.', s.boolean, { default: true }),
     insecure: s.field('Changes nothing.', s.boolean),
   },
 );

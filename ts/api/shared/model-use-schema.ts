@@ -8,12 +8,12 @@ const MAX_DURATION_LENGTH = 64;
 export const modelUseFields = {
   /** From Ollama. */
   keep_alive: field(
-    'How long the model stays loaded when nobody uses it: seconds, or a text such as `5m`; 0: not at all, -1: for ever. Without it, the server says.',
+    'How long the idle model stays loaded: seconds, or a text such as `5m`; 0: not at all; -1: forever. Default: the option of the server.',
     // `keepMsOf` checks the maximum, so that numbers and texts have the same message.
     typed<number | string>({ type: ['number', 'string'], maxLength: MAX_DURATION_LENGTH }),
   ),
   /** From LM Studio. */
-  ttl: field('The same as seconds; `keep_alive` goes before it.', integer, { minimum: -1, maximum: MAX_KEEP_ALIVE_S }),
+  ttl: field('The same in seconds; `keep_alive` has precedence.', integer, { minimum: -1, maximum: MAX_KEEP_ALIVE_S }),
 };
 
 export type ModelUse = StaticFields<Record<never, never>, typeof modelUseFields>;

@@ -115,7 +115,7 @@ function toSeconds(duration: string | number): number {
   if (seconds <= MAX_KEEP_ALIVE_S) return seconds;
   throw new ChasquiError(
     'invalid_value',
-    `\`keep_alive\` must be at most ${MAX_KEEP_ALIVE_S} seconds, as a number or as a duration such as \`5m\` or \`1h30m\`. To keep the model loaded for ever, send -1.`,
+    `\`keep_alive\` must be at most ${MAX_KEEP_ALIVE_S} seconds, as a number or as a duration such as \`5m\` or \`1h30m\`. To keep the model loaded forever, send -1.`,
     'keep_alive',
   );
 }

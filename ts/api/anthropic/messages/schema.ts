@@ -167,7 +167,7 @@ const required = {
 };
 
 /** Not in a request to count tokens. */
-const maxTokens = s.field('The most tokens of a completion.', s.integer, { minimum: 1 });
+const maxTokens = s.field('Maximum number of tokens of a completion.', s.integer, { minimum: 1 });
 
 /** Not in a request to count tokens. */
 const threadField = s.field(
@@ -180,7 +180,7 @@ const optional = {
   tools: s.field('The functions that the model may call.', s.arrayOf(tool)),
   tool_choice: s.field('Whether the model must call a function, and which.', toolChoice),
   stop_sequences: s.field(
-    'Texts that end the completion and are not part of it.',
+    'Stop strings: they end the completion and are not part of it.',
     s.limited(s.arrayOf(stopString), { maxItems: MAX_STOP_STRINGS }),
   ),
   temperature,
@@ -188,15 +188,15 @@ const optional = {
   stream,
   metadata: s.field('Ignored.', s.anyObject),
   thinking: s.field(
-    'Whether the model should reason, where its template knows that, and for how many tokens at most.',
+    'Whether the model should reason, and for how many tokens at most, if its template supports it.',
     s.objectOf(
       { type: s.oneOf('enabled', 'disabled', 'adaptive', 'between_tools') },
       { budget_tokens: s.orNull(s.limited(s.integer, { minimum: -1 })), display: s.orNull(s.string) },
     ),
   ),
-  cache_control: s.field('Ignored: what has been computed is kept for later requests by itself.', s.anyObject),
+  cache_control: s.field('Ignored: the prefix cache needs no hints.', s.anyObject),
   context_management: s.field(
-    'Ignored, and named so: the conversation is read as it is.',
+    'Ignored and reported: the conversation is used unchanged.',
     s.objectOf({}, { edits: s.orNull(s.arrayOf(s.objectOf({ type: s.string }, { keep: s.anything }))) }),
   ),
   output_config: s.field(

@@ -49,7 +49,7 @@ function isHosted(tool: AnthropicTool): boolean {
 function hostedTool({ type }: AnthropicTool, origin: string): ChasquiError {
   return new ChasquiError(
     'unsupported_parameter',
-    `\`${origin}\` is a \`${String(type).slice(0, 40)}\` tool, which this server does not have: describe a tool of your own by \`input_schema\`.`,
+    `\`${origin}\` is a \`${String(type).slice(0, 40)}\` tool, which this server does not support. Describe your own tool with \`input_schema\`.`,
     origin,
   );
 }

@@ -13,7 +13,7 @@ export const cohereEmbedSchema = s.objectOf(
     texts: s.field('The texts.', s.limited(s.arrayOf(s.string), { minItems: 1, maxItems: MAX_EMBEDDING_INPUTS })),
   },
   {
-    input_type: s.field('Changes nothing: model files declare no prefixes. Add them to the texts.', s.string),
+    input_type: s.field('Has no effect: model files declare no prefixes. Add them to the texts.', s.string),
     embedding_types: s.field(
       'Numbers, 32-bit floats in base64, or the signs of the numbers, eight in a byte. Default: `float`.',
       s.limited(s.arrayOf(type), { minItems: 1, maxItems: 4 }),

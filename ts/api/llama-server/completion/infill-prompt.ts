@@ -23,7 +23,7 @@ const COMPLETION_TOKENS = 256;
 export async function infillPrompt(engine: Engine, request: InfillRequest, on: AbortOptions): Promise<number[]> {
   const { model } = engine;
   if (!model.infills) {
-    throw new ChasquiError('model_not_capable', `The model \`${model.id}\` was not trained to fill gaps.`, 'model');
+    throw new ChasquiError('model_not_capable', `The model \`${model.id}\` does not support infill.`, 'model');
   }
   const { input_prefix: prefix, input_suffix: suffix, input_extra: extra = [], prompt = '' } = request;
   const gap = Array.from(await engine.tokenizeInfill(prefix + prompt, suffix, on));

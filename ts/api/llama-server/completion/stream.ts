@@ -103,7 +103,7 @@ export class NativeCompletions {
   /** Throws when a choice has not ended: a stream that just stops must not look complete. */
   end(): string[] {
     if (this.#choices.some(({ finish }) => finish === null)) {
-      throw new ChasquiError('internal_error', 'The completion ended without saying why.');
+      throw new ChasquiError('internal_error', 'The completion ended without a reason.');
     }
     return [];
   }

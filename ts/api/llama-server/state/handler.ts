@@ -68,7 +68,7 @@ function rememberModels(
   };
 }
 
-const BY_MODEL = 'Of the model that `?model=` names, or of the first that is loaded.';
+const BY_MODEL = 'Describes the model of `?model=`, or the first loaded one.';
 
 const errors = ['model_not_found', 'model_loading', 'model_not_loaded'] as const;
 
@@ -85,7 +85,7 @@ const slotsOperation: Operation = {
   id: 'showSlots',
   tag: 'llama-server',
   summary: 'Slots for parallel sequences and their state (llama-server).',
-  description: `${BY_MODEL} What is computed is not shown, because it is other people's.`,
+  description: `${BY_MODEL} What is computed is not shown, because it belongs to other clients.`,
   errors,
   reply: { json: { name: 'Slots', schema: slotsSchema } },
   examples: () => ({
@@ -98,8 +98,8 @@ const setAdaptersOperation: Operation = {
   tag: 'llama-server',
   summary: 'Sets the default scales of the adapters, for completions without `lora` (llama-server).',
   description:
-    `${BY_MODEL} The body is a list of places, or names, and scales; adapters that are not in it have no effect. ` +
-    'It applies to all requests until it is set again or the model is unloaded.',
+    `${BY_MODEL} The body is a list of indexes or names with scales. Adapters that are not in it have no effect. ` +
+    'It applies to all requests until the next change or the unload of the model.',
   requestName: 'AdapterScales',
   errors,
   reply: { json: { name: 'AdaptersSet', schema: adaptersSetSchema } },
@@ -110,7 +110,7 @@ const adaptersOperation: Operation = {
   id: 'listAdapters',
   tag: 'llama-server',
   summary: 'Adapters of a model with their default scales (llama-server).',
-  description: `${BY_MODEL} A request chooses among them with \`lora\`; without it those have an effect that were set by \`POST\`, or none.`,
+  description: `${BY_MODEL} A request selects adapters with \`lora\`. Default: those set by \`POST\`, or none.`,
   errors,
   reply: { json: { name: 'Adapters', schema: adapterListSchema } },
 };

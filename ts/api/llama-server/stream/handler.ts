@@ -175,7 +175,7 @@ const QUERY = 'In the query: `conv_id`, the `X-Conversation-Id` of a streamed co
 const resumeStream: Operation = {
   id: 'resumeStream',
   tag: 'llama-server',
-  summary: 'Bytes of a resumable stream, those that follow included (llama-server).',
+  summary: 'Bytes of a resumable stream, including future ones (llama-server).',
   description: `${QUERY} \`from\` is the number of bytes that the client already has (default 0).`,
   errors: ['response_not_found', 'invalid_value'],
   reply: { event: { name: 'ResumedEvent', schema: streamEventSchema } },

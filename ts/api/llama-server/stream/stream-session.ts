@@ -79,7 +79,7 @@ export class StreamSession {
   /** Throws `invalid_value` if bytes from this offset on were dropped. */
   check(offset: number): void {
     if (offset >= this.#first) return;
-    const message = `The stream is only kept from byte ${this.#first} on.`;
+    const message = `The stream is stored only from byte ${this.#first} on.`;
     throw new ChasquiError('invalid_value', message, 'from');
   }
 
@@ -170,6 +170,6 @@ function keyOf(owner: string, id: string): string {
 }
 
 function tooMany(): ChasquiError {
-  const message = `${MAX_SESSIONS} resumable streams run already: wait for one of them, or leave out X-Conversation-Id.`;
+  const message = `${MAX_SESSIONS} resumable streams are running. Wait for one of them, or omit X-Conversation-Id.`;
   return new ChasquiError('queue_full', message);
 }

@@ -63,7 +63,7 @@ const tokenizeOperation: Operation = {
   examples: () => ({
     plain: { summary: 'A greeting', request: { content: 'Hello!' }, reply: { tokens: [312, 5] } },
     pieces: {
-      summary: 'With what each token spells',
+      summary: 'With the text of each token',
       request: { content: 'Hello!', with_pieces: true },
       reply: {
         tokens: [
@@ -89,9 +89,8 @@ const detokenizeOperation: Operation = {
 const applyTemplateOperation: Operation = {
   id: 'applyTemplate',
   tag: 'Text',
-  summary: 'A conversation as the model reads it.',
-  description:
-    'Takes the fields of a chat completion; those that only matter to the completion are checked and not used.',
+  summary: 'The prompt of a conversation.',
+  description: 'Accepts the fields of a chat completion. Fields without effect on the prompt are checked and ignored.',
   errors: CONVERSATION_ERRORS,
   reply: { json: { name: 'RenderedConversation', schema: applyTemplateReplySchema } },
   examples: () => ({

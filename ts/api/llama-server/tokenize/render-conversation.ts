@@ -24,7 +24,7 @@ export async function renderConversation(
   if (end !== '' && prompt.endsWith(end)) return prompt.slice(0, -end.length);
   throw new ChasquiError(
     'unsupported_parameter',
-    `\`${FIELD}\` cannot be false here: the template of \`${engine.model.id}\` does not tell where a completion begins.`,
+    `\`${FIELD}\` cannot be false here: the template of \`${engine.model.id}\` does not mark the beginning of a completion.`,
     FIELD,
   );
 }

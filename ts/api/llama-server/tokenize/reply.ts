@@ -18,7 +18,7 @@ export async function toTokens(engine: Engine, body: TokenizeRequest, signal: Ab
   if (!body.with_pieces) return content === undefined ? { tokens, ...ofPrompt } : { tokens };
   if (tokens.length > MAX_PIECES) {
     const field = content === undefined ? 'prompt' : 'content';
-    const message = `\`${field}\` has ${tokens.length} tokens, but \`with_pieces\` is limited to ${MAX_PIECES}: send it in parts.`;
+    const message = `\`${field}\` has ${tokens.length} tokens, but the limit with \`with_pieces\` is ${MAX_PIECES}. Send it in parts.`;
     throw new ChasquiError('invalid_value', message, field);
   }
   const pieces = await engine.pieces(tokens, { signal });

@@ -7,12 +7,12 @@ export const tokenizeSchema = s.objectOf(
   {},
   {
     model,
-    content: s.field('The text; required unless `prompt` has it.', s.string),
+    content: s.field('The text; required unless `prompt` is set.', s.string),
     prompt: s.field("vLLM's name of `content`; then `add_special` is true by default.", s.string),
     add_special_tokens: s.field("vLLM's name of `add_special`.", s.boolean),
-    add_special: s.field('Adds the tokens that begin (or end) every text of the model.', s.boolean),
-    parse_special: s.field('Reads the names of special tokens as those tokens; the default is true.', s.boolean),
-    with_pieces: s.field('Says with each token what it spells.', s.boolean),
+    add_special: s.field('Adds the special tokens at the beginning and end of a text.', s.boolean),
+    parse_special: s.field('Converts the names of special tokens to these tokens; default: true.', s.boolean),
+    with_pieces: s.field('Reports the text of each token.', s.boolean),
   },
 );
 

@@ -155,8 +155,8 @@ const ending = {
 };
 
 const DESCRIPTION =
-  'A stream, which a request gets unless it says `"stream": false`, has one JSON text on each line; the last has ' +
-  '`done`, and what was counted and measured. Times are nanoseconds.';
+  'Streams by default; `"stream": false` disables it. Each line of a stream is a JSON text. The last one has ' +
+  '`done`, counts and times in nanoseconds.';
 
 const chatOperation: Operation = {
   id: 'ollamaChat',

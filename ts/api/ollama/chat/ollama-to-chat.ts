@@ -30,16 +30,19 @@ export function generateToChat(request: OllamaGenerateRequest): ChatTranslation 
 /** Refuses fields that would change the completion but are not supported. Values without effect pass. */
 export function refuseUnsupported(request: OllamaGenerateRequest): void {
   if (request.template) {
-    throw unsupported('template', "the template is that of the model's file. Use `raw` with a prompt that is rendered");
+    throw unsupported(
+      'template',
+      "the server only uses the template of the model's file. Send a rendered prompt with `raw`",
+    );
   }
   if ((request.context ?? []).length > 0) {
-    throw unsupported('context', 'nothing is stored between requests. Send the conversation to `/api/chat`');
+    throw unsupported('context', 'the server stores no contexts. Send the conversation to `/api/chat`');
   }
   if (request.images?.length && isText(request)) {
-    throw unsupported('images', 'a text that is continued as it is has none. Leave out `raw` and `suffix`');
+    throw unsupported('images', 'raw texts do not accept it. Omit `raw` and `suffix`');
   }
   if (request.format && isText(request)) {
-    throw unsupported('format', 'a text that is continued as it is has none. Leave out `raw` and `suffix`');
+    throw unsupported('format', 'raw texts do not accept it. Omit `raw` and `suffix`');
   }
 }
 

@@ -107,8 +107,8 @@ const pullOperation: Operation = {
   tag: 'Ollama',
   summary: 'Downloads a model from the hub (Ollama).',
   description:
-    'A stream, unless the request says `"stream": false`, has one JSON text on each line: what is done, and how far ' +
-    'each file has come. When the client goes away, the download pauses; the same request has it go on.',
+    'Streams by default; `"stream": false` disables it. Each line of a stream is a JSON text with the current step and the ' +
+    'progress of each file. If the client disconnects, the download pauses. The same request resumes it.',
   errorBody: ollamaErrorSchema,
   errors: HUB_ERRORS,
   reply: {

@@ -54,7 +54,10 @@ export class BatchQueue {
   /** Starts a new batch, or continues one of an earlier process. Throws `queue_full` and `store_failed`. */
   add(owner: BatchOwner, batch: BatchObject, parts = 0): void {
     if (this.#jobs.size >= MAX_QUEUED) {
-      throw new ChasquiError('queue_full', `${this.#jobs.size} batches wait already: wait for one of them.`);
+      throw new ChasquiError(
+        'queue_full',
+        `${this.#jobs.size} batches are waiting. Retry after one of them has ended.`,
+      );
     }
     owner.store.put(owner.id, { batch, parts });
     const job: Job = { owner, batch, parts, controller: new AbortController(), running: null };

@@ -92,7 +92,7 @@ export const chatCompletionsOperation: Operation = {
   summary: 'Chat completion, whole or streamed.',
   description:
     'A stream consists of `data:` lines, each with one chunk, and ends with `data: [DONE]`. ' +
-    'Lines that begin with a colon only keep the connection alive.',
+    'Lines that begin with a colon keep the connection alive.',
   requestName: 'ChatCompletionRequest',
   errors: CONVERSATION_ERRORS,
   reply: {

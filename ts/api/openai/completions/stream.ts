@@ -140,7 +140,7 @@ export class CompletionEncoder implements EventEncoder {
 
   end(): readonly SseEvent[] {
     if (this.#choices.some(({ finish }) => finish === null)) {
-      throw new ChasquiError('internal_error', 'The completion ended without saying why.');
+      throw new ChasquiError('internal_error', 'The completion ended without a reason.');
     }
     return DONE;
   }

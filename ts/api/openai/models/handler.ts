@@ -189,7 +189,7 @@ const listModels: Operation = {
   tag: 'Models',
   summary: 'List of models: status, context length, quantisation, modalities, size, capabilities.',
   description:
-    "With the header `anthropic-version`, in Anthropic's words, and in pages: `limit`, `after_id` and `before_id` in the query choose one.",
+    "With the header `anthropic-version`: pages in Anthropic's form, selected by `limit`, `after_id` and `before_id`.",
   errors: ['invalid_value'],
   errorBody,
   reply: { json: { name: 'ModelList', schema: anyOf(modelListSchema, anthropicModelListSchema) } },
@@ -219,7 +219,7 @@ const actionExamples: Operation['examples'] = (model) => ({
 const loadModel: Operation = {
   id: 'loadModel',
   tag: 'Models',
-  summary: 'Loads a model as soon as there is room; the list of models shows the progress.',
+  summary: 'Loads a model as soon as memory permits. The list of models shows the progress.',
   requestName: 'LoadRequest',
   errors: ['model_not_found', 'model_loading'],
   reply: { json: { name: 'LoadReply', schema: modelActionReplySchema } },

@@ -110,7 +110,7 @@ const modelId = s.field('The id of the model.', s.string);
 
 export const modelUnloadSchema = s.objectOf(
   { model: modelId },
-  { force: s.field('Whether it is unloaded at once; requests that use it end with an error.', s.boolean) },
+  { force: s.field('Whether to unload it immediately. Running requests end with an error.', s.boolean) },
 );
 
 export const modelLoadSchema = s.objectOf(

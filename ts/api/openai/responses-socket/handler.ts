@@ -49,7 +49,7 @@ export function responsesSocketRoute(app: FastifyInstance, { options }: AppConte
       },
       wsHandler: (socket: WebSocket, request) => {
         if (scope.websocketServer.clients.size > MAX_CONNECTIONS) {
-          socket.close(TRY_AGAIN_LATER, `At most ${MAX_CONNECTIONS} WebSockets are open at a time.`);
+          socket.close(TRY_AGAIN_LATER, `The limit of ${MAX_CONNECTIONS} open WebSockets is reached.`);
           return;
         }
         new ResponseSocket(socket, request, { requests, options });

@@ -76,7 +76,9 @@ export class ResponseSocket {
     if (this.#isRunning) {
       const isReading = this.#socket.bufferedAmount <= MAX_BUFFERED_BYTES;
       if (!isReading) return this.#socket.terminate();
-      return this.#fail(new ChasquiError('queue_full', 'This connection computes another response: wait for its end.'));
+      return this.#fail(
+        new ChasquiError('queue_full', 'This connection is computing another response. Wait for its end.'),
+      );
     }
     this.#isRunning = true;
     try {
@@ -177,7 +179,7 @@ function refuseUnknownCalls(items: readonly unknown[], all: readonly unknown[]):
   const at = (items as Body[]).findIndex(
     (item) => /_call_output$/.test(String(item?.type)) && !known.has(item.call_id),
   );
-  if (at >= 0) throw invalid(`input[${at}].call_id`, 'names no call of this conversation');
+  if (at >= 0) throw invalid(`input[${at}].call_id`, 'does not match any call of this conversation');
 }
 
 /** Events that end a response with output that can be continued. */

@@ -43,7 +43,7 @@ export class BackgroundResponses {
   start(owner: string, { current, length, begin, compute, keepsEvents = false }: BackgroundWork): EventLog | null {
     const held = [...this.#running.values()].reduce((sum, running) => sum + running.length, 0);
     if (this.#running.size >= MAX_RUNNING || held + length > MAX_LENGTH) {
-      const all = `${this.#running.size} responses of ${held} characters are computed in the background already`;
+      const all = `${this.#running.size} responses of ${held} characters are already running in the background`;
       throw new ChasquiError('queue_full', `${all}: wait for one of them, or leave out \`background\`.`, 'background');
     }
     const announced = begin();

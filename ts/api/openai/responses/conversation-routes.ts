@@ -119,7 +119,7 @@ const createConversation: Operation = {
   id: 'createConversation',
   tag: 'Chat',
   summary: 'Creates a conversation, which responses continue and extend.',
-  description: 'Conversations are kept as responses are, 30 days after they were changed last.',
+  description: 'Conversations are stored for 30 days after their last change.',
   errors: ERRORS,
   reply: oneConversation,
   examples: () => ({

@@ -106,7 +106,7 @@ function refuseOverlong(items: readonly object[], param: string, times = 1): voi
   const limits = `${MAX_ITEMS} items and ${MAX_LENGTH / 2 ** 20} Mi characters of JSON`;
   throw new ChasquiError(
     'invalid_value',
-    `A conversation may have ${limits}, and with this it would have more: begin another, or delete items.`,
+    `The conversation would exceed ${limits}. Start another one, or delete items.`,
     param,
   );
 }

@@ -141,7 +141,7 @@ function lengthOf(event: SseEvent): number {
 function dropped(first: number): ChasquiError {
   return new ChasquiError(
     'invalid_value',
-    `Events before number ${first} are not kept any more: ask for the response without \`stream\`.`,
+    `Events before number ${first} are no longer stored. Request the response without \`stream\`.`,
     'starting_after',
   );
 }

@@ -20,7 +20,7 @@ const computerAction = parametersBy(
       type: 'array',
       items: parametersOf(point, 'x', 'y'),
       minItems: 2,
-      description: 'For `drag`: the points of the way.',
+      description: 'For `drag`: the points of the path.',
     },
     keys: {
       ...texts,
@@ -72,7 +72,7 @@ const CLIENT_TOOLS = {
       properties: {
         commands: { ...texts, minItems: 1, description: 'The commands. They may run at the same time.' },
         timeout_ms: milliseconds,
-        max_output_length: { type: 'integer', description: 'The most characters of output.' },
+        max_output_length: { type: 'integer', description: 'Maximum length of the output in characters.' },
       },
       required: ['commands'],
       additionalProperties: false,

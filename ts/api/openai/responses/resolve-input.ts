@@ -167,7 +167,7 @@ function refuseUnfinished({ response: { id, status } }: StoredResponse): void {
   if (status !== 'queued' && status !== 'in_progress') return;
   throw new ChasquiError(
     'invalid_value',
-    `The response \`${id}\` is still being computed: wait for its end before going on from it.`,
+    `The response \`${id}\` is still running. Continue it after its end.`,
     PREVIOUS,
   );
 }
@@ -175,7 +175,7 @@ function refuseUnfinished({ response: { id, status } }: StoredResponse): void {
 function tooLong(param: string): ChasquiError {
   return new ChasquiError(
     'invalid_value',
-    `\`${param}\` leads to more stored items than this server takes: begin anew, with what is still needed in \`input\`.`,
+    `\`${param}\` refers to too many stored items. Start a new conversation with the required items in \`input\`.`,
     param,
   );
 }
@@ -230,7 +230,7 @@ export function notFound(what: What, id: string, param: string | null): ChasquiE
   return new ChasquiError(
     // Clients of OpenAI repeat the whole conversation after this code.
     param === PREVIOUS ? 'previous_response_not_found' : 'response_not_found',
-    `There is no ${what} \`${id.slice(0, 100)}\` here: it was never stored, has been deleted or dropped, or belongs to another key.`,
+    `There is no ${what} \`${id.slice(0, 100)}\` here. It was never stored, was deleted or evicted, or belongs to another key.`,
     param,
   );
 }
@@ -238,7 +238,7 @@ export function notFound(what: What, id: string, param: string | null): ChasquiE
 export function nothingStored(param: string | null, code: ErrorCode = 'unsupported_parameter'): ChasquiError {
   return new ChasquiError(
     code,
-    `${param === null ? 'Responses and conversations' : `\`${param}\``} cannot be looked up: this server stores none. Send all earlier items in \`input\`.`,
+    `${param === null ? 'Responses and conversations' : `\`${param}\``} are not stored by this server. Send all earlier items in \`input\`.`,
     param,
   );
 }

@@ -59,29 +59,29 @@ const required = {
 const optional = {
   instructions: s.field('The system message.', s.string),
   tools: s.field(
-    'The functions and custom tools that the model may call. Those that only OpenAI runs are passed over.',
+    'The functions and custom tools that the model may call. Tools that only OpenAI runs are ignored.',
     s.arrayOf(responseTool),
   ),
   tool_choice: s.field('Whether the model must call a tool, and which.', responseToolChoice),
   parallel_tool_calls: s.field('Whether a completion may have several calls.', s.boolean),
   text: s.field(
-    'In `format`: what the completion must be: text, any JSON object, or JSON that follows a schema.',
+    'In `format`: the form of the completion: text, any JSON object, or a JSON schema.',
     s.objectOf({}, { format: s.orNull(format) }),
   ),
   reasoning: s.field(
-    'In `effort`: how long the model should reason, where its template knows that.',
+    'In `effort`: how long the model should reason, if its template supports it.',
     s.objectOf({}, { effort: s.orNull(s.oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh')) }),
   ),
-  max_output_tokens: s.field('The most tokens that the completion may have.', s.integer, { minimum: 1 }),
+  max_output_tokens: s.field('Maximum number of tokens of the completion.', s.integer, { minimum: 1 }),
   temperature,
   top_p: topP,
-  top_logprobs: s.field('How many alternatives to report with each token.', s.integer, {
+  top_logprobs: s.field('Number of alternatives to report with each token.', s.integer, {
     minimum: 0,
     maximum: MAX_TOP_LOGPROBS,
   }),
   include: s.field(
-    'With `message.output_text.logprobs` the reply reports how probable its tokens were. Images of messages are always ' +
-      'in their items. What else OpenAI has here is passed over.',
+    'With `message.output_text.logprobs`, the reply has log-probabilities. Items always contain the images of messages. ' +
+      'Other values are ignored.',
     s.arrayOf(s.oneOf(...INCLUDABLE)),
   ),
   stream,
@@ -89,14 +89,14 @@ const optional = {
   timings_per_token: timingsPerToken,
   return_progress: returnProgress,
   metadata,
-  store: s.field('False: the response is not kept, and cannot be asked for or referred to.', s.boolean, {
+  store: s.field('Whether to store the response. If false, no later request can read or continue it.', s.boolean, {
     default: true,
   }),
   service_tier: s.field(
-    'Has no effect; the reply says `default`.',
+    'Has no effect. The reply has `default`.',
     s.oneOf('auto', 'default', 'flex', 'scale', 'priority'),
   ),
-  max_tool_calls: s.field("Limit of calls of OpenAI's own tools, which are never called here.", s.integer, {
+  max_tool_calls: s.field("Limit of calls of OpenAI's own tools, which this server does not have.", s.integer, {
     minimum: 1,
   }),
   safety_identifier: s.field('Repeated in the reply; has no other effect.', clientKey),
@@ -110,19 +110,16 @@ const optional = {
     { default: 'disabled' },
   ),
   background: s.field(
-    'Replies at once; the response is computed meanwhile, to be asked for by its id. With `stream`, its events are sent, and kept for a while.',
+    'Replies immediately and computes the response in the background. Read it by its id. With `stream`, its events are sent and stored for some minutes.',
     s.boolean,
     { default: false },
   ),
-  previous_response_id: s.field(
-    'The stored response that this one goes on from: its items come before `input`.',
-    s.string,
-  ),
+  previous_response_id: s.field('The stored response to continue. Its items precede `input`.', s.string),
   conversation: s.field(
-    'The conversation, or its id, that this response goes on from: its items come before `input`, and what comes of it is added.',
+    'The conversation to continue, or its id. Its items precede `input`. The response is added to it.',
     s.orString(s.objectOf({ id: s.string })),
   ),
-  prompt: s.field('Refused, because prompts are not stored: send `instructions` and `input`.', s.anything),
+  prompt: s.field('Refused: the server stores no prompts. Send `instructions` and `input`.', s.anything),
 };
 
 export type ResponseTextFormat = s.Static<typeof format>;

@@ -59,7 +59,7 @@ export function storedResponsesRoutes(
     const own = ownOf(request);
     const { id } = request.params;
     if (!own.get(id).response.background) {
-      const message = `The response \`${id.slice(0, 100)}\` is not one in the background: only those are cancelled so.`;
+      const message = `The response \`${id.slice(0, 100)}\` does not run in the background. Only background responses can be cancelled.`;
       throw new ChasquiError('invalid_value', message, 'id');
     }
     return own.cancel(id);
@@ -74,7 +74,7 @@ function firstEventOf({ starting_after: after }: Record<string, unknown>): numbe
 
 function noEvents(): ChasquiError {
   const message =
-    'Events are kept of responses that were asked for with both `background` and `stream`, and for ten minutes after their end: ask without `stream`.';
+    'Events are stored only with both `background` and `stream`, for ten minutes after the end. Send the request without `stream`.';
   return new ChasquiError('unsupported_parameter', message, 'stream');
 }
 
@@ -115,8 +115,8 @@ const retrieveResponse: Operation = {
   tag: 'Chat',
   summary: 'A stored response.',
   description:
-    'Responses are kept for 30 days at most, unless `store` is false or newer ones need the room, and are shown to requests with the same key only. ' +
-    'With `?stream=true`, the events of one that was asked for with `background` and `stream`: those after number `starting_after`, or all.',
+    'Responses are stored for up to 30 days, unless `store` is false. Newer ones may evict them. Only requests with the same key can read them. ' +
+    '`?stream=true` returns the events of a response with `background` and `stream`: all, or those after number `starting_after`.',
   parameters: PARAMETERS,
   errors: [...ERRORS, 'invalid_value'],
   reply: {

@@ -212,7 +212,7 @@ export function computeLater(
 function wouldNotBeSeen(): ChasquiError {
   return new ChasquiError(
     'unsupported_parameter',
-    '`background` is not supported in an app of a cloud: leave it out, and ask for a stream.',
+    'Apps of a cloud do not support `background`. Omit it and request a stream.',
     'background',
   );
 }
@@ -220,19 +220,20 @@ function wouldNotBeSeen(): ChasquiError {
 function cannotBeStored(): ChasquiError {
   return new ChasquiError(
     'unsupported_parameter',
-    '`background` needs the response to be stored, which this server does not do, or not with so long an input.',
+    '`background` requires a stored response. This server stores none, or the input is too long.',
     'background',
   );
 }
 
 export function refuseUnsupported(request: ResponsesRequest): void {
-  refuse(request, 'prompt', 'no prompts are stored here: send `instructions` and `input`');
+  refuse(request, 'prompt', 'this server stores no prompts. Send `instructions` and `input`');
   if (request.conversation !== undefined && request.previous_response_id !== undefined) {
-    const message = '`conversation` and `previous_response_id` cannot be used together: each says what came before.';
+    const message =
+      '`conversation` and `previous_response_id` cannot be used together, because both set the earlier items.';
     throw new ChasquiError('invalid_value', message, 'conversation');
   }
   if (request.background && request.store === false) {
-    refuse(request, 'background', 'it needs `store`, so that the response can be asked for');
+    refuse(request, 'background', 'it requires `store`');
   }
 }
 

@@ -79,7 +79,7 @@ export async function countsOf(engine: Engine): Promise<EngineStats> {
 async function statsInTime(engine: Engine): Promise<EngineStats> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    const told = stalled(`has not told its counts for ${STATS_TIMEOUT_MS / 1000} seconds`);
+    const told = stalled(`has not reported its counters for ${STATS_TIMEOUT_MS / 1000} seconds`);
     timer = setTimeout(() => reject(told), STATS_TIMEOUT_MS);
   });
   try {
@@ -90,7 +90,7 @@ async function statsInTime(engine: Engine): Promise<EngineStats> {
 }
 
 function stalled(what: string): ChasquiError {
-  return new ChasquiError('engine_stalled', `The engine ${what}: requests are accepted, but not computed now.`);
+  return new ChasquiError('engine_stalled', `The engine ${what}: requests are accepted but wait.`);
 }
 
 export const LIVENESS_URL = '/health';

@@ -8,13 +8,13 @@ export function rootRoute(app: FastifyInstance, { basePath }: AppContext): void 
     '/',
     { config: { operation } },
     async () =>
-      `chasqui: OpenAI-compatible chat completions. Start at ${basePath}/v1/models. All there is: ${basePath}/docs.\n`,
+      `chasqui: OpenAI-compatible chat completions. Start at ${basePath}/v1/models. All endpoints: ${basePath}/docs.\n`,
   );
 }
 
 const operation: Operation = {
   id: 'showStart',
   tag: 'Server',
-  summary: 'A line of text that says where to start.',
+  summary: 'A line of text with the first addresses to try.',
   reply: { text: 'text/plain' },
 };

@@ -60,7 +60,7 @@ export const stopString = limited(string, { maxLength: MAX_STOP_STRING_LENGTH })
 /** Clients of other servers send -1 for no limit. */
 const tokenLimit = limited(integer, { minimum: -1, not: { const: 0 } });
 
-export const model = field('The id of a model that is served; see `GET /v1/models`.', string);
+export const model = field('The id of a served model; see `GET /v1/models`.', string);
 export const stream = field('Sends the completion as server-sent events while it is computed.', boolean, {
   default: false,
 });
@@ -76,13 +76,13 @@ export const requestedAdapters = limited(arrayOf(requestedAdapter), { maxItems: 
 /** Fields that every endpoint with completions takes under these names: chats, texts, responses, messages. */
 export const completionFields = {
   ...otherSampling,
-  logit_bias: field('Token id → what is added to its logit.', recordOf(number), {
+  logit_bias: field('Token id → bias of its logit.', recordOf(number), {
     // Without leading zeros each token has one name only.
     propertyNames: { type: 'string', pattern: '^(0|[1-9][0-9]{0,8})$' },
     maxProperties: MAX_LOGIT_BIASES,
   }),
   stop: field(
-    'Texts that end the completion and are not part of it; empty ones are passed over.',
+    'Stop strings: they end the completion and are not part of it. Empty ones are ignored.',
     orString(limited(arrayOf(stopString), { maxItems: MAX_STOP_STRINGS })),
     { maxLength: MAX_STOP_STRING_LENGTH },
   ),
@@ -99,7 +99,7 @@ export const completionFields = {
   ),
   cache_prompt: field('Whether to reuse the cached prefix of the prompt.', boolean, { default: true }),
   cache_salt: field(
-    'Reuses only cached prefixes of requests with the same salt (vLLM). Other clients cannot learn from cache hits what was sent.',
+    'Reuses only cached prefixes of requests with the same salt (vLLM), so cache hits reveal nothing to other clients.',
     limited(string, { maxLength: MAX_CACHE_SALT }),
   ),
   priority: field(
@@ -108,7 +108,7 @@ export const completionFields = {
     { minimum: -MAX_PRIORITY, maximum: MAX_PRIORITY, default: 0 },
   ),
   lora: field(
-    'The adapters to compute with, by their places or names among those of the model, such as `[{"id": 0, "scale": 0.5}]`; others have no effect. Without it, `model` says.',
+    'The adapters to use, by index or name, such as `[{"id": 0, "scale": 0.5}]`. Others have no effect. Default: the adapter that `model` names.',
     requestedAdapters,
   ),
   ...samplerFields,
@@ -118,7 +118,7 @@ export const completionFields = {
 const reasoningBudget = limited(integer, { minimum: -1 });
 
 export const conversationFields = {
-  grammar: field("What the completion must match, in llama.cpp's GBNF.", string, { minLength: 1 }),
+  grammar: field("A grammar in llama.cpp's GBNF that the completion must match.", string, { minLength: 1 }),
   ...constraintFields,
   chat_template_kwargs: field("Variables of the model's chat template, as in llama.cpp.", anyObject, {
     maxProperties: MAX_TEMPLATE_VARIABLES,
@@ -126,12 +126,12 @@ export const conversationFields = {
     additionalProperties: true,
   }),
   reasoning_budget_tokens: field(
-    "How many tokens of reasoning there may be before the model is made to answer; 0 is none, -1 as the server's options say.",
+    'Maximum number of reasoning tokens; 0: none; -1: the option of the server.',
     reasoningBudget,
   ),
-  thinking_budget_tokens: field('Another name of `reasoning_budget_tokens`, which goes before it.', reasoningBudget),
+  thinking_budget_tokens: field('Another name of `reasoning_budget_tokens`, which has precedence.', reasoningBudget),
   reasoning_budget_message: field(
-    'The text that the model writes when the budget ends its reasoning.',
+    'Text that is appended when the budget ends the reasoning.',
     limited(string, { maxLength: MAX_REASONING_MESSAGE }),
   ),
 };
@@ -139,30 +139,28 @@ export const conversationFields = {
 export const timingsPerToken = field('Reports the timings known so far with each chunk of a stream.', boolean, {
   default: false,
 });
-export const returnProgress = field(
-  'Reports in a stream how far the prompt is, as long as its first token is not there.',
-  boolean,
-  { default: false },
-);
+export const returnProgress = field('Streams the progress of the prompt until the first token.', boolean, {
+  default: false,
+});
 
 /** Fields of chats and texts. Responses and messages have some of them under other names. */
 export const openAiFields = {
   stream,
   stream_options: field(
-    'With `include_usage`, a stream ends with a chunk that has the token counts; with `continuous_usage_stats` as well, each chunk has those so far (vLLM).',
+    'With `include_usage`, a stream ends with a chunk with the token counts. With `continuous_usage_stats` as well, each chunk has the current counts (vLLM).',
     objectOf({}, { include_usage: orNull(boolean), continuous_usage_stats: orNull(boolean) }),
   ),
   temperature,
   top_p: topP,
   max_tokens: field(
-    'The most tokens of a completion; without it, or with -1, a completion ends by itself or with the context.',
+    'Maximum number of tokens of a completion; default, or -1: up to the end of the context.',
     tokenLimit,
   ),
-  n_predict: field("llama.cpp's name of `max_tokens`, which goes before it.", tokenLimit),
-  timings: field('Reports times and rates with the completion.', boolean, { default: false }),
+  n_predict: field("llama.cpp's name of `max_tokens`, which has precedence.", tokenLimit),
+  timings: field('Reports times and rates of the completion.', boolean, { default: false }),
   timings_per_token: timingsPerToken,
   return_progress: returnProgress,
-  n: field('How many completions to give.', integer, { minimum: 1, maximum: MAX_CHOICES, default: 1 }),
+  n: field('Number of completions.', integer, { minimum: 1, maximum: MAX_CHOICES, default: 1 }),
 };
 
 const responseFormat = objectOf(
@@ -184,14 +182,14 @@ const required = { model, messages };
 const optional = {
   ...openAiFields,
   ...completionFields,
-  max_completion_tokens: field('The newer name of `max_tokens`, which goes before it.', tokenLimit),
-  logprobs: field('Reports how probable the tokens of the completion were.', boolean),
-  top_logprobs: field('How many alternatives to report with each token.', integer, {
+  max_completion_tokens: field('The newer name of `max_tokens`. It has precedence.', tokenLimit),
+  logprobs: field('Reports the log-probabilities of the tokens.', boolean),
+  top_logprobs: field('Number of alternatives to report with each token.', integer, {
     minimum: 0,
     maximum: MAX_TOP_LOGPROBS,
   }),
   response_format: field(
-    'What the completion must be: `text`, `json_object`, or `json_schema` with a schema that it is made to follow.',
+    'Form of the completion: `text`, `json_object`, or `json_schema` with a schema.',
     responseFormat,
   ),
   tools: field('The functions and custom tools that the model may call.', arrayOf(toolSchema)),
@@ -199,28 +197,28 @@ const optional = {
     'Whether the model must call a tool: `none`, `auto`, `required`, or the name of one tool.',
     toolChoiceSchema,
   ),
-  parallel_tool_calls: field('Whether a completion may have several calls; by default, as the template can.', boolean),
+  parallel_tool_calls: field(
+    'Whether a completion may have several calls; default: if the template supports it.',
+    boolean,
+  ),
   json_schema: field(
-    "llama.cpp's short form of a `response_format` with this schema; its text in SGLang.",
+    'A JSON schema that the completion must match: an object (llama.cpp) or text (SGLang).',
     orString(jsonSchema),
   ),
-  functions: field('The old form of `tools`; calls are replied in the old form as well.', arrayOf(functionSchema)),
+  functions: field('The old form of `tools`. Replies use the old form of calls, too.', arrayOf(functionSchema)),
   function_call: field('The old form of `tool_choice`, for `functions`.', functionChoice),
   ...conversationFields,
   continue_final_message: field(
-    "False begins a new message where the last one is the assistant's, which is continued otherwise.",
+    'If false, a new message begins after a last message of the assistant. Otherwise that message is continued.',
     boolean,
   ),
-  echo: field(
-    'Begins the reply with the message that it continues; by default, if the reply is not streamed.',
-    boolean,
-  ),
+  echo: field('Whether the reply begins with the continued message; default: unless it is streamed.', boolean),
   add_generation_prompt: field(
-    "False only where the last message is the assistant's and continued, and in `/apply-template`.",
+    'May be false only if a last message of the assistant is continued, and in `/apply-template`.',
     boolean,
   ),
   reasoning_effort: field(
-    'How long the model should reason, where its template knows that; `none` turns reasoning off.',
+    'How long the model should reason, if its template supports it; `none` disables reasoning.',
     oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh'),
   ),
 };

@@ -90,7 +90,7 @@ const functionMessage = s.objectOf({
 const message = variantsBy('role', [instructionMessage, userMessage, assistantMessage, toolMessage, functionMessage]);
 
 export const messages = s.field(
-  "The conversation so far, texts and images, the oldest message first. If the last message is the assistant's, it is continued.",
+  'The conversation: texts and images, the oldest message first. A last message of the assistant is continued.',
   s.limited(s.arrayOf(message), { minItems: 1 }),
 );
 
@@ -111,7 +111,7 @@ export type SentMessage = s.Static<typeof message>;
 
 type SentAssistantMessage = s.Static<typeof assistantMessage>;
 
-/** A message whose calls of custom tools have become calls of functions. */
+/** A message in which calls of custom tools have become calls of functions. */
 export type AssistantMessage = Omit<SentAssistantMessage, 'tool_calls'> & { tool_calls?: ToolCall[] | null };
 export type Message = Exclude<SentMessage, SentAssistantMessage> | AssistantMessage;
 

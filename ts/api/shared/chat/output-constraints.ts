@@ -112,7 +112,7 @@ function convert(syntax: Syntax, definition: string, path: string): string {
     gbnf = readGrammar(syntax, definition, new ConversionBudget());
   } catch (thrown) {
     if (!(thrown instanceof DefinitionError)) throw thrown;
-    throw new ChasquiError('invalid_grammar', `\`${path}\` is no ${name}: ${thrown.message}.`, path);
+    throw new ChasquiError('invalid_grammar', `\`${path}\` is not a valid ${name}: ${thrown.message}.`, path);
   }
   if (gbnf !== null) return gbnf;
   const message = `\`${path}\` cannot be enforced: it is too large, or uses a feature that is not supported.`;

@@ -56,7 +56,7 @@ function readTools(tools: readonly Tool[], schemas: SchemaCheck): ChatTool[] {
 function refuseOtherTypes(parameters: object, path: string): void {
   const { type = 'object' } = parameters as { type?: unknown };
   if ([type].flat().includes('object')) return;
-  throw new ChasquiError('invalid_value', `\`${path}\` must describe an object: arguments have names.`, path);
+  throw new ChasquiError('invalid_value', `\`${path}\` must describe an object, because arguments have names.`, path);
 }
 
 interface ToolUse {
@@ -73,7 +73,7 @@ function readToolChoice({ tool_choice: choice = 'auto' }: ChatCompletionRequest,
       if (tools.some((tool) => tool.name === name)) continue;
       throw new ChasquiError(
         'invalid_value',
-        `\`tool_choice\` names \`${name}\`, which is none of \`tools\`.`,
+        `\`tool_choice\` names \`${name}\`, but \`tools\` has no such function.`,
         'tool_choice',
       );
     }
@@ -161,7 +161,7 @@ function toTemplateKwargs(body: ChatCompletionRequest): Record<string, unknown> 
 function noTools(model: string): ChasquiError {
   return new ChasquiError(
     'unsupported_parameter',
-    `The chat template of \`${model}\` has no form for tool calls: leave \`tools\` out, or set \`tool_choice\` to "none".`,
+    `The chat template of \`${model}\` does not support tool calls. Omit \`tools\`, or set \`tool_choice\` to "none".`,
     'tools',
   );
 }
@@ -178,19 +178,16 @@ export const MAX_TOOLS = 1024;
 export function refuseUnsupported(body: ChatCompletionRequest, model: ModelInfo): void {
   refuseTooMany(body);
   if ((body.top_logprobs ?? 0) > 0 && body.logprobs !== true) {
-    throw new ChasquiError('invalid_value', '`top_logprobs` needs `logprobs: true` beside it.', 'top_logprobs');
+    throw new ChasquiError('invalid_value', '`top_logprobs` requires `logprobs: true`.', 'top_logprobs');
   }
   body.messages.forEach((message, index) => {
     if (message.role !== 'assistant' || callsOf(message).length === 0) return;
     const path = `messages[${index}].${message.tool_calls?.length ? 'tool_calls' : 'function_call'}`;
     if (!model.takesTools) {
-      throw unsupported(
-        path,
-        `The chat template of \`${model.id}\` has no form for tool calls: leave \`${path}\` out.`,
-      );
+      throw unsupported(path, `The chat template of \`${model.id}\` does not support tool calls. Omit \`${path}\`.`);
     }
     if (index === body.messages.length - 1) {
-      throw unsupported(path, 'A message that ends with a tool call cannot be continued: add the result of the call.');
+      throw unsupported(path, 'A message that ends with a tool call cannot be continued. Add the result of the call.');
     }
   });
   if (body.messages.at(-1)?.role === 'assistant') {
@@ -206,7 +203,7 @@ function refuseBoth({ continue_final_message: continues, add_generation_prompt: 
   if (!continues || !begins) return;
   throw new ChasquiError(
     'invalid_value',
-    '`continue_final_message` and `add_generation_prompt` exclude each other: leave out one of them.',
+    '`continue_final_message` and `add_generation_prompt` exclude each other. Omit one of them.',
     'continue_final_message',
   );
 }
@@ -216,14 +213,14 @@ function refuseContinuing(body: ChatCompletionRequest): void {
   if (body.continue_final_message) {
     throw new ChasquiError(
       'invalid_value',
-      "`continue_final_message` needs a last message of the assistant's: add the beginning of the completion.",
+      '`continue_final_message` requires a last message of the assistant. Add the beginning of the completion.',
       'continue_final_message',
     );
   }
   if (body.add_generation_prompt === false) {
     throw unsupported(
       'add_generation_prompt',
-      "`add_generation_prompt` cannot be false here: a completion goes on with a message of the assistant's only.",
+      '`add_generation_prompt` cannot be false here, because a completion can only continue a message of the assistant.',
     );
   }
 }
@@ -245,7 +242,7 @@ function refuseTwoAssistantMessages({ messages }: ChatCompletionRequest): void {
   const path = `messages[${messages.length - 1}]`;
   throw unsupported(
     path,
-    `\`${path}\` follows another message of the assistant and cannot be continued: join the two.`,
+    `\`${path}\` follows another message of the assistant and cannot be continued. Join the two.`,
   );
 }
 

@@ -45,7 +45,7 @@ export class CompletionReader {
 
   /** Throws if the completion has not ended. */
   get finish(): Finish {
-    if (!this.#finish) throw new ChasquiError('internal_error', 'The completion ended without saying why.');
+    if (!this.#finish) throw new ChasquiError('internal_error', 'The completion ended without a reason.');
     return this.#finish;
   }
 

@@ -17,7 +17,7 @@ export const embeddingsSchema = s.objectOf(
       'Numbers, or the bytes of 32-bit floats (little-endian) in base64.',
       s.oneOf('float', 'base64'),
     ),
-    dimensions: s.field("How many numbers to keep, up to the length of the model's embeddings.", s.integer, {
+    dimensions: s.field("Length of the vectors, up to that of the model's embeddings.", s.integer, {
       minimum: 1,
     }),
     ...modelUseFields,

@@ -23,8 +23,8 @@ export function limitRepeats({ completions, length, what, remedy, param }: Repea
   if (length <= MAX_REPEATED) return;
   throw new ChasquiError(
     'invalid_value',
-    `Each of the ${completions} completions would repeat ${what}, ${length} characters in all, ` +
-      `but at most ${MAX_REPEATED} are sent: ask for fewer at a time, or ${remedy}.`,
+    `Each of the ${completions} completions would repeat ${what}, ${length} characters in total, ` +
+      `but the limit is ${MAX_REPEATED}. Request fewer at a time, or ${remedy}.`,
     param,
   );
 }

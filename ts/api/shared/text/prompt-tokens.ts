@@ -34,7 +34,7 @@ export async function readPromptTokens(
   const computed = tokens.reduce((sum, { length }) => sum + Math.min(length, engine.model.contextLength), 0);
   const count = computed * n * (1 + alternatives);
   if (count > MAX_LOGPROBS) {
-    const message = `The prompts would have ${count} log-probabilities, but at most ${MAX_LOGPROBS} are sent: send fewer prompts at a time, or ask for fewer alternatives.`;
+    const message = `The prompts would have ${count} log-probabilities, but the limit is ${MAX_LOGPROBS}. Send fewer prompts at a time, or request fewer alternatives.`;
     throw new ChasquiError('invalid_value', message, 'prompt');
   }
   return Promise.all(tokens.map(async (ids) => ({ ids, pieces: await engine.pieces(ids, on) })));

@@ -16,7 +16,7 @@ export const rerankSchema = s.objectOf(
   },
   {
     model,
-    top_n: s.field('How many results to return, the most relevant first; without it, all.', s.integer, { minimum: 1 }),
+    top_n: s.field('Number of results, the most relevant first; default: all.', s.integer, { minimum: 1 }),
     return_documents: s.field('Returns the texts as well.', s.boolean),
     ...modelUseFields,
   },

@@ -47,7 +47,7 @@ export async function submitCompletions(
   const { inputs, nameOf } = toInputs(body.prompt, 'prompt', MAX_CHOICES);
   if (inputs.length * n > MAX_CHOICES) {
     const asked = `${inputs.length} prompts with ${n} choices each`;
-    throw new ChasquiError('invalid_value', `At most ${MAX_CHOICES} choices in all, but got ${asked}.`, 'n');
+    throw new ChasquiError('invalid_value', `At most ${MAX_CHOICES} choices in total, but got ${asked}.`, 'n');
   }
   const prompts = await Promise.all(
     inputs.map((input, index) => toPrompt(engine, input, body.suffix, nameOf(index), signal)),
@@ -107,7 +107,7 @@ function refuseUnsupported(body: CompletionRequest): void {
   if (body.best_of !== undefined && body.best_of > n) {
     throw new ChasquiError(
       'unsupported_parameter',
-      '`best_of` above `n` is not supported by this server: ask for more choices with `n` and choose among them.',
+      'This server does not support `best_of` above `n`. Request more choices with `n` and choose among them.',
       'best_of',
     );
   }
@@ -125,7 +125,7 @@ async function toPrompt(
   if (!engine.model.infills) {
     throw new ChasquiError(
       'model_not_capable',
-      `The model \`${engine.model.id}\` was not trained to fill gaps: leave \`suffix\` out.`,
+      `The model \`${engine.model.id}\` does not support infill. Omit \`suffix\`.`,
       'suffix',
     );
   }

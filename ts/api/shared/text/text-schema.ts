@@ -41,13 +41,13 @@ const shared = {
   ...completionFields,
   grammar: conversationFields.grammar,
   ...constraintFields,
-  json_schema: field('The JSON schema that the completion is made to follow, or its text.', orString(jsonSchema)),
+  json_schema: field('A JSON schema that the completion must match, also as text.', orString(jsonSchema)),
 };
 
 const own = {
   suffix: field('The text after the gap, for models that support infill.', string),
-  echo: field('Begins each choice with its prompt; with `logprobs`, also reports those of its tokens.', boolean),
-  max_tokens: field('The most tokens of a completion; 0 only reads the prompt, -1 is no limit.', integer, {
+  echo: field('Whether each choice begins with its prompt. With `logprobs`, its tokens are reported, too.', boolean),
+  max_tokens: field('Maximum number of tokens of a completion; 0: only reads the prompt; -1: no limit.', integer, {
     minimum: -1,
   }),
   best_of: field(
@@ -55,12 +55,12 @@ const own = {
     integer,
     { minimum: 1, maximum: MAX_CHOICES },
   ),
-  logprobs: field('How many alternatives to report with each token.', integer, {
+  logprobs: field('Number of alternatives to report with each token.', integer, {
     minimum: 0,
     maximum: MAX_COMPLETION_LOGPROBS,
   }),
   prompt_logprobs: field(
-    'How many alternatives to report with each token of the prompt, in the form of vLLM.',
+    'Number of alternatives to report with each token of the prompt, in the form of vLLM.',
     orNull(limited(integer, { minimum: 0, maximum: MAX_COMPLETION_LOGPROBS })),
   ),
 };

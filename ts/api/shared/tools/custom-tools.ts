@@ -20,7 +20,7 @@ export function parametersOf(pattern: string | null): object {
 
 /** Text to append to the tool's own description. */
 export function describeFormat(format: CustomFormat | null): string {
-  const text = `\`${INPUT}\` is the tool's whole input, as plain text.`;
+  const text = `\`${INPUT}\` is the complete input of the tool, as plain text.`;
   const { syntax, definition } = format?.grammar ?? format ?? {};
   return definition === undefined ? text : `${text} It must follow this ${syntax ?? 'lark'} grammar:\n${definition}`;
 }

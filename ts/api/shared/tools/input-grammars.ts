@@ -22,7 +22,7 @@ interface InputGrammar extends Gbnf {
   tool: string;
 }
 
-/** A pseudo field for the pattern of a tool, for templates whose format cannot contain its grammar. */
+/** A pseudo field for the pattern of a tool, if the format of the template cannot contain its grammar. */
 export function patternField(tool: string): string {
   return `input_grammar.${tool}`;
 }
@@ -84,7 +84,7 @@ export class InputGrammars {
     } catch (thrown) {
       if (!(thrown instanceof DefinitionError)) throw thrown;
       const what = syntax === 'lark' ? 'Lark grammar' : 'regular expression';
-      throw new ChasquiError('invalid_grammar', `\`${param}\` is no ${what}: ${thrown.message}.`, param);
+      throw new ChasquiError('invalid_grammar', `\`${param}\` is not a valid ${what}: ${thrown.message}.`, param);
     }
   }
 }

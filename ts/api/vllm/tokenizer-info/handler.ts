@@ -50,7 +50,7 @@ const operation: Operation = {
   id: 'showTokenizer',
   tag: 'Text',
   summary: 'Special tokens and chat template of a model (vLLM).',
-  description: 'Of the model that `?model=` names, or of the first that is loaded.',
+  description: 'Describes the model of `?model=`, or the first loaded one.',
   errors: ['model_not_found', 'model_loading', 'model_not_loaded', 'model_file_invalid', 'model_file_missing'],
   reply: { json: { name: 'TokenizerInfo', schema: tokenizerInfoSchema } },
 };

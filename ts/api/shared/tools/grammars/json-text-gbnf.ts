@@ -141,7 +141,7 @@ class GbnfWriter {
     return text;
   }
 
-  /** A character class, or the rule of a set whose characters JSON escapes. */
+  /** A character class, or the rule of a set of characters that JSON escapes. */
   #writeNewSet(set: CharacterSet): string {
     this.budget.spend(STEPS_OF_SET);
     const plain = intersectionOf(set, this.isJson ? PLAIN : CHARACTERS);

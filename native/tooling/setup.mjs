@@ -2,6 +2,7 @@
 // up to date. npm start and npm test run this first, so it uses no packages.
 //
 //   node native/tooling/setup.mjs [build options] [--then <script> [arguments]]
+//   node native/tooling/setup.mjs --packages    only installs the npm packages
 import fs from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
@@ -26,6 +27,7 @@ await runScript(async () => {
   if (buildArguments.includes('--help')) return (await importBuild()).showHelp();
   await withSetupLock(async () => {
     await installPackages();
+    if (buildArguments.includes('--packages')) return;
     await (await importBuild()).buildNative(buildArguments);
     await compileTypeScript();
   });

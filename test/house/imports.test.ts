@@ -18,7 +18,7 @@ const floors = [
   ['server'],
   ['api'],
   ['http'],
-  ['profiles', 'metrics', 'keys'],
+  ['profiles', 'metrics', 'keys', 'mcp'],
   ['models'],
   ['hub'],
   ['engine'],

@@ -14,6 +14,7 @@ import { nativeStateRoutes } from './llama-server/state/handler.js';
 import { resumableStreamRoutes } from './llama-server/stream/handler.js';
 import { nativeTextRoutes } from './llama-server/texts/handler.js';
 import { tokenizeRoutes } from './llama-server/tokenize/handler.js';
+import { serverToolsRoute } from './llama-server/tools/handler.js';
 import { addUnprefixedPaths } from './llama-server/unprefixed-paths.js';
 import { lmStudioRoutes } from './lmstudio/handler.js';
 import { ollamaCompletionRoutes } from './ollama/chat/handler.js';
@@ -74,6 +75,7 @@ const LOCAL_ROUTES: typeof ROUTES = [
   nativeTextRoutes,
   predictRoute,
   resumableStreamRoutes,
+  serverToolsRoute,
 ];
 
 /** Load balancers, orchestrators and scrapers have no key. */

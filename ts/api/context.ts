@@ -1,5 +1,6 @@
 /** Options of the application, and the context of its endpoints. */
 import { createHttpContext, type HttpContext, type HttpOptions } from '../http/context.js';
+import type { McpServers } from '../mcp/mcp-servers.js';
 import type { ModelPool } from '../models/pool.js';
 import type { Profile } from '../profiles/profile.js';
 import type { ModelLibrary } from './ollama/library/model-library.js';
@@ -16,12 +17,15 @@ export interface AppOptions extends HttpOptions {
    * running requests, so background work is refused. Default false.
    */
   isBehindGateway?: boolean;
+  /** MCP servers, which provide tools to requests; default none. */
+  mcp?: McpServers | null;
 }
 
 export interface AppContext extends HttpContext {
   responses: ResponseStore | null;
   library: ModelLibrary | undefined;
   isBehindGateway: boolean;
+  mcp: McpServers | null;
 }
 
 /** Throws `invalid_options` if the mode needs a deployment and none is given. */
@@ -35,5 +39,6 @@ export function createContext(
     responses: options.responses === undefined ? new MemoryStore() : options.responses,
     library: options.library,
     isBehindGateway: options.isBehindGateway ?? false,
+    mcp: options.mcp ?? null,
   };
 }

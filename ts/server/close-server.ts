@@ -6,6 +6,7 @@ import { ChasquiError } from '../errors.js';
 export interface ServerParts {
   app: { close(): Promise<unknown> } | undefined;
   pool: { close(): Promise<void>; list(): readonly { engine: Pick<Engine, 'state'> | null }[] } | undefined;
+  mcp?: { close(): Promise<void> } | null;
   keys: { close(): void } | null;
 }
 
@@ -16,11 +17,14 @@ const ENGINE_CLOSE_MS = 8000;
  * Rejects with `internal_error` if the engine does not end in time: then its memory is freed when the process exits. Rejects
  * with `engine_failed`, after everything is closed, if the engine had failed before.
  */
-export async function closeServer({ app, pool, keys }: ServerParts, engineCloseMs = ENGINE_CLOSE_MS): Promise<void> {
+export async function closeServer(
+  { app, pool, mcp, keys }: ServerParts,
+  engineCloseMs = ENGINE_CLOSE_MS,
+): Promise<void> {
   const hadFailed = pool?.list().some(({ engine }) => engine?.state === 'failed') ?? false;
   try {
     await app?.close();
-    if (pool) await within(engineCloseMs, pool.close());
+    await Promise.all([pool && within(engineCloseMs, pool.close()), mcp?.close()]);
   } finally {
     keys?.close();
   }

@@ -11,6 +11,8 @@ import type { KeyCheck } from '../http/guards/authentication.js';
 import { ANY_HOST } from '../http/guards/guard-requests.js';
 import { KeyFile } from '../keys/key-file.js';
 import type { KeyStore } from '../keys/key-store.js';
+import type { McpServers } from '../mcp/mcp-servers.js';
+import type { Environment } from '../mcp/stdio-transport.js';
 import { Metrics } from '../metrics/metrics.js';
 import type { OtherNames } from '../metrics/other-names.js';
 import { openSpans } from '../metrics/spans.js';
@@ -35,13 +37,20 @@ export interface StartSettings {
   model?: LoadOptions;
   hooks?: Pick<LoadHooks, 'onProgress'>;
   engine?: EngineSettings;
-  app?: Omit<AppOptions, 'drainMs' | 'deployment' | 'access' | 'metrics' | 'spans'>;
+  app?: Omit<AppOptions, 'drainMs' | 'deployment' | 'access' | 'metrics' | 'spans' | 'mcp'>;
   /** Time for running replies to finish when the server stops; default 25,000. */
   shutdownTimeoutMs?: number;
   /** Adds metrics under the names of other servers; default none. */
   metricsNames?: readonly OtherNames[];
+  /** The arguments of `McpServers`; default none. */
+  mcp?: McpSettings;
   /** Required by modes with a base path. */
   deployment?: DeploymentSettings;
+}
+
+export interface McpSettings {
+  file: string;
+  environment: Environment;
 }
 
 export interface DeploymentSettings extends Deployment {
@@ -86,6 +95,7 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
   const host = settings.host ?? profile.host;
   const basePath = basePathOf(profile, deployment);
   const metrics = new Metrics({ names: metricsNames });
+  const mcp = await openMcp(settings.mcp);
   const models = openPool(settings, metrics, !profile.checksModelName);
   const stores = await openStores(deployment);
   // The models load while the HTTP modules are imported.
@@ -95,13 +105,15 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
   let stopping = false;
   const stop = (): Promise<void> => {
     stopping = true;
-    return closeServer({ app, pool: { list: () => models.pool.list(), close: () => models.close() }, keys: stores });
+    const pool = { list: () => models.pool.list(), close: () => models.close() };
+    return closeServer({ app, pool, mcp, keys: stores });
   };
   try {
     const { buildApp } = await import('../api/app.js');
     const spans = await openSpans();
     app = buildApp(models.pool, profile, {
       ...appOptions(settings, host, stores),
+      mcp,
       drainMs: shutdownTimeoutMs,
       metrics,
       spans,
@@ -125,6 +137,16 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
   };
   const port = (app.server.address() as net.AddressInfo).port ?? 0;
   return { load, host, port, basePath, stop, stopWithinMs: shutdownTimeoutMs + AFTER_DRAINING_MS };
+}
+
+/** The servers start on their first use. */
+async function openMcp(settings: McpSettings | undefined): Promise<McpServers | null> {
+  if (settings === undefined) return null;
+  const { file, environment } = settings;
+  const { McpServers } = await import('../mcp/mcp-servers.js');
+  const servers = new McpServers(file, environment);
+  for (const field of servers.ignored) console.error(`chasqui: ${file}: \`${field}\` has no effect`);
+  return servers;
 }
 
 /** The stores of API keys and responses; `null`: not needed, or not on disk. */

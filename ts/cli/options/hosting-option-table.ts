@@ -193,6 +193,14 @@ export const HOSTING_OPTIONS = {
     help: 'Data folder: API keys, downloaded models, conversations',
     otherwise: '~/.chasqui',
   },
+  mcpConfig: {
+    type: 'path',
+    flag: '--mcp-config',
+    aliases: ['--mcp-servers-config'],
+    group: 'Server',
+    help: 'JSON file of MCP servers, in the format of Claude and llama-server; requests may use their tools',
+    otherwise: 'none',
+  },
   strict: {
     type: 'boolean',
     default: false,

@@ -48,12 +48,14 @@ export function hostingSettings(options: HostingOptions): Omit<StartSettings, 'm
   const { strict = HOSTING_OPTIONS.strict.default, stallTimeout = HOSTING_OPTIONS.stallTimeout.default } = options;
   const { engine = HOSTING_OPTIONS.engine.default, stepTimeout = HOSTING_OPTIONS.stepTimeout.default } = options;
   const { settings, log } = serverSettings(options);
+  const { mcpConfig } = options;
   return {
     ...(socketPath !== undefined ? { socketPath } : host !== undefined && { host }),
     ...toSecrets(options),
     ...(port !== undefined && { port }),
     ...settings,
     ...toDeployment(options),
+    ...(mcpConfig !== undefined && { mcp: { file: mcpConfig, environment: process.env } }),
     engine: {
       inProcess: engine === 'in-process',
       stepTimeoutMs: stepTimeout * 1000,

@@ -13,8 +13,10 @@ export interface SignalOptions {
 
 const ECHO_MS = 500;
 
-/** How long the exit of the process may take, which waits for the engine's threads. */
-const EXIT_MS = 1000;
+/** How long the exit of the process may take. It waits for the engine's threads, and a busy machine delays these. */
+const EXIT_MS = 5000;
+/** The same after a second signal. */
+const FORCED_EXIT_MS = 1000;
 
 /**
  * Calls `onStop` and `stop` on the first signal. Exits with 0 when the server has stopped, with 1 when `stop` rejects,
@@ -24,13 +26,13 @@ export function stopOnSignals(stop: () => Promise<void>, onStop: () => void, opt
   const { echoMs = ECHO_MS, hardStopMs } = options;
   let stoppingSince: number | null = null;
   let guard: Worker | null = null;
-  const exit = (code: number): never => {
-    guard?.postMessage(EXIT_MS);
+  const exit = (code: number, withinMs = EXIT_MS): never => {
+    guard?.postMessage(withinMs);
     process.exit(code);
   };
   const onSignal = (): void => {
     if (stoppingSince !== null) {
-      if (Date.now() - stoppingSince >= echoMs) exit(130);
+      if (Date.now() - stoppingSince >= echoMs) exit(130, FORCED_EXIT_MS);
       return;
     }
     stoppingSince = Date.now();

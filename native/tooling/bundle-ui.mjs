@@ -1,5 +1,6 @@
-// Bundles the pages of the desktop app, ts/desktop/ui, into <dist>/desktop/ui. Names of scripts and styles contain a
-// content hash, so browsers can cache them for ever. Texts are also stored compressed, as the server sends them.
+// Bundles the pages of the desktop app and the web page of servers, ts/desktop/ui, into <dist>/desktop/ui. Names of scripts
+// and styles contain a content hash, so browsers can cache them for ever. Texts are also stored compressed, as the server
+// sends them.
 //
 //   node native/tooling/bundle-ui.mjs [<dist>]
 import fs from 'node:fs';
@@ -21,7 +22,9 @@ export async function bundleUi(dist) {
   fs.rmSync(out, { recursive: true, force: true });
   const { entries, packages } = await bundle(out);
   fs.cpSync(path.join(source, 'static'), out, { recursive: true });
-  writePage(out, entries);
+  const { script, webPage, ...shared } = entries;
+  writePage(out, 'index.html', { script, ...shared });
+  writePage(out, path.join('web-page', 'web-page.html'), { script: webPage, ...shared });
   compressAll(out);
   checkSize(out);
   return packages;
@@ -34,6 +37,7 @@ async function bundle(out) {
     .build({
       entryPoints: {
         app: path.join(source, 'main.tsx'),
+        'web-page': path.join(source, 'web-page', 'web-page.tsx'),
         theme: path.join(source, 'theme.ts'),
         style: path.join(source, 'styles', 'style.css'),
       },
@@ -61,7 +65,8 @@ async function bundle(out) {
   for (const [file, { entryPoint, imports }] of Object.entries(result.metafile.outputs)) {
     if (entryPoint) named[path.basename(entryPoint)] = { file: inPage(file), needs: neededBy(imports).map(inPage) };
   }
-  const entries = { script: named['main.tsx'], style: named['style.css'], theme: named['theme.ts'] };
+  const scripts = { script: named['main.tsx'], webPage: named['web-page.tsx'] };
+  const entries = { ...scripts, style: named['style.css'], theme: named['theme.ts'] };
   return { entries, packages: packagesOf(Object.keys(result.metafile.inputs)) };
 }
 
@@ -76,11 +81,11 @@ function neededBy(imports) {
 }
 
 /** Preloads the imports of the first script, so the browser requests them in parallel. */
-function writePage(out, { script, style, theme }) {
-  const page = fs.readFileSync(path.join(source, 'index.html'), 'utf8');
+function writePage(out, name, { script, style, theme }) {
+  const page = fs.readFileSync(path.join(source, name), 'utf8');
   const preloads = script.needs.map((file) => `<link rel="modulepreload" href="/${file}" />\n    `).join('');
   fs.writeFileSync(
-    path.join(out, 'index.html'),
+    path.join(out, path.basename(name)),
     page
       .replace('<script type="module"', `${preloads}<script type="module"`)
       .replace('/main.js', `/${script.file}`)

@@ -30,8 +30,20 @@ export async function openApp(
   app: RunningDesktop,
   options: BrowserContextOptions = {},
 ): Promise<OpenPage> {
+  const opened = await newPage(browser, app.url, options);
+  await opened.page.goto(`${app.url}/?token=${app.token}`);
+  await opened.page.getByRole('heading', { level: 1 }).waitFor();
+  return opened;
+}
+
+/** An empty page that records complaints, and requests to addresses that do not begin with `origin`. */
+export async function newPage(
+  browser: Browser,
+  origin: string,
+  options: BrowserContextOptions = {},
+): Promise<OpenPage> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
-  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: app.url });
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin });
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
   const opened: OpenPage = { page, complaints: [], foreign: [] };
@@ -43,10 +55,8 @@ export async function openApp(
   });
   page.on('request', (request) => {
     const url = request.url();
-    if (!url.startsWith(app.url) && !/^(data|blob):/.test(url)) opened.foreign.push(url);
+    if (!url.startsWith(origin) && !/^(data|blob):/.test(url)) opened.foreign.push(url);
   });
-  await page.goto(`${app.url}/?token=${app.token}`);
-  await page.getByRole('heading', { level: 1 }).waitFor();
   return opened;
 }
 

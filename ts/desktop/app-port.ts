@@ -11,6 +11,7 @@ import { desktop } from '../profiles/desktop.js';
 import { watchRoutes } from './api-document.js';
 import type { RequestFields } from './desktop-log.js';
 import { type AppKeys, guardApp } from './guard.js';
+import { CONTENT_POLICY } from './pages.js';
 import { chatsRoutes } from './routes/chats.js';
 import { completionsRoutes } from './routes/completions.js';
 import type { DesktopApp } from './routes/context.js';
@@ -91,16 +92,6 @@ function readQueries(app: FastifyInstance): void {
   });
 }
 
-/** Images come from messages and files. Scripts may set styles under this policy. */
-const CONTENT_POLICY = [
-  "default-src 'self'",
-  "img-src 'self' data: blob:",
-  "object-src 'none'",
-  "base-uri 'none'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-].join('; ');
-
 function secureHeaders(app: FastifyInstance): void {
   app.addHook('onRequest', async (_request, reply) => {
     reply.headers({
@@ -122,7 +113,7 @@ function servePages(app: FastifyInstance, pages: string): void {
     return;
   }
   const files = { wildcard: false, preCompressed: true, cacheControl: true };
-  app.register(fastifyStatic, { ...files, root: pages, maxAge: 0, globIgnore: ['assets/**'] });
+  app.register(fastifyStatic, { ...files, root: pages, maxAge: 0, globIgnore: ['assets/**', 'web-page.html*'] });
   // File names contain a hash of the content.
   const assets = { root: path.join(pages, 'assets'), prefix: '/assets/', maxAge: '365d', immutable: true };
   app.register(fastifyStatic, { ...files, ...assets, decorateReply: false });

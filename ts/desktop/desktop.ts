@@ -1,7 +1,6 @@
 /** The desktop app: one process with two ports, the app's own and the server's. */
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { Agent, request } from 'undici';
 import { buildApp } from '../api/app.js';
@@ -35,6 +34,7 @@ import type { LoginStart } from './login-start.js';
 import { MachineWatch } from './machine.js';
 import { MetricsClock } from './metrics-clock.js';
 import { OpeningCodes, removeOpeningPage } from './opening-codes.js';
+import { PAGES } from './pages.js';
 import { APP_PORT, freePort } from './ports.js';
 import { RequestTable } from './request-table.js';
 import type { DesktopApp } from './routes/context.js';
@@ -74,8 +74,6 @@ export interface Desktop {
 }
 
 const HOST = desktop.host;
-/** Build output; the path is the same from `ts` and `dist`. */
-export const PAGES = fileURLToPath(new URL('../../dist/desktop/ui', import.meta.url));
 
 /** Rejects with Node's error if the app's port is in use. */
 export async function openDesktop(settings: DesktopSettings): Promise<Desktop> {

@@ -11,9 +11,13 @@ const test = suite('cli: flags of other servers');
 const parse = (...args: string[]) => parseServe(['node', 'chasqui', 'serve', ...args]);
 
 test('flags for what is always on are accepted', () => {
-  const flags = '--jinja --metrics --embeddings --reranking -cb --no-webui --slots --enable-prefix-caching';
+  const flags = '--jinja --metrics --embeddings --reranking -cb --slots --enable-prefix-caching';
   assert.equal(parse(...flags.split(' '), '-m', 'x.gguf')?.model, ['x.gguf']);
   assert.is(parse('--jinjo'), undefined);
+});
+
+test('--no-ui is --no-webui', () => {
+  for (const flag of ['--no-webui', '--no-ui']) assert.is(parse(flag)?.webui, false);
 });
 
 test('names of vLLM and LM Studio set the same options', () => {

@@ -209,6 +209,16 @@ export const HOSTING_OPTIONS = {
     help: 'Reject requests with unknown fields',
     otherwise: 'ignore them and list them in a response header',
   },
+  webui: {
+    type: 'boolean',
+    default: true,
+    flag: '--webui',
+    aliases: ['--ui'],
+    noAliases: ['--no-ui'],
+    group: 'Server',
+    help: 'Web page with a chat at /, for browsers',
+    otherwise: 'on; never in serverless mode',
+  },
   maxPriority: {
     type: 'integer',
     min: 0,

@@ -7,7 +7,7 @@ export const ALWAYS_ON = {
     default: true,
     flag: '--cont-batching',
     aliases: [
-      ...(['-cb', '--jinja', '--metrics', '--slots', '--props', '--no-webui', '--no-ui'] as const),
+      ...(['-cb', '--jinja', '--metrics', '--slots', '--props'] as const),
       ...(['--embeddings', '--embedding', '--reranking', '--rerank'] as const),
       ...(['--enable-prefix-caching', '--enable-auto-tool-choice'] as const),
     ],

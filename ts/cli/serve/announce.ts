@@ -6,7 +6,7 @@ import { formatBytes } from '../../hub/format-bytes.js';
 import type { ModelEntry } from '../../models/pool.js';
 import type { Profile } from '../../profiles/profile.js';
 import type { Server } from '../../server/start.js';
-import type { HostingOptions } from '../options/hosting-option-table.js';
+import { HOSTING_OPTIONS, type HostingOptions } from '../options/hosting-option-table.js';
 import { withFlags } from '../options/option-names.js';
 import { baseUrl, type CurlSettings, curlLine } from '../output/curl-line.js';
 import { socketOf } from './hosting.js';
@@ -18,6 +18,7 @@ export function announce(
   options: HostingOptions,
   load: LoadOptions,
 ): void {
+  const { basePath } = server;
   const scheme = schemeOf(profile, options);
   const socket = socketOf(options);
   const base = addressOf(server, options);
@@ -34,6 +35,8 @@ export function announce(
   for (const { id } of models.filter(({ engine }) => engine?.model.genericTools && engine.model.generates)) {
     console.log(`The chat template of ${id} does not support tools: using a generic format.`);
   }
+  const { webui = HOSTING_OPTIONS.webui.default } = options;
+  if (webui && socket === undefined && basePath === '' && info?.generates) console.log(`Chat in a browser: ${base}/`);
   const asks = info === undefined || info.generates ? 'chat' : info.pooling === 'rank' ? 'rerank' : 'embeddings';
   if (options.autoload === false && first?.engine === null) {
     console.log(`Load a model first:\n\n  chasqui load ${first.id} --url ${base}\n`);

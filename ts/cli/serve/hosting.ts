@@ -1,4 +1,6 @@
 /** Converts the hosting options to a profile and server settings. */
+
+import { webPage } from '../../desktop/web-page.js';
 import type { RestartEvent } from '../../engine/child/restart-event.js';
 import { ChasquiError } from '../../errors.js';
 import { dataDir } from '../../hub/data-folder.js';
@@ -46,6 +48,7 @@ export function hostingSettings(options: HostingOptions): Omit<StartSettings, 'm
   const socketPath = socketOf(options);
   const { host, port, bodyLimit, corsOrigins, allowedHosts, allowPrivateImageHosts } = options;
   const { strict = HOSTING_OPTIONS.strict.default, stallTimeout = HOSTING_OPTIONS.stallTimeout.default } = options;
+  const { mode, webui = HOSTING_OPTIONS.webui.default } = options;
   const { engine = HOSTING_OPTIONS.engine.default, stepTimeout = HOSTING_OPTIONS.stepTimeout.default } = options;
   const { settings, log } = serverSettings(options);
   const { mcpConfig } = options;
@@ -65,6 +68,7 @@ export function hostingSettings(options: HostingOptions): Omit<StartSettings, 'm
     app: {
       log,
       strict,
+      ...(webui && mode !== 'serverless' && { guard: webPage }),
       stallTimeoutMs: stallTimeout * 1000,
       ...(allowPrivateImageHosts && { imageHosts: 'any' }),
       ...(bodyLimit !== undefined && { bodyLimit: bodyLimit * MIB }),

@@ -164,7 +164,7 @@ export const ERRORS = {
     ...serverError('The engine has not finished a step for 30 seconds. Only health endpoints report this.', 503),
     retryAfterSeconds: 30,
   },
-  out_of_memory: serverError('The engine ran out of memory while computing the completion.'),
+  out_of_memory: serverError('Memory is insufficient to load the model or to compute the completion.'),
   invalid_logits: badRequest('The model computed values that are not numbers for this input.', 422),
   decode_failed: serverError('The evaluation of the model failed.'),
   key_store_failed: serverError('The database of API keys cannot be read or written.'),

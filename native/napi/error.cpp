@@ -3,6 +3,7 @@
 #include "../core/error-code.h"
 
 #include <new>
+#include <system_error>
 
 namespace chasqui {
 
@@ -15,6 +16,11 @@ CaughtError CaughtError::current() {
         return {error.code(), error.what(), error.image()};
     } catch (const std::bad_alloc&) {
         return {ErrorCode::out_of_memory, "There is not enough memory."};
+    } catch (const std::system_error& error) {
+        // Threads need memory for their stacks.
+        if (error.code() == std::errc::resource_unavailable_try_again)
+            return {ErrorCode::out_of_memory, "There is not enough memory for another thread."};
+        return {std::nullopt, error.what()};
     } catch (const std::exception& error) {
         return {std::nullopt, error.what()};
     } catch (...) {

@@ -21,7 +21,44 @@ const script = `
   await model.close();
 `;
 
+/** Loads the demo model and its projector, which takes 158 MB, with ever more memory. The soft limit can be raised again. */
+const loading = `
+  import { spawnSync } from 'node:child_process';
+  import fs from 'node:fs';
+  import { loadModel } from './dist/index.js';
+  const options = { threads: 1, contextSize: 256, parallel: 1 };
+  const load = () => loadModel(${JSON.stringify(demoModelPath)}, options);
+  await (await load()).close();
+  const limit = (bytes) => {
+    const { status } = spawnSync('prlimit', ['--pid', String(process.pid), '--as=' + bytes + ':']);
+    if (status !== 0) throw new Error('prlimit failed');
+  };
+  const used = Number(/VmSize:\\s+(\\d+)/.exec(fs.readFileSync('/proc/self/status', 'utf8'))[1]) * 1024;
+  const results = [];
+  for (let more = 2; more <= 150; more += 8) {
+    limit(used + more * 1_000_000);
+    results.push(await load().then((model) => model.close().then(() => 'loaded'), ({ code, message }) => code ?? message));
+    limit('unlimited');
+  }
+  await (await load()).close();
+  console.log(JSON.stringify(results));
+`;
+
+function runScript(code: string): unknown {
+  const { stdout, stderr, signal } = spawnSync(process.execPath, ['--input-type=module', '-e', code], {
+    encoding: 'utf8',
+    timeout: 120_000,
+  });
+  assert.is(signal, null, stderr);
+  return JSON.parse(stdout);
+}
+
 if (process.platform === 'linux') {
+  test('a model that there is no memory for is out_of_memory, and can be loaded later', () => {
+    const results = runScript(loading) as string[];
+    assert.equal([...new Set(results)], ['out_of_memory'], results.join());
+  });
+
   test('a text that there is no memory for is an error, and the engine goes on', () => {
     const { stdout, stderr, signal } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
       encoding: 'utf8',

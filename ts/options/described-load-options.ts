@@ -78,8 +78,8 @@ export interface DescribedLoadOptions {
    */
   overrideKv?: Value<'overrideKv'>;
   /**
-   * Context size of one conversation, completion included. Must be a whole number of tokens from 16 to 2147483647.
-   * Default: the trained context, limited to half of the free memory.
+   * Context size of one conversation, completion included; rounded up to a multiple of 256. Must be a whole number of
+   * tokens from 16 to 2147483647. Default: the trained context, limited to half of the free memory.
    */
   contextSize?: Value<'contextSize'>;
   /**

@@ -33,7 +33,7 @@ export const LOAD_OPTIONS = {
     unset: '0',
     placeholder: 'n',
     group: COMPUTE,
-    help: 'Context size of one conversation, completion included',
+    help: 'Context size of one conversation, completion included; rounded up to a multiple of 256',
     otherwise: 'the trained context, limited to half of the free memory',
   },
   fit: {

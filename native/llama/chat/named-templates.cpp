@@ -1,6 +1,7 @@
 #include "named-templates.h"
 
 #include "../../core/error-code.h"
+#include "../system/log.h"
 
 #include <chat.h>
 
@@ -169,7 +170,7 @@ void refuse_template(const std::exception& error, const std::string& source) {
     } catch (const std::exception& syntax) {
         reason = syntax.what();
     }
-    throw Error(ErrorCode::model_load_failed, "The model's chat template cannot be read: " + reason);
+    throw Error(load_failure_code(reason), "The model's chat template cannot be read: " + reason);
 }
 
 }  // namespace chasqui

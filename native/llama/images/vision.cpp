@@ -145,8 +145,9 @@ Vision::Vision(const Model& model, const VisionOptions& options, const Model::Pr
     context_.reset(mtmd_init_from_file(options.path.c_str(), model.handle(), params));
     if (call.aborted) throw Error(ErrorCode::engine_closed, "Loading the model was aborted.");
     if (!context_) {
-        throw Error(ErrorCode::model_load_failed, "The projector " + options.path + " cannot be used with " +
-                                                      model.path() + ": " + take_last_errors());
+        const std::string said = take_last_errors();
+        throw Error(load_failure_code(said),
+                    "The projector " + options.path + " cannot be used with " + model.path() + ": " + said);
     }
     if (!mtmd_support_vision(context_.get())) {
         throw Error(ErrorCode::model_load_failed, "The projector " + options.path + " has no vision encoder.");

@@ -151,7 +151,8 @@ Adapters::Adapters(const Model& model, const std::vector<std::string>& paths) {
         AdapterFile(model, path).check();
         adapters_.emplace_back(llama_adapter_lora_init(model.handle(), path.c_str()));
         if (adapters_.back()) continue;
-        throw Error(ErrorCode::model_load_failed, "llama.cpp could not load " + path + ": " + take_last_errors());
+        const std::string said = take_last_errors();
+        throw Error(load_failure_code(said), "llama.cpp could not load " + path + ": " + said);
     }
 }
 

@@ -1,6 +1,8 @@
 // Thread: any. One log per process, because llama.cpp has one log callback per process.
 #pragma once
 
+#include "../../core/error-code.h"
+
 #include <string>
 
 namespace chasqui {
@@ -12,8 +14,11 @@ void capture_log(bool verbose);
 // The error lines of this thread since its last call, joined by "; ".
 std::string take_last_errors();
 
-// While it exists, failed assertions of llama.cpp on this thread throw `model_load_failed` instead of ending the process.
-// llama.cpp asserts values of model files.
+// `out_of_memory` if these error lines say that an allocation failed, otherwise `model_load_failed`.
+ErrorCode load_failure_code(const std::string& errors);
+
+// While it exists, failed assertions of llama.cpp on this thread throw `model_load_failed` instead of ending the process, or
+// `out_of_memory`. llama.cpp asserts values of model files, and some allocations.
 class ThrownAssertions {
 public:
     ThrownAssertions();

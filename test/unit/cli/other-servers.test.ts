@@ -50,6 +50,8 @@ test('options without effect, and contexts beyond the trained one, are warned ab
     assert.equal(warningsOf(gpu, { gpuLayers }), []);
   }
   for (const gpuLayers of [0, 'auto'] as const) assert.equal(warningsOf(cpu, { gpuLayers }), []);
+  const rounded = warningsOf({ ...cpu, contextLength: 1024 }, { contextSize: 1000 });
+  assert.equal(rounded, ['--ctx-size 1000 was rounded up to 1024']);
   assert.match(warningsOf({ ...cpu, contextLength: 8192 }, {})[0] ?? '', 'exceeds the 4096 tokens');
 });
 

@@ -86,12 +86,13 @@ export function warningsOf(
     trainedContextLength,
     placement,
   }: Pick<ModelInfo, 'contextLength' | 'trainedContextLength' | 'placement'>,
-  { gpuLayers }: LoadOptions,
+  { gpuLayers, contextSize = contextLength }: LoadOptions,
 ): string[] {
   const isLong = contextLength > trainedContextLength && trainedContextLength > 0;
   const warnings = isLong
     ? [`the context exceeds the ${trainedContextLength} tokens that the model was trained with; see --rope-scaling`]
     : [];
+  if (contextLength > contextSize) warnings.push(`--ctx-size ${contextSize} was rounded up to ${contextLength}`);
   const hasLayers = typeof gpuLayers === 'number' ? gpuLayers > 0 : gpuLayers === 'all';
   if (hasLayers && placement.devices.length === 0)
     warnings.push('--gpu-layers has no effect: no GPU is used; see chasqui doctor');

@@ -77,6 +77,28 @@ for (const [name, [change, message]] of Object.entries(DAMAGES)) {
   });
 }
 
+const NORMAL = 1;
+
+for (const model of ['llama', 'rwkv']) {
+  test(`text outside a vocabulary of the kind ${model} without byte tokens is refused`, async () => {
+    const file = join(folder, 'incomplete.gguf');
+    const change = vocabulary(model, NORMAL);
+    const changed = new Set(change.map(({ key }) => key));
+    copyGguf(demoModelPath, file, [...entries.filter(({ key }) => !changed.has(key)), ...change]);
+    const loaded = await loadModel(file, { threads: 1, contextSize: 256 });
+    const messages = [{ role: 'user' as const, content: '\u4e2d' }];
+    for (const ask of [() => loaded.tokenize('\u4e2d'), () => loaded.generate({ messages, maxTokens: 1 }).next()]) {
+      const error: ChasquiError = await ask().then(
+        () => assert.unreachable('it was accepted'),
+        (reason) => reason,
+      );
+      assert.is(error.code, 'model_not_capable');
+      assert.match(error.message, /vocabulary/);
+    }
+    await loaded.close();
+  });
+}
+
 test('copies without damage load', async () => {
   const file = join(folder, 'whole.gguf');
   copyGguf(demoModelPath, file, entries);

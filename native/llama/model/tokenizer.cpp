@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <stdexcept>
 
 namespace chasqui {
 
@@ -21,6 +22,13 @@ void append_piece(const llama_vocab* vocab, TokenId token, bool special, std::st
         length = llama_token_to_piece(vocab, token, to.data() + before, -length, 0, special);
     }
     to.resize(before + static_cast<size_t>(std::max(length, 0)));
+}
+
+// A vocabulary without byte tokens may lack a character. Upstream's SentencePiece throws, and its RWKV gives token -1.
+[[noreturn]] void throw_no_tokens() {
+    throw Error(ErrorCode::model_not_capable,
+                "The model's vocabulary has neither tokens for some characters of the text nor tokens for single bytes. "
+                "Send only text that the vocabulary covers, or use another conversion of the model.");
 }
 
 }  // namespace
@@ -78,8 +86,12 @@ std::vector<TokenId> Tokenizer::tokenize_text(std::string_view text, bool add_sp
     // Enough for one token per byte plus BOS and EOS, so the text is tokenized only once.
     std::vector<TokenId> tokens(text.size() + 16);
     const auto           fill = [&] {
-        return llama_tokenize(vocab_, text.data(), length, tokens.data(), static_cast<int32_t>(tokens.size()),
-                                        add_special, parse_special);
+        try {
+            return llama_tokenize(vocab_, text.data(), length, tokens.data(), static_cast<int32_t>(tokens.size()),
+                                            add_special, parse_special);
+        } catch (const std::out_of_range&) {
+            throw_no_tokens();
+        }
     };
     int32_t n_tokens = fill();
     if (n_tokens < 0) {
@@ -88,6 +100,7 @@ std::vector<TokenId> Tokenizer::tokenize_text(std::string_view text, bool add_sp
     }
     tokens.resize(static_cast<size_t>(std::max(n_tokens, 0)));
     tokens.shrink_to_fit();
+    if (std::any_of(tokens.begin(), tokens.end(), [](TokenId token) { return token < 0; })) throw_no_tokens();
     return tokens;
 }
 

@@ -85,7 +85,7 @@ const Test read_again("chat: without a form for tools, calls are read and stream
         const std::string begins = beginning_of(prompt);
         for (const size_t piece : {size_t{1}, size_t{7}, size_t{500}}) {
             const Reply one = read(*prompt.format, begins + "I look.\n" + kCall, piece);
-            expect_equal(one.content, "I look.\n");
+            expect_equal(one.content, "I look.");
             expect_equal(one.calls.size(), size_t{1});
             expect_equal(one.calls.at(0), R"(get_weather({"city": "Lima"}))");
             expect_equal(read(*prompt.format, begins + kCall + "\n" + kCall, piece).calls.size(), size_t{2});
@@ -155,7 +155,7 @@ const Test goes_on("chat: without a form for tools, a message that is continued 
                                                   R"(, {"role": "assistant", "content": "I look."}],)" + kTools + "}");
         const Reply reply = read(*prompt.format, "\n" + kCall, 3);
         expect_equal(reply.calls.size(), size_t{1});
-        expect_equal(reply.content, "\n");
+        expect_equal(reply.content, "");
     }
 });
 

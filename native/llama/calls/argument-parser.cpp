@@ -21,6 +21,8 @@ using Values = CallFormat::Values;
 
 // So many members may come in any order; more come in the order of the schema.
 constexpr size_t kMaxPermuted = 5;
+// With more members, others cannot be told from them.
+constexpr size_t kMaxNames = 200;
 
 std::string trimmed(const std::string& text) {
     const size_t begin = text.find_first_not_of(" \n\t");
@@ -36,7 +38,7 @@ std::string like(const std::set<std::string>& types) {
         {"number", R"(^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\s*$)"},
         {"integer", R"(^-?[0-9]+\s*$)"},
         {"boolean", R"(^(true|false)\s*$)"},
-        {"null", R"(^null\s*$)"},
+        {"null", R"(^(null|None)\s*$)"},
     };
     std::string all;
     for (const auto& [type, pattern] : kPatterns) {
@@ -47,8 +49,8 @@ std::string like(const std::set<std::string>& types) {
 
 }  // namespace
 
-Peg ArgumentParser::members(const ArgumentSchema& schema, const common_json& parameters) {
-    return members_of(schema, schema.properties(), parameters);
+Peg ArgumentParser::members(const ArgumentSchema& schema) {
+    return members_of(schema, schema.properties(), schema.root());
 }
 
 Peg ArgumentParser::nothing() { return p.gbnf(p.eps(), "\"\""); }
@@ -99,6 +101,18 @@ Peg ArgumentParser::json(const common_json& schema) {
     return p.gbnf(p.tag(call_tag::kJson, p.json()) + p.space(), json_rule(schema));
 }
 
+std::string ArgumentParser::text_rule(const schema::Automaton& texts) {
+    schema::Rules     grammar;
+    const std::string first = grammar.plain_text(texts), gbnf = grammar.grammar();
+    const auto [known, is_new] = text_rules_.emplace(gbnf, "");
+    if (is_new) {
+        const std::string prefix = "s" + std::to_string(text_rules_.size()) + "-";
+        known->second            = prefix + first;
+        rules += with_prefixed_names(gbnf, prefix) + "\n";
+    }
+    return known->second;
+}
+
 // A raw string up to `close`, which is included. No match of the pattern `excluded` is permitted.
 Peg ArgumentParser::raw(const ArgumentSchema& schema, const common_json& value, const std::string& close,
                         const std::string& excluded) {
@@ -109,15 +123,7 @@ Peg ArgumentParser::raw(const ArgumentSchema& schema, const common_json& value, 
     if (texts.is_empty()) {
         throw Error(ErrorCode::invalid_grammar, "A tool's schema permits no string that the model's format of calls can hold.");
     }
-    schema::Rules     grammar;
-    const std::string first = grammar.plain_text(texts), gbnf = grammar.grammar();
-    const auto [known, is_new] = text_rules_.emplace(gbnf, "");
-    if (is_new) {
-        const std::string prefix = "s" + std::to_string(text_rules_.size()) + "-";
-        known->second            = prefix + first;
-        rules += with_prefixed_names(gbnf, prefix) + "\n";
-    }
-    return p.gbnf(p.tag(call_tag::kText, p.until(close)), known->second) + p.literal(close);
+    return p.gbnf(p.tag(call_tag::kText, p.until(close)), text_rule(texts)) + p.literal(close);
 }
 
 Peg ArgumentParser::string(const ArgumentSchema& schema, const common_json& value, const std::string& close,
@@ -149,10 +155,15 @@ Peg ArgumentParser::close_json(const std::string& close) { return p.space() + p.
 Peg ArgumentParser::raw_or_json(const ArgumentSchema& schema, const common_json& value, const std::string& close) {
     const std::set<std::string> types = schema.other_types(value);
     if (types.empty()) return string(schema, value, close);
-    if (schema.texts(value).is_empty()) return json(schema.without_texts(value)) + close_json(close);
+    if (schema.texts(value).is_empty()) return none_or(types, close, json(schema.without_texts(value)) + close_json(close));
     const Peg typed = p.tag(call_tag::kJson, json_of(types)) + p.space();
-    return p.choice({p.atomic(p.gbnf(typed, json_rule(schema.without_texts(value))) + close_json(close)),
-                     string(schema, value, close, like(types))});
+    return none_or(types, close, p.choice({p.atomic(p.gbnf(typed, json_rule(schema.without_texts(value))) + close_json(close)),
+                                           string(schema, value, close, like(types))}));
+}
+
+Peg ArgumentParser::none_or(const std::set<std::string>& types, const std::string& close, const Peg& value) {
+    if (!format_.writes_none || types.count("null") == 0) return value;
+    return p.choice({p.atomic(p.tag(call_tag::kNone, p.literal("None")) + close_json(close)), value});
 }
 
 // Gemma's values and elements: objects and arrays are written in the format's own way.
@@ -214,18 +225,18 @@ Peg ArgumentParser::repeated(const Peg& item, const std::string& separator, int6
 
 
 Peg ArgumentParser::member(const ArgumentSchema& schema, const ArgumentSchema::Property& property) {
-    const std::string pattern   = format_.member;
-    const size_t      at        = pattern.find("$value");
-    const std::string before    = pattern.substr(0, at);
-    std::string       close     = pattern.substr(at + 6);
+    std::string close = format_.member.substr(format_.member.find("$value") + 6);
     if (const size_t key = close.find("$key"); key != std::string::npos) close.replace(key, 4, property.name);
+    return member_of(schema, p.literal(property.name), property.schema, close);
+}
 
-    const auto opened = [&](const char* is_string, const std::string& type) {
-        return text(before, {{"key", [&] { return p.atomic(p.tag(call_tag::kKey, p.literal(property.name))); }},
+Peg ArgumentParser::member_of(const ArgumentSchema& schema, const Peg& key, const common_json& value, const std::string& close) {
+    const std::string before = format_.member.substr(0, format_.member.find("$value"));
+    const auto        opened = [&](const char* is_string, const std::string& type) {
+        return text(before, {{"key", [&] { return p.atomic(p.tag(call_tag::kKey, key)); }},
                              {"is_string", [&] { return p.literal(is_string); }},
                              {"type", [&] { return p.literal(type == "integer" ? "number" : type); }}});
     };
-    const common_json& value = property.schema;
     if (format_.values == Values::json) {
         // The grammar permits JSON only; LFM2.5 also writes strings as Python does.
         const Peg quoted = p.tag(call_tag::kQuoted, p.literal("'") + p.string_content('\'') + p.literal("'"));
@@ -254,21 +265,36 @@ Peg ArgumentParser::member(const ArgumentSchema& schema, const ArgumentSchema::P
 }
 
 // Each member once; those that are not required may be missing.
-Peg ArgumentParser::members_of(const ArgumentSchema& schema, const ArgumentSchema::Properties& all,
-               const common_json& object) {
-    const std::string name       = "m" + std::to_string(n_members_++);
+Peg ArgumentParser::members_of(const ArgumentSchema& schema, const ArgumentSchema::Properties& all, const common_json& object) {
     const Properties& properties = all.list;
-    if (properties.empty() && format_.values == Values::gemma) {
-        report(all.conditions);
-        return any_members(schema, object);
-    }
-    std::vector<Peg> each;
+    Members           members{"m" + std::to_string(n_members_++), {}, {}, others(schema, all, object)};
     for (size_t i = 0; i < properties.size(); ++i) {
-        each.push_back(p.rule(name + "-" + std::to_string(i), member(schema, properties[i])));
+        members.each.push_back(p.rule(members.name + "-" + std::to_string(i), member(schema, properties[i])));
     }
-    if (properties.size() <= kMaxPermuted) return permuted(name, ends_of(all), each, (1u << each.size()) - 1, false);
+    if (properties.size() <= kMaxPermuted) {
+        members.ends = ends_of(all);
+        return permuted(members, (1u << properties.size()) - 1, false);
+    }
     report(all.conditions);
-    return in_order(name, properties, each, 0, false);
+    return in_order(members, properties, 0, false);
+}
+
+// A member without a name in the schema.
+std::optional<Peg> ArgumentParser::others(const ArgumentSchema& schema, const ArgumentSchema::Properties& properties,
+                                          const common_json& object) {
+    const std::string close       = format_.member.substr(format_.member.find("$value") + 6);
+    const bool        is_writable = close.find("$key") == std::string::npos && properties.list.size() <= kMaxNames;
+    std::optional<common_json> value = schema.others_of(object, properties, is_writable);
+    const bool is_any = format_.values == Values::gemma && properties.list.empty() && properties.conditions.empty() &&
+                        !(object.is_object() && object.contains("additionalProperties"));
+    if (is_any) value = common_json::make(true);
+    if (!value) return std::nullopt;
+    std::vector<std::string> names;
+    for (const auto& property : properties.list) names.push_back(property.name);
+    const schema::Automaton any = schema::automaton_of(*schema::parse_pattern("^[A-Za-z0-9_-]{1,64}$"), budget_);
+    const schema::Automaton free = schema::combine(any, raw_texts::of(names, budget_), schema::Combine::only_first, budget_);
+    const Peg key = p.gbnf(p.chars("[A-Za-z0-9_-]", 1, 64), text_rule(free));
+    return p.rule("m" + std::to_string(n_members_++) + "-other", member_of(schema, key, *value, close));
 }
 
 void ArgumentParser::report(const std::vector<ArgumentSchema::Condition>& conditions) {
@@ -309,37 +335,32 @@ Peg ArgumentParser::separated(const Peg& member, bool follows) {
     return follows ? text(format_.member_separator) + member : member;
 }
 
-Peg ArgumentParser::permuted(const std::string& name, const Ends& ends, const std::vector<Peg>& each, uint32_t left,
-             bool follows) {
-    if (left == 0) return p.eps();
-    return p.rule(name + "-left-" + std::to_string(left), [&] {
+// The end of an object.
+Peg ArgumentParser::rest(const Members& members, bool follows) {
+    if (!members.others) return nothing();
+    const Peg more = p.zero_or_more(separated(*members.others, true));
+    return follows ? more : p.optional(*members.others + more);
+}
+
+Peg ArgumentParser::permuted(const Members& members, uint32_t left, bool follows) {
+    if (left == 0 && !members.others) return p.eps();
+    return p.rule(members.name + "-left-" + std::to_string(left), [&] {
         Peg any = p.choice();
-        for (size_t i = 0; i < each.size(); ++i) {
-            if ((left & (1u << i)) == 0 || !ends.later[left & ~(1u << i)]) continue;
-            any |= separated(each[i], follows) + permuted(name, ends, each, left & ~(1u << i), true);
+        for (size_t i = 0; i < members.each.size(); ++i) {
+            if ((left & (1u << i)) == 0 || !members.ends.later[left & ~(1u << i)]) continue;
+            any |= separated(members.each[i], follows) + permuted(members, left & ~(1u << i), true);
         }
-        if (ends.now[left]) any |= nothing();
+        if (members.ends.now[left]) any |= rest(members, follows);
         return any;
     });
 }
 
-Peg ArgumentParser::in_order(const std::string& name, const Properties& properties, const std::vector<Peg>& each,
-             size_t i, bool follows) {
-    if (i == each.size()) return nothing();
-    return p.rule(name + "-from-" + std::to_string(i) + (follows ? "-more" : ""), [&] {
-        const Peg with = separated(each[i], follows) + in_order(name, properties, each, i + 1, true);
-        return properties[i].is_required ? with : p.choice({with, in_order(name, properties, each, i + 1, follows)});
+Peg ArgumentParser::in_order(const Members& members, const Properties& properties, size_t i, bool follows) {
+    if (i == properties.size()) return rest(members, follows);
+    return p.rule(members.name + "-from-" + std::to_string(i) + (follows ? "-more" : ""), [&] {
+        const Peg with = separated(members.each[i], follows) + in_order(members, properties, i + 1, true);
+        return properties[i].is_required ? with : p.choice({with, in_order(members, properties, i + 1, follows)});
     });
-}
-
-// Members of an object without named properties.
-Peg ArgumentParser::any_members(const ArgumentSchema& schema, const common_json& object) {
-    common_json value = common_json::make(true);
-    if (object.is_object() && object.contains("additionalProperties")) value = object.at("additionalProperties");
-    if (value.is_boolean() && !value.get<bool>()) return p.eps();
-    const Peg one = p.tag(call_tag::kMember, p.atomic(p.tag(call_tag::kKey, p.chars("[A-Za-z0-9_-]", 1, 64))) + p.literal(":") +
-                                                 nested(schema, value, ""));
-    return p.optional(one);
 }
 
 }  // namespace chasqui

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -27,7 +28,7 @@ public:
     // A text of a CallFormat.
     Peg text(const std::string& pattern, const Placeholders& placeholders = {});
     Peg json(const common_json& schema);
-    Peg members(const ArgumentSchema& schema, const common_json& parameters);
+    Peg members(const ArgumentSchema& schema);
 
     std::string           rules;    // GBNF that the parser's own grammar refers to
     std::set<std::string> ignored;  // keywords of schemas that are not enforced
@@ -39,7 +40,16 @@ private:
         std::vector<bool> now, later;
     };
 
+    // The members of an object. `others`: those without a name in its schema.
+    struct Members {
+        std::string        name;  // of the rules
+        std::vector<Peg>   each;
+        Ends               ends;
+        std::optional<Peg> others;
+    };
+
     std::string json_rule(const common_json& schema);
+    std::string text_rule(const schema::Automaton& texts);
     Peg raw(const ArgumentSchema& schema, const common_json& value, const std::string& close, const std::string& excluded = "");
     Peg string(const ArgumentSchema& schema, const common_json& value, const std::string& close, const std::string& excluded = "");
     Peg json_of(const std::set<std::string>& types);
@@ -48,14 +58,17 @@ private:
     Peg nested(const ArgumentSchema& schema, const common_json& value, const std::string& close);
     Peg nested_one(const ArgumentSchema& schema, const common_json& one, const std::string& close);
     Peg repeated(const Peg& item, const std::string& separator, int64_t min, int64_t max);
+    Peg none_or(const std::set<std::string>& types, const std::string& close, const Peg& value);
     Peg member(const ArgumentSchema& schema, const ArgumentSchema::Property& property);
+    Peg member_of(const ArgumentSchema& schema, const Peg& key, const common_json& value, const std::string& close);
+    std::optional<Peg> others(const ArgumentSchema& schema, const ArgumentSchema::Properties& properties, const common_json& object);
+    Peg rest(const Members& members, bool follows);
     Peg members_of(const ArgumentSchema& schema, const ArgumentSchema::Properties& properties, const common_json& object);
     void report(const std::vector<ArgumentSchema::Condition>& conditions);
     Ends ends_of(const ArgumentSchema::Properties& properties);
     Peg separated(const Peg& member, bool follows);
-    Peg permuted(const std::string& name, const Ends& ends, const std::vector<Peg>& each, uint32_t left, bool follows);
-    Peg in_order(const std::string& name, const Properties& properties, const std::vector<Peg>& each, size_t i, bool follows);
-    Peg any_members(const ArgumentSchema& schema, const common_json& object);
+    Peg permuted(const Members& members, uint32_t left, bool follows);
+    Peg in_order(const Members& members, const Properties& properties, size_t i, bool follows);
 
     common_chat_peg_builder& p;
     const CallFormat&        format_;

@@ -1,7 +1,6 @@
 #include "argument-schema.h"
 
 #include "../../core/error-code.h"
-#include "presence.h"
 
 #include <cstdlib>
 
@@ -12,14 +11,9 @@ using schema::Combine;
 
 namespace {
 
-constexpr int    kMaxDepth    = 32;
 constexpr size_t kNoMaximum   = static_cast<size_t>(-1);
 constexpr size_t kMaxCopied   = size_t{16} << 20;  // bytes
 constexpr size_t kMaxResolved = 200'000;  // alternatives within alternatives multiply
-
-// Keywords about whole objects. Formats with raw strings write each member on its own.
-constexpr const char* kOfObjects[] = {"anyOf", "oneOf", "not", "if", "const", "enum", "minProperties", "maxProperties",
-                                      "patternProperties", "propertyNames", "dependentRequired", "dependentSchemas", "dependencies"};
 
 const std::vector<std::string> kOtherTypes = {"null", "boolean", "integer", "number", "object", "array"};
 
@@ -284,47 +278,6 @@ std::vector<common_json> ArgumentSchema::alternatives(const common_json& schema)
     return all;
 }
 
-void ArgumentSchema::merge(const common_json& given, Properties& all, int depth) const {
-    const common_json& schema = resolve(given);
-    if (!schema.is_object() || depth > kMaxDepth) return;
-    for (const char* keyword : kOfObjects) {
-        if (!schema.contains(keyword)) continue;
-        const std::string name      = (&schema == &root_ ? kOfParameters : "") + keyword;
-        common_json       condition = {{keyword, schema.at(keyword)}};
-        for (const char* branch : {"then", "else"}) {
-            if (condition.contains("if") && schema.contains(branch)) condition[branch] = schema.at(branch);
-        }
-        if (is_about_presence(condition)) {
-            all.conditions.push_back({name, condition});
-        } else {
-            ignored_.insert(name);
-        }
-    }
-    const auto add = [&](const std::string& name, const common_json& property) -> Property& {
-        const auto [found, is_new] = all.indexes.emplace(name, all.list.size());
-        if (is_new) all.list.push_back({name, property, false});
-        if (is_new) all.parts.emplace_back();
-        Property& known = all.list[found->second];
-        if (all.parts[found->second].insert(property.dump()).second && !is_new && !is_true(property)) {
-            if (!known.is_joined) known.schema = common_json{{"allOf", common_json::array({common_json(known.schema)})}};
-            known.is_joined = true;
-            known.schema["allOf"].push_back(property);
-        }
-        return known;
-    };
-    if (schema.contains("properties")) {
-        for (const auto& [name, property] : schema.at("properties").items()) add(name, property);
-    }
-    if (schema.contains("allOf")) {
-        for (const common_json* part : parts_of(schema.at("allOf"))) merge(*part, all, depth + 1);
-    }
-    const bool lists_required = schema.contains("required") && schema.at("required").is_array();
-    for (size_t i = 0; lists_required && i < schema.at("required").size(); ++i) {
-        const common_json& name = schema.at("required").at(i);
-        if (name.is_string()) add(name.get<std::string>(), common_json::make(true)).is_required = true;
-    }
-}
-
 common_json ArgumentSchema::described(const common_json& given, bool flat, int depth) const {
     const common_json& schema = resolve(given);
     common_json        simple = common_json::object();
@@ -353,12 +306,6 @@ common_json ArgumentSchema::described(const common_json& given, bool flat, int d
         simple["items"] = described(schema.value("items", common_json::object()), flat, depth + 1);
     }
     return simple;
-}
-
-ArgumentSchema::Properties ArgumentSchema::properties_of(const common_json& schema) const {
-    Properties all;
-    merge(schema, all, 0);
-    return all;
 }
 
 }  // namespace chasqui

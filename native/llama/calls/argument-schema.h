@@ -7,6 +7,7 @@
 #include <json.h>
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -31,6 +32,8 @@ public:
         bool        is_joined   = false;  // several parts of the schema describe it
     };
 
+    const common_json& root() const { return root_; }
+
     // A condition on the set of members (presence.h). `name`: of the keyword in reports.
     struct Condition {
         std::string name;
@@ -46,6 +49,10 @@ public:
     // The members of the arguments, with those that `allOf` and references add.
     Properties properties() const { return properties_of(root_); }
     Properties properties_of(const common_json& schema) const;
+
+    // The schema of members without a name in `properties`, if the schema asks for them. Lists `additionalProperties` in
+    // `ignored` if the format cannot write them, or if other keywords restrict them.
+    std::optional<common_json> others_of(const common_json& schema, const Properties& properties, bool is_writable) const;
 
     // The strings among these that the schema permits. A keyword is listed in `ignored` if its automaton would be too large.
     schema::Automaton texts(const common_json& schema, schema::Automaton among = raw_texts::any()) const {
@@ -66,6 +73,8 @@ public:
     const std::set<std::string>& ignored() const { return ignored_; }
 
 private:
+    static constexpr int kMaxDepth = 32;
+
     schema::Automaton        texts(const common_json& schema, schema::Automaton all, int depth) const;
     std::set<std::string>    other_types(const common_json& schema, int depth) const;
     common_json              described(const common_json& schema, bool flat, int depth) const;
@@ -76,6 +85,7 @@ private:
     std::vector<const common_json*> parts_of(const common_json& list) const;
     void                     collect(const common_json& schema, std::vector<common_json>& all, int depth) const;
     void                     merge(const common_json& schema, Properties& all, int depth) const;
+    void                     merge_alternatives(const common_json& list, const std::string& name, Properties& all, int depth) const;
 
     const common_json             root_;
     mutable std::unique_ptr<schema::Schemas> schemas_;  // made for the first reference

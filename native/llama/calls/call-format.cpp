@@ -145,6 +145,7 @@ CallFormat minicpm() {
 CallFormat qwen_coder(bool reasons) {
     CallFormat format = member_calls("<tool_call>~<function=$name>~$arguments~</function>~</tool_call>", "~",
                                      "<parameter=$key>\n$value\n</parameter>", "~");
+    format.writes_none = true;
     if (!reasons) format.short_opening = "<function=$name>";
     return format;
 }

@@ -43,6 +43,8 @@ struct CallFormat {
     bool is_harmony = false;
     // A string may be written as <![CDATA[...]]>.
     bool has_cdata = false;
+    // The template writes null as `None`, so models do.
+    bool writes_none = false;
     // The recipient of a message comes first: a call's name, or that of the user.
     std::string recipient_of_text;
     // Reasoning, if llama.cpp does not name its tags.

@@ -64,7 +64,7 @@ private:
             {"index", [&] { return p.chars("[0-9]", 1, 4); }},
             {"id", [&] { return p.atomic(p.tag(call_tag::kId, p.chars("[A-Za-z0-9]", 1, 32))); }},
             {"arguments",
-             [&] { return format_.member.empty() ? arguments.json(parameters) : arguments.members(schema, parameters); }}};
+             [&] { return format_.member.empty() ? arguments.json(parameters) : arguments.members(schema); }}};
         const Peg whole = p.tag(call_tag::kCall, arguments.text(pattern, placeholders));
         arguments.ignored.insert(schema.ignored().begin(), schema.ignored().end());
         return whole;
@@ -164,7 +164,12 @@ private:
             close = p.optional(p.literal(format_.text_close));
             ends.push_back(format_.text_close);
         }
-        return start + reasoning() + open + p.content(p.until_one_of(ends)) + close + p.optional(calls()) + end;
+        // Templates write line breaks between a text and a call.
+        const std::vector<std::string> calls_at = ends;
+        for (const std::string& call : calls_at) {
+            for (const char* gap : {"\n", "\n\n"}) ends.push_back(gap + call);
+        }
+        return start + reasoning() + open + p.content(p.until_one_of(ends)) + close + p.optional(p.space() + calls()) + end;
     }
 
     // Some templates write the tags around text even if there is none.

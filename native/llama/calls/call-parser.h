@@ -25,6 +25,7 @@ constexpr const char* kKey    = "call-key";
 constexpr const char* kJson   = "call-json";
 constexpr const char* kText   = "call-text";
 constexpr const char* kQuoted = "call-quoted";  // a string of Python
+constexpr const char* kNone   = "call-none";
 constexpr const char* kObject = "call-object";
 constexpr const char* kArray  = "call-array";
 }  // namespace call_tag

@@ -7,6 +7,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -54,7 +55,7 @@ private:
     }
 
     const Node* value_of(const Node& node) const {
-        return find(node, {call_tag::kJson, call_tag::kText, call_tag::kQuoted, call_tag::kObject, call_tag::kArray});
+        return find(node, {call_tag::kJson, call_tag::kText, call_tag::kQuoted, call_tag::kNone, call_tag::kObject, call_tag::kArray});
     }
 
     void read_call(const Node& node) {
@@ -66,25 +67,29 @@ private:
         if (const Node* json = find(node, {call_tag::kJson})) {
             call.arguments = std::string(without_trailing_space(json->text));
         } else {
-            add_members(node, call.arguments);
+            Keys keys;
+            add_members(node, call.arguments, keys);
             if (!node.is_partial) call.arguments += call.arguments.empty() ? "{}" : "}";
         }
         message_.tool_calls.push_back(std::move(call));
     }
 
-    // Opens the object with the first of them. Without a value, a member is left out.
-    void add_members(const Node& node, std::string& json) const {
+    using Keys = std::unordered_set<std::string_view>;
+
+    // Opens the object with the first of them. Without a value, a member is left out. Grammars cannot prevent that a member
+    // without a name in the schema is repeated: the first one counts.
+    void add_members(const Node& node, std::string& json, Keys& keys) const {
         for (const common_peg_ast_id child : node.children) {
             const Node& each = ast_.get(child);
             if (each.tag != call_tag::kMember) {
-                add_members(each, json);
+                add_members(each, json, keys);
                 continue;
             }
             const Node* key   = find(each, {call_tag::kKey});
             const Node* value = value_of(each);
             if (key == nullptr || value == nullptr) continue;
             const std::string text = text_of(*value, !each.is_partial);
-            if (text.empty()) continue;
+            if (text.empty() || !keys.insert(key->text).second) continue;
             json += (json.empty() ? "{" : ",") + quoted(std::string(key->text)) + ":" + text;
         }
     }
@@ -108,10 +113,12 @@ private:
             if (!is_closed) text.pop_back();
             return text;
         }
+        if (node.tag == call_tag::kNone) return "null";
         if (node.tag == call_tag::kQuoted) return unquoted(node.text.substr(1, node.text.size() - 2));
         if (node.tag == call_tag::kObject) {
             std::string members;
-            add_members(node, members);
+            Keys        keys;
+            add_members(node, members, keys);
             if (!is_closed) return members;
             return (members.empty() ? "{" : members) + "}";
         }

@@ -1,8 +1,10 @@
 // chasqui serve --mcp-config: the servers start on their first use and end with the server.
+import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { startChild } from '../support/child.js';
 import { isRunning, TestMcp } from '../support/mcp-servers.js';
+import { writeScriptedModel } from '../support/scripted-model.js';
 import { startServer } from '../support/start-server.js';
 import { until } from '../support/until.js';
 
@@ -23,6 +25,36 @@ test('shutdown leaves no process', async ({ mcp }) => {
   await server.stop();
   await until(() => !isRunning(pid), 'the end of the process');
 });
+
+for (const [tool, args] of [
+  ['echo', { text: 'hi' }],
+  ['wait', {}],
+] as const) {
+  test(`a model calls the tool ${tool}, and a stop leaves no process`, async ({ mcp }) => {
+    const calls = [{ tool: `test__${tool}`, arguments: args }];
+    const model = writeScriptedModel(path.join(mcp.folder, 'scripted.gguf'), { calls, say: 'It is done.' });
+    const config = mcp.write({ mcpServers: { test: mcp.stdio() } });
+    const server = await startServer(['-m', model, '--mcp-config', config, '--shutdown-timeout', '0']);
+    const tools = [{ type: 'mcp', server_label: 'test', allowed_tools: [tool], require_approval: 'never' }];
+    const reply = fetch(`${server.url}/v1/responses`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'scripted', input: 'Hi', temperature: 0, tools }),
+    });
+    await mcp.logged(`call ${tool}`);
+    if (tool === 'echo') {
+      const { output } = (await (await reply).json()) as {
+        output: { output?: string; content?: { text: string }[] }[];
+      };
+      assert.is(output[1]?.output, 'echo: hi');
+      assert.is(output[2]?.content?.[0]?.text, 'It is done.');
+    }
+    const [pid = 0] = mcp.pids;
+    await server.stop();
+    if (tool === 'wait') assert.is((await reply).status, 503);
+    await until(() => !isRunning(pid), 'the end of the process');
+  });
+}
 
 test('an invalid file is an error that names the field', async ({ mcp }) => {
   const file = mcp.write({ mcpServers: { test: { command: 7 } } });

@@ -115,7 +115,7 @@ test('an answer that the token limit ends is incomplete, and so is its last item
   const { status, incomplete_details, completed_at, output } = events.response;
   assert.equal([status, incomplete_details, completed_at], ['incomplete', { reason: 'max_output_tokens' }, null]);
   assert.equal(
-    output.map((item) => item.status),
+    output.map((item) => 'status' in item && item.status),
     ['completed', 'incomplete'],
   );
 });

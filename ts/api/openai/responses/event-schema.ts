@@ -28,6 +28,11 @@ function inPart(type: string, fields: s.Fields) {
   return inItem(type, { content_index: s.integer, ...fields });
 }
 
+/** Events of tools of MCP servers. */
+const MCP_STATES = ['mcp_list_tools', 'mcp_call'].flatMap((item) =>
+  ['in_progress', 'completed', 'failed'].map((state) => `response.${item}.${state}`),
+);
+
 const logprobs = s.arrayOf(logprobEntry);
 
 const failure = s.objectOf({ message: s.string, type: s.string, param: s.orNull(s.string), code: s.string });
@@ -48,5 +53,8 @@ export const responseEventSchema = s.anyOf(
   inItem('response.function_call_arguments.done', { name: s.string, arguments: s.string }),
   inItem('response.custom_tool_call_input.delta', { delta: s.string }),
   inItem('response.custom_tool_call_input.done', { input: s.string }),
+  inItem('response.mcp_call_arguments.delta', { delta: s.string }),
+  inItem('response.mcp_call_arguments.done', { arguments: s.string }),
+  ...MCP_STATES.map((name) => inItem(name, {})),
   event(s.exactly('error'), { code: s.string, message: s.string, param: s.orNull(s.string), error: failure }),
 );

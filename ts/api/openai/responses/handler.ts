@@ -14,16 +14,19 @@ import type { Caller } from '../../shared/owner.js';
 import { withModel } from '../../shared/with-model.js';
 import { BackgroundResponses } from './background-responses.js';
 import { compactRoute } from './compact-response.js';
+import { computeLater } from './compute-later.js';
 import { conversationsRoutes } from './conversation-routes.js';
 import { responseEventSchema } from './event-schema.js';
 import { nameItems } from './item-page.js';
+import { runMcpLoop } from './mcp/mcp-loop.js';
+import { streamMcpLoop } from './mcp/stream-loop.js';
 import { type ResponseObject, responseSchema } from './object-schema.js';
 import { OwnResponses } from './own-responses.js';
 import { responseFailure, responseFraming } from './response-events.js';
 import { type ResponsesRequest, responsesSchema } from './schema.js';
 import { exampleResponse, STORED_ERRORS, storedResponsesRoutes } from './stored-responses.js';
 import { ResponseEncoder } from './stream.js';
-import { computeLater, ResponseWork } from './to-job.js';
+import { ResponseWork } from './to-job.js';
 
 const URL = '/v1/responses';
 const COUNT_URL = '/v1/responses/input_tokens';
@@ -50,6 +53,12 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
       const { model } = leased.engine;
       const events = work.eventsFor(model.id, samplingDefaults(profile, model));
       return work.guard(async () => {
+        if (work.usesServers()) {
+          nameIgnoredParts(reply, work.passedOver);
+          if (request.body.stream) return streamMcpLoop(work, events, leased, reply, options);
+          await runMcpLoop(work, events, leased, () => {});
+          return events.response;
+        }
         const { streams, parsed, ignored } = await work.start(leased);
         nameIgnoredParts(reply, ignored);
         const encoder = new ResponseEncoder(events, parsed, streams, request.body);
@@ -83,6 +92,7 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
     const work = workOf(request);
     nameIgnoredParts(reply, work.passedOver);
     return work.guard(async () => {
+      await work.listTools(signal);
       const rendered = await renderBody(engine, work.chat, { contentOf: work.contentOf, hosts: imageHosts, signal });
       const input_tokens = await engine.countTokens(rendered, { signal });
       return { object: 'response.input_tokens', input_tokens } satisfies InputTokens;

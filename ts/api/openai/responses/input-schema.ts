@@ -1,6 +1,7 @@
 /** The items in `input` of `POST /v1/responses`: messages, tool calls and their results, reasoning. */
 import * as s from '../../../http/schema/json-schema.js';
 import { textOrParts, variantsBy, withFields } from '../../../http/schema/variants.js';
+import { mcpInputItems } from './mcp/mcp-schema.js';
 
 const textPart = <const Type extends string>(type: Type) => s.objectOf({ type: s.exactly(type), text: s.string });
 const inputText = textPart('input_text');
@@ -85,10 +86,7 @@ const hosted = s.objectOf({
     'code_interpreter_call',
     'tool_search_call',
     'tool_search_output',
-    'mcp_call',
     'mcp_list_tools',
-    'mcp_approval_request',
-    'mcp_approval_response',
     'compaction_trigger',
     'program',
     'program_output',
@@ -120,6 +118,7 @@ export const inputItem = variantsBy('type', [
   reasoning,
   compaction,
   reference,
+  ...mcpInputItems,
   hosted,
 ]);
 

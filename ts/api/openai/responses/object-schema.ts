@@ -3,6 +3,7 @@
 import * as s from '../../../http/schema/json-schema.js';
 import { logprobEntry } from '../../shared/completion/chat-reply-schema.js';
 import type { StoredItem } from './input-schema.js';
+import { mcpOutputItems } from './mcp/mcp-schema.js';
 import type { ResponseTextFormat } from './schema.js';
 import type { ResponseTool, ResponseToolChoice } from './tools-schema.js';
 
@@ -103,6 +104,7 @@ export const itemSchema = s.anyOf(
       s.objectOf({ type: s.exactly('delete_file'), path: s.string }),
     ),
   }),
+  ...mcpOutputItems,
 );
 
 export const usageSchema = s.objectOf({

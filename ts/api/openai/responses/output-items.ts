@@ -7,7 +7,14 @@ import type { CalledTool } from './response-tools.js';
 
 export type Content = OutputText | { type: 'reasoning_text'; text: string };
 
-const ID_PREFIXES = { reasoning: 'rs_', text: 'msg_', function: 'fc_', custom: 'ctc_' } as const;
+const ID_PREFIXES = {
+  reasoning: 'rs_',
+  text: 'msg_',
+  function: 'fc_',
+  custom: 'ctc_',
+  mcp_call: 'mcp_',
+  mcp_approval_request: 'mcpr_',
+} as const;
 
 export function idPrefixOf({ kind }: CompletionPart, tool: CalledTool): string {
   const named = kind === 'tool_call' ? tool.type : kind;
@@ -47,6 +54,14 @@ function toCall(
   head: { id: string; status: ItemStatus },
 ): OutputItem {
   if (isClientTool(type)) return toClientCall(type, text, { ...head, call_id });
+  if (type === 'mcp_call' || type === 'mcp_approval_request') {
+    const { id, status } = head;
+    const call = { server_label: namespace ?? '', name, arguments: text };
+    if (type === 'mcp_approval_request') return { type, id, ...call };
+    // The item stays open while the call runs.
+    const reached = status === 'incomplete' ? status : 'in_progress';
+    return { type, id, status: reached, ...call, output: null, error: null, approval_request_id: null };
+  }
   const called = { ...head, call_id, name, ...(namespace !== null && { namespace }) };
   if (type === 'function') return { type: 'function_call', ...called, arguments: text };
   return { type: 'custom_tool_call', ...called, input: text === '' ? '' : InputReader.whole(text) };

@@ -213,6 +213,9 @@ function otherFields(item: InputItem): object {
     case 'custom_tool_call_output':
       return { status, output: typeof item.output === 'string' ? item.output : item.output.map(toStoredPart) };
     case 'compaction':
+    case 'mcp_list_tools':
+    case 'mcp_approval_request':
+    case 'mcp_approval_response':
       return {};
     case 'reasoning':
       return { summary: (item as { summary?: unknown }).summary ?? [] };

@@ -30,16 +30,20 @@ export function responseFailure({ error }: ErrorBody, number = 0): SseEvent[] {
   return [typedEvent({ type: 'error', sequence_number: number, code, message, param, error })];
 }
 
+type CalledTools = Pick<ReadonlyMap<string, CalledTool>, 'get'>;
+
 export interface ResponseSettings {
   /** The tools that the model may call, by their names in the chat. */
-  tools?: ReadonlyMap<string, CalledTool>;
+  tools?: CalledTools;
   /** Called with the whole response before its last event. */
   ended?: (response: ResponseObject) => void;
 }
 
 export class ResponseEvents implements CompletionProtocol {
-  readonly #parts = new CompletionParts();
-  readonly #tools: ReadonlyMap<string, CalledTool>;
+  #parts = new CompletionParts();
+  /** The index of the first item of the current completion. */
+  #base = 0;
+  readonly #tools: CalledTools;
   readonly #ended: (response: ResponseObject) => void;
   /** The reader of the open custom tool call. */
   #input = new InputReader();
@@ -80,25 +84,38 @@ export class ResponseEvents implements CompletionProtocol {
   }
 
   end(finish: Finish, reasoningTokens: number | null): SseEvent[] {
+    return [...this.endTurn(finish, reasoningTokens), ...this.complete(finish)];
+  }
+
+  /** Ends one completion. Others may follow before `complete`. */
+  endTurn(finish: Finish, reasoningTokens: number | null): SseEvent[] {
     const status = finish.reason === 'length' ? 'incomplete' : 'completed';
     // Clients expect a message even if the completion is empty.
     const empty = this.#parts.all.length === 0 ? this.#parts.openText() : [];
     const events = this.#tell([...empty, ...this.#parts.close()], status);
+    const { usage } = this.#response;
+    this.#response = { ...this.#response, usage: addUsage(usage, toResponseUsage(finish, reasoningTokens)) };
+    this.#parts = new CompletionParts();
+    this.#base = this.#response.output.length;
+    return events;
+  }
+
+  /** Ends the response with the end of its last completion. */
+  complete(finish: Finish): SseEvent[] {
+    const status = finish.reason === 'length' ? 'incomplete' : 'completed';
     this.#response = {
       ...this.#response,
       status,
       completed_at: status === 'completed' ? nowInSeconds() : null,
       incomplete_details: status === 'incomplete' ? { reason: 'max_output_tokens' } : null,
-      usage: toResponseUsage(finish, reasoningTokens),
     };
     this.#ended(this.#response);
-    events.push(this.#ofResponse(`response.${status}`));
-    return events;
+    return [this.#ofResponse(`response.${status}`)];
   }
 
   fail(body: ErrorBody): SseEvent[] {
     const { message, type } = body.error;
-    const events = this.#tell(this.#parts.close(), 'incomplete');
+    const events = [...this.#tell(this.#parts.close(), 'incomplete'), ...this.#abandonCalls()];
     // Clients react to errors of their request: after `context_length_exceeded` they shorten the conversation.
     const code = type === 'server_error' ? type : body.error.code;
     this.#response = { ...this.#response, status: 'failed', error: { code, message } };
@@ -109,10 +126,39 @@ export class ResponseEvents implements CompletionProtocol {
 
   /** The protocol has no event for this, so `body` is reported as an error. */
   cancel(body: ErrorBody): SseEvent[] {
-    const events = this.#tell(this.#parts.close(), 'incomplete');
+    const events = [...this.#tell(this.#parts.close(), 'incomplete'), ...this.#abandonCalls()];
     this.#response = { ...this.#response, status: 'cancelled' };
     this.#ended(this.#response);
     return [...events, ...responseFailure(body, this.#nextNumber++)];
+  }
+
+  /** Adds an item that is no part of a completion. */
+  addItem(item: OutputItem): SseEvent {
+    const index = this.#response.output.push(item) - 1;
+    this.#base = index + 1;
+    return this.#event('response.output_item.added', { output_index: index, item });
+  }
+
+  ofItem(type: string, { id }: OutputItem, fields: Record<string, unknown> = {}): SseEvent {
+    return this.#event(type, { item_id: id, output_index: this.#indexOf(id), ...fields });
+  }
+
+  /** Replaces the item with this id by its last state. */
+  closeItem(item: OutputItem): SseEvent {
+    const index = this.#indexOf(item.id);
+    this.#response.output[index] = item;
+    return this.#event('response.output_item.done', { output_index: index, item });
+  }
+
+  #abandonCalls(): SseEvent[] {
+    return this.#response.output.flatMap((item) => {
+      if (item.type !== 'mcp_call' || item.status !== 'in_progress') return [];
+      return [this.closeItem({ ...item, status: 'incomplete' })];
+    });
+  }
+
+  #indexOf(id: string): number {
+    return this.#response.output.findIndex((item) => item.id === id);
   }
 
   #tell(changes: readonly PartEvent[], status: ItemStatus): SseEvent[] {
@@ -131,7 +177,8 @@ export class ResponseEvents implements CompletionProtocol {
     const item = toItem(empty, tool, { id: newId(idPrefixOf(part, tool)), status: 'in_progress' });
     this.#input = new InputReader();
     this.#response.output.push(item);
-    const events = [this.#event('response.output_item.added', { output_index: part.index, item })];
+    const events = [this.#event('response.output_item.added', { output_index: this.#at(part), item })];
+    if (item.type === 'mcp_call') events.push(this.ofItem('response.mcp_call.in_progress', item));
     if (part.kind === 'tool_call') return events;
     return [...events, this.#inPart('response.content_part.added', part, { part: toContent(empty) })];
   }
@@ -149,7 +196,8 @@ export class ResponseEvents implements CompletionProtocol {
 
   #growCall(part: CompletionPart, by: string): SseEvent[] {
     const { type } = this.#toolOf(part);
-    if (isClientTool(type)) return [];
+    if (isClientTool(type) || type === 'mcp_approval_request') return [];
+    if (type === 'mcp_call') return [this.#inItem('response.mcp_call_arguments.delta', part, { delta: by })];
     if (type === 'function') {
       return [this.#inItem('response.function_call_arguments.delta', part, { delta: by })];
     }
@@ -167,14 +215,18 @@ export class ResponseEvents implements CompletionProtocol {
     } else if (item.type === 'function_call') {
       const { name } = tool;
       events.push(this.#inItem('response.function_call_arguments.done', part, { name, arguments: text }));
+    } else if (item.type === 'mcp_call') {
+      events.push(this.#inItem('response.mcp_call_arguments.done', part, { arguments: text }));
     } else if (part.kind !== 'tool_call') {
       const isText = part.kind === 'text';
       const done = isText ? 'response.output_text.done' : 'response.reasoning_text.done';
       events.push(this.#inPart(done, part, isText ? { text, logprobs } : { text }));
       events.push(this.#inPart('response.content_part.done', part, { part: toContent(part) }));
     }
-    this.#response.output[part.index] = item;
-    events.push(this.#event('response.output_item.done', { output_index: part.index, item }));
+    this.#response.output[this.#at(part)] = item;
+    // The call itself follows.
+    if (item.type === 'mcp_call' && item.status === 'in_progress') return events;
+    events.push(this.#event('response.output_item.done', { output_index: this.#at(part), item }));
     return events;
   }
 
@@ -183,7 +235,7 @@ export class ResponseEvents implements CompletionProtocol {
   }
 
   #inItem(type: string, part: CompletionPart, fields: Record<string, unknown>): SseEvent {
-    return this.#event(type, { item_id: this.#idOf(part), output_index: part.index, ...fields });
+    return this.#event(type, { item_id: this.#idOf(part), output_index: this.#at(part), ...fields });
   }
 
   #ofResponse(type: string): SseEvent {
@@ -200,8 +252,29 @@ export class ResponseEvents implements CompletionProtocol {
   }
 
   #idOf(part: CompletionPart): string {
-    return (this.#response.output[part.index] as OutputItem).id;
+    return (this.#response.output[this.#at(part)] as OutputItem).id;
   }
+
+  #at({ index }: CompletionPart): number {
+    return this.#base + index;
+  }
+}
+
+function addUsage(earlier: ResponseUsage | null, usage: ResponseUsage): ResponseUsage {
+  if (earlier === null) return usage;
+  const { input_tokens_details: input, output_tokens_details: output } = usage;
+  return {
+    input_tokens: earlier.input_tokens + usage.input_tokens,
+    input_tokens_details: {
+      ...input,
+      cached_tokens: earlier.input_tokens_details.cached_tokens + input.cached_tokens,
+    },
+    output_tokens: earlier.output_tokens + usage.output_tokens,
+    output_tokens_details: {
+      reasoning_tokens: earlier.output_tokens_details.reasoning_tokens + output.reasoning_tokens,
+    },
+    total_tokens: earlier.total_tokens + usage.total_tokens,
+  };
 }
 
 function toResponseUsage(finish: Finish, reasoningTokens: number | null): ResponseUsage {

@@ -7,23 +7,28 @@ import { readConstraints } from '../../shared/chat/output-constraints.js';
 import { toArguments } from '../../shared/tools/custom-tools.js';
 import { shownSummary } from './compaction-item.js';
 import type { ClientCall, ClientCallOutput, InputItem, InputPart } from './input-schema.js';
+import { approvalRequestsIn } from './mcp/approvals.js';
+import { addMcpCall, addRefusedCall } from './mcp/mcp-messages.js';
+import type { McpOffer } from './mcp/mcp-offer.js';
 import { resolveInput, type SourcedItem } from './resolve-input.js';
-import { nameInChat, type ToolTranslation, toChatTools } from './response-tools.js';
+import { type ToolTranslation, toChatTools } from './response-tools.js';
 import { INCLUDED, INCLUDES_LOGPROBS, type ResponsesRequest } from './schema.js';
+import { nameInChat } from './tool-names.js';
 
 /** An equivalent chat body, and the parts of the request that have no effect. */
 export interface ResponseTranslation extends Omit<ToolTranslation, 'fields'>, ChatTranslation {}
 
-/** `items` includes the items that the request continues. */
+/** `items` includes the items that the request continues; `offer` has the tools of MCP servers, if some are configured. */
 export function toChat(
   request: ResponsesRequest,
   items: readonly SourcedItem[] = resolveInput(request, null).items,
+  offer: McpOffer | null = null,
 ): ResponseTranslation {
   const origins = new FieldOrigins();
-  const { fields, tools, inputGrammars, passedOver } = toChatTools(request, origins);
+  const { fields, tools, inputGrammars, passedOver } = toChatTools(request, origins, offer);
   const body = {
     model: request.model,
-    messages: toMessages(request, items, origins),
+    messages: toMessages(request, items, origins, offer),
     ...fields,
     ...toSettings(request, origins),
   } as ChatCompletionRequest;
@@ -32,7 +37,7 @@ export function toChat(
     origins,
     tools,
     inputGrammars,
-    passedOver: [...passedOver, ...hostedItems(items), ...notIncluded(request)],
+    passedOver: [...passedOver, ...hostedItems(items, offer), ...notIncluded(request)],
   };
 }
 
@@ -42,15 +47,28 @@ function notIncluded({ include = [] }: ResponsesRequest): string[] {
 }
 
 /** The paths of items that only OpenAI's servers can decrypt. */
-function hostedItems(items: readonly SourcedItem[]): string[] {
-  return [...new Set(items.filter(({ item }) => isHosted(item)).map(({ origin }) => origin))];
+function hostedItems(items: readonly SourcedItem[], offer: McpOffer | null): string[] {
+  const ofServers = offer === null ? null : MCP_ITEMS;
+  return [
+    ...new Set(items.filter(({ item }) => isHosted(item) && !ofServers?.test(item.type)).map(({ origin }) => origin)),
+  ];
 }
 
-function toMessages(request: ResponsesRequest, items: readonly SourcedItem[], origins: FieldOrigins) {
+function toMessages(
+  request: ResponsesRequest,
+  items: readonly SourcedItem[],
+  origins: FieldOrigins,
+  offer: McpOffer | null,
+) {
   const builder = new ChatMessageBuilder(origins);
   origins.set('messages', 'input');
   if (request.instructions !== undefined) builder.addInstructions('system', request.instructions, 'instructions');
-  for (const { item, origin } of items) addItem(builder, item, origin);
+  const requests = approvalRequestsIn(items);
+  for (const { item, origin } of items) {
+    if (item.type === 'mcp_call') addMcpCall(builder, item, origin, offer);
+    else if (item.type === 'mcp_approval_response') addRefusedCall(builder, item, origin, { requests, offer });
+    else addItem(builder, item, origin);
+  }
   return builder.build('input');
 }
 
@@ -104,7 +122,10 @@ function isHosted(item: InputItem): boolean {
 }
 
 const CONVERSATION_ITEMS =
-  /^(message|reasoning|(function|custom_tool|local_shell|shell|apply_patch|computer)_call(_output)?)$/;
+  /^(message|reasoning|mcp_call|(function|custom_tool|local_shell|shell|apply_patch|computer)_call(_output)?)$/;
+
+/** Items that have a meaning if MCP servers are configured. */
+const MCP_ITEMS = /^mcp_(list_tools|approval_request|approval_response)$/;
 
 function toPastCall({ type, call_id: id, action, actions, operation }: ClientCall): PastCall {
   const given = actions ? { actions } : (action ?? operation ?? {});

@@ -4,13 +4,16 @@ import type { FieldOrigins } from '../../shared/chat/field-origins.js';
 import { describeFormat, parametersOf } from '../../shared/tools/custom-tools.js';
 import { InputGrammars, patternField } from '../../shared/tools/input-grammars.js';
 import { type ClientToolType, clientToolName, clientToolOf, toClientFunction } from './local-tools.js';
+import type { McpOffer } from './mcp/mcp-offer.js';
 import type { ResponsesRequest } from './schema.js';
+import { nameInChat } from './tool-names.js';
 import type { ResponseTool, ResponseToolChoice } from './tools-schema.js';
 
 /** A tool under its name in the request. The chat body has no namespaces, so its name there may differ. */
 export interface CalledTool {
-  type: 'function' | 'custom' | ClientToolType;
+  type: 'function' | 'custom' | 'mcp_call' | 'mcp_approval_request' | ClientToolType;
   name: string;
+  /** The label of the server, for tools of MCP servers. */
   namespace: string | null;
 }
 
@@ -25,8 +28,12 @@ export interface ToolTranslation {
   passedOver: readonly string[];
 }
 
-export function toChatTools(request: ResponsesRequest, origins: FieldOrigins): ToolTranslation {
-  const collected = new ToolCollection(origins, allowedNames(request.tool_choice));
+export function toChatTools(
+  request: ResponsesRequest,
+  origins: FieldOrigins,
+  offer: McpOffer | null = null,
+): ToolTranslation {
+  const collected = new ToolCollection(origins, allowedNames(request.tool_choice), offer);
   for (const [index, tool] of (request.tools ?? []).entries()) collected.add(tool, `tools[${index}]`);
   const { chatTools, tools, inputGrammars, passedOver } = collected;
   const fields: Record<string, unknown> = {};
@@ -46,6 +53,7 @@ class ToolCollection {
   constructor(
     private readonly origins: FieldOrigins,
     private readonly allowed: ReadonlySet<string> | null,
+    private readonly offer: McpOffer | null,
   ) {}
 
   add(tool: ResponseTool, origin: string, namespace: string | null = null): void {
@@ -58,6 +66,8 @@ class ToolCollection {
       if (this.#isAllowed(name, namespace)) this.#addCallable(tool, { type, name, namespace }, origin);
     } else if (client !== null) {
       if (this.#isAllowed(client, null)) this.#addClientTool(tool, client, origin);
+    } else if (type === 'mcp' && namespace === null && this.offer !== null) {
+      if (this.#isAllowed('mcp', null)) this.#addServer(this.offer, origin);
     } else {
       this.passedOver.push(origin);
     }
@@ -74,6 +84,17 @@ class ToolCollection {
     const name = clientToolName(type);
     if (!this.tools.has(name)) this.tools.set(name, { type, name: type, namespace: null });
     this.chatTools.push(toClientFunction(type, tool));
+  }
+
+  #addServer({ tools }: McpOffer, origin: string): void {
+    for (const { name, entry, tool } of tools) {
+      if (entry.origin !== origin) continue;
+      this.#place(origin);
+      const type = entry.asks(tool) ? 'mcp_approval_request' : 'mcp_call';
+      this.tools.set(name, { type, name: tool.name, namespace: entry.server.label });
+      const { description, inputSchema: parameters } = tool;
+      this.chatTools.push({ type: 'function', function: { name, description, parameters } });
+    }
   }
 
   #place(origin: string): void {
@@ -97,18 +118,6 @@ class ToolCollection {
     const description = [tool.description, describeFormat(format)].filter(Boolean).join('\n\n');
     this.chatTools.push({ type: 'function', function: { name, description, parameters: parametersOf(pattern) } });
   }
-}
-
-/** The name of a tool in a namespace begins with the namespace. */
-export function nameInChat({
-  name,
-  namespace = null,
-}: {
-  name: string;
-  namespace?: string | null | undefined;
-}): string {
-  if (namespace === null) return name;
-  return namespace.endsWith('__') ? namespace + name : `${namespace}__${name}`;
 }
 
 function toChatFunction({ description, parameters, strict }: ResponseTool, name: string): object {

@@ -59,7 +59,8 @@ const required = {
 const optional = {
   instructions: s.field('The system message.', s.string),
   tools: s.field(
-    'The functions and custom tools that the model may call. Tools that only OpenAI runs are ignored.',
+    'The functions and custom tools that the model may call, and MCP servers of this server (`mcp` with a `server_label`). ' +
+      'Tools that only OpenAI runs are ignored.',
     s.arrayOf(responseTool),
   ),
   tool_choice: s.field('Whether the model must call a tool, and which.', responseToolChoice),
@@ -96,7 +97,7 @@ const optional = {
     'Has no effect. The reply has `default`.',
     s.oneOf('auto', 'default', 'flex', 'scale', 'priority'),
   ),
-  max_tool_calls: s.field("Limit of calls of OpenAI's own tools, which this server does not have.", s.integer, {
+  max_tool_calls: s.field('Limit of calls of tools of MCP servers.', s.integer, {
     minimum: 1,
   }),
   safety_identifier: s.field('Repeated in the reply; has no other effect.', clientKey),

@@ -5,7 +5,7 @@
 
 import type { TokenStream } from '../../../engine/engine.js';
 import type { SseEvent } from '../../../http/sse.js';
-import { CompletionEventEncoder } from '../../shared/completion/completion-event-encoder.js';
+import { CompletionEventEncoder, type CompletionProtocol } from '../../shared/completion/completion-event-encoder.js';
 import { PromptProgress, RunningTimings, toTimings } from '../../shared/completion/reply-fields.js';
 import type { ChoiceBatch } from '../../shared/completion/stream-reply.js';
 import type { ResponseEvents } from './response-events.js';
@@ -16,7 +16,7 @@ export class ResponseEncoder extends CompletionEventEncoder {
   readonly #running: RunningTimings | null;
 
   constructor(
-    events: ResponseEvents,
+    events: CompletionProtocol & Pick<ResponseEvents, 'progress'>,
     parsed: boolean,
     streams: readonly TokenStream[],
     asked: Pick<ResponsesRequest, 'timings_per_token' | 'return_progress'>,

@@ -3,7 +3,6 @@ import type { FastifyRequest } from 'fastify';
 import type { AbortOptions, Engine, RenderedPrompt, TokenStream } from '../../../engine/engine.js';
 import type { ImageInput } from '../../../engine/job.js';
 import { ChasquiError } from '../../../errors.js';
-import { toChasquiError, toErrorBody } from '../../../http/error-handler.js';
 import { MAX_IGNORED_PARTS } from '../../../http/read-fields.js';
 import type { SamplingSettings } from '../../../options/sampling-table.js';
 import type { AppContext } from '../../context.js';
@@ -14,20 +13,20 @@ import { refusePassedOver, renderChat, renderMessages } from '../../shared/chat/
 import { toRenderOptions } from '../../shared/chat/render-options.js';
 import { startCompletion } from '../../shared/chat/to-job.js';
 import { OwnFiles } from '../../shared/own-files.js';
-import { keepMsOf, type Leased } from '../../shared/with-model.js';
-import type { BackgroundResponses } from './background-responses.js';
+import type { Leased } from '../../shared/with-model.js';
 import { Conversations } from './conversations.js';
-import type { EventLog } from './event-log.js';
 import type { StoredItem } from './input-schema.js';
+import { approvedCalls } from './mcp/approvals.js';
+import { McpOffer } from './mcp/mcp-offer.js';
 import { conversationOf, newResponse } from './new-response.js';
-import type { ResponseObject } from './object-schema.js';
+import type { OutputItem, ResponseObject } from './object-schema.js';
 import type { OwnResponses } from './own-responses.js';
 import { resolveInput, type SourcedItem } from './resolve-input.js';
 import { ResponseEvents } from './response-events.js';
 import { type ResponseTranslation, toChat } from './response-to-chat.js';
 import type { ResponsesRequest } from './schema.js';
 import { MAX_STORED_INPUT } from './store/response-store.js';
-import { ResponseEncoder } from './stream.js';
+import type { ResponseToolChoice } from './tools-schema.js';
 import { truncateInput } from './truncate-input.js';
 
 type Request = FastifyRequest<{ Body: ResponsesRequest }>;
@@ -45,7 +44,13 @@ export class ResponseWork {
   readonly input: readonly StoredItem[] | null;
   /** Length of a background request as JSON, including all earlier items, in UTF-16 units; 0 for other requests. */
   readonly length: number;
+  /** The tools of MCP servers; null if no servers are configured. */
+  readonly offer: McpOffer | null;
   #translation: ResponseTranslation;
+  /** The items of the prompt: those of `items`, then output that the response itself continues. */
+  #all: readonly SourcedItem[];
+  /** The request, with the tool choice of the current completion. */
+  #body: ResponsesRequest;
   /** The items that the request continues, then its own. */
   readonly items: readonly SourcedItem[];
   /** The items of the request. */
@@ -63,7 +68,11 @@ export class ResponseWork {
     if (conversationOf(body) !== null) Conversations.refuseFull(items.map(({ item }) => item));
     this.#own = own;
     this.items = items;
-    this.#translation = toChat(body, items);
+    this.#all = items;
+    this.#body = body;
+    this.offer = context.mcp && new McpOffer(body, context.mcp);
+    if (this.offer !== null) approvedCalls(items, this.offer);
+    this.#translation = this.#toChat(items);
     if (context.options.strict) refusePassedOver(this.#translation.passedOver);
     const asked = body.store !== false && responses.store !== null;
     this.input = asked && JSON.stringify(own).length <= MAX_STORED_INPUT ? own : null;
@@ -77,6 +86,32 @@ export class ResponseWork {
   /** The paths of unsupported tools and items. */
   get passedOver(): readonly string[] {
     return this.#translation.passedOver;
+  }
+
+  /** Whether the response may call tools of MCP servers: then it may consist of several completions. */
+  usesServers(): this is ResponseWork & { offer: McpOffer } {
+    return this.offer !== null && this.offer.entries.length > 0;
+  }
+
+  /** Lists the tools of MCP servers for a prompt that is not completed. */
+  async listTools(signal: AbortSignal): Promise<void> {
+    const { offer } = this;
+    if (offer === null) return;
+    for (const entry of offer.entries) await offer.list(entry, signal);
+    this.#translation = this.#toChat(this.#all);
+  }
+
+  /** Prepares a completion after these items of the response. */
+  continueWith(output: readonly OutputItem[], choice: 'asked' | 'auto' | 'none'): void {
+    const { body } = this.request;
+    const made = output.map((item) => ({ item: item as StoredItem, origin: 'output' }));
+    this.#all = [...this.items, ...made];
+    this.#body = choice === 'asked' ? body : { ...body, tool_choice: choiceAfterCalls(body.tool_choice, choice) };
+    this.#translation = this.#toChat(this.#all);
+  }
+
+  #toChat(items: readonly SourcedItem[]): ResponseTranslation {
+    return toChat(this.#body, items, this.offer);
   }
 
   /** Runs `work` and translates field names in its errors. */
@@ -99,8 +134,10 @@ export class ResponseWork {
         log.error({ err: error }, 'the response could not be stored');
       }
     };
+    // Those of MCP servers are listed later.
+    const tools = { get: (name: string) => this.#translation.tools.get(name) };
     const response = newResponse(body, model, defaults, this.input !== null);
-    return new ResponseEvents(response, { tools: this.#translation.tools, ended });
+    return new ResponseEvents(response, { tools, ended });
   }
 
   #store(response: ResponseObject): void {
@@ -116,14 +153,14 @@ export class ResponseWork {
     const { body } = this.request;
     const loaded = new Map(imagesIn(this.chat.messages).map(({ from }, index) => [from, images[index] as ImageInput]));
     const count = async (items: readonly SourcedItem[]): Promise<number> => {
-      const { body: chat } = await readFiles(toChat(body, items).body, how);
+      const { body: chat } = await readFiles(this.#toChat(items).body, how);
       const shown = imagesIn(chat.messages).map(({ from }) => loaded.get(from) as ImageInput);
       const options = toRenderOptions(chat, engine.model);
       return countUpToContext(engine, await renderMessages(engine, chat.messages, shown, options, how), how);
     };
     const { contextLength } = engine.model;
     const limits = { contextLength, maxTokens: body.max_output_tokens };
-    this.#translation = toChat(body, await truncateInput(this.items, limits, count));
+    this.#translation = this.#toChat(await truncateInput(this.#all, limits, count));
   }
 
   /** With truncation, the prompt leaves `room` tokens. */
@@ -142,6 +179,14 @@ export class ResponseWork {
   }
 }
 
+/** A forced call has been made. */
+function choiceAfterCalls(choice: ResponseToolChoice | undefined, mode: 'auto' | 'none'): ResponseToolChoice {
+  if (mode === 'none' || typeof choice !== 'object' || choice.type !== 'allowed_tools') {
+    return choice === 'none' ? choice : mode;
+  }
+  return { ...choice, mode };
+}
+
 /** Infinity if the prompt is too long to count its tokens. */
 async function countUpToContext(engine: Engine, prompt: RenderedPrompt, on: AbortOptions): Promise<number> {
   try {
@@ -154,75 +199,6 @@ async function countUpToContext(engine: Engine, prompt: RenderedPrompt, on: Abor
 
 async function fits(engine: Engine, prompt: RenderedPrompt, room: number, on: AbortOptions): Promise<boolean> {
   return (await countUpToContext(engine, prompt, on)) + room <= engine.model.contextLength;
-}
-
-export interface Later {
-  queued: ResponseObject;
-  /** The event log, if the request asked for a stream. */
-  events: EventLog | null;
-}
-
-/**
- * Returns immediately while the response is computed. Throws `queue_full`, and `store_failed` if it cannot be stored.
- */
-export function computeLater(
-  work: ResponseWork,
-  background: BackgroundResponses,
-  { pool, options, isBehindGateway }: AppContext,
-): Later {
-  const { request, responses, input } = work;
-  const { body } = request;
-  if (isBehindGateway) throw wouldNotBeSeen();
-  if (input === null) throw cannotBeStored();
-  const events = work.eventsFor(body.model);
-  const compute = async (signal: AbortSignal, log: EventLog | null): Promise<void> => {
-    const { engine, release } = await pool.acquire(body.model, { signal, keepMs: keepMsOf(body) });
-    try {
-      const { streams, parsed } = await work.start({ engine, signal });
-      await new ResponseEncoder(events, parsed, streams, body).collect(streams, (batch) => log?.add(batch));
-    } finally {
-      release();
-    }
-  };
-  const log = background.start(responses.owner, {
-    current: () => events.response,
-    length: work.length,
-    keepsEvents: body.stream ?? false,
-    begin: () => {
-      const announced = events.queue();
-      responses.put({ response: events.response, input });
-      return announced;
-    },
-    compute: async (signal, log) => {
-      try {
-        await compute(signal, log);
-      } catch (thrown) {
-        const error = toChasquiError(work.translate(thrown), request, options);
-        const isCancelled = signal.aborted && error.code === 'request_cancelled';
-        const body = toErrorBody(error);
-        const last = isCancelled ? events.cancel(body) : events.fail(body);
-        log?.add(last);
-      }
-    },
-  });
-  return { queued: events.response, events: log };
-}
-
-/** Background work is invisible to the gateway: it would stop the idle runner, and not count the tokens. */
-function wouldNotBeSeen(): ChasquiError {
-  return new ChasquiError(
-    'unsupported_parameter',
-    'Apps of a cloud do not support `background`. Omit it and request a stream.',
-    'background',
-  );
-}
-
-function cannotBeStored(): ChasquiError {
-  return new ChasquiError(
-    'unsupported_parameter',
-    '`background` requires a stored response. This server stores none, or the input is too long.',
-    'background',
-  );
 }
 
 export function refuseUnsupported(request: ResponsesRequest): void {

@@ -2,6 +2,7 @@
 import * as s from '../../../http/schema/json-schema.js';
 import { functionName, variantsBy } from '../../../http/schema/variants.js';
 import { customFormat, toolChoiceOf } from '../../shared/tools/tool-schema.js';
+import { mcpToolFields } from './mcp/mcp-schema.js';
 
 const optional = {
   name: functionName,
@@ -38,6 +39,7 @@ export const responseTool = s.limited(
       /** Of `computer_use_preview`, in pixels. */
       display_width: s.orNull(s.integer),
       display_height: s.orNull(s.integer),
+      ...mcpToolFields,
     },
   ),
   named,

@@ -1,0 +1,169 @@
+/** Alternates completions and their calls of MCP servers until a completion calls nothing. */
+import type { SseEvent } from '../../../../http/sse.js';
+import type { McpResult } from '../../../../mcp/tool-result.js';
+import { newId } from '../../../../new-id.js';
+import { parseArguments } from '../../../shared/completion/call-arguments.js';
+import type { CompletionProtocol } from '../../../shared/completion/completion-event-encoder.js';
+import { forEachChoice } from '../../../shared/completion/stream-reply.js';
+import type { Leased } from '../../../shared/with-model.js';
+import type { OutputItem } from '../object-schema.js';
+import type { ResponseEvents } from '../response-events.js';
+import { ResponseEncoder } from '../stream.js';
+import type { ResponseWork } from '../to-job.js';
+import { approvedCalls } from './approvals.js';
+import type { McpEntry } from './mcp-entries.js';
+import type { McpOffer } from './mcp-offer.js';
+import type { McpCallItem, McpListItem } from './mcp-schema.js';
+
+export const DEFAULT_MAX_CALLS = 32;
+/** No calls are made after this time. */
+const MAX_LOOP_MS = 600_000;
+/** Limit of the results of all calls of a response, in UTF-16 units. */
+const MAX_RESULTS_LENGTH = 4 * 2 ** 20;
+
+/** Sends events. The loop waits for the promise of a slow client. */
+type Emit = (events: readonly SseEvent[]) => void | Promise<void>;
+
+/** Rejects with the failure of a completion; failed calls are results for the model. */
+export function runMcpLoop(
+  work: ResponseWork & { offer: McpOffer },
+  events: ResponseEvents,
+  leased: Leased,
+  emit: Emit,
+): Promise<void> {
+  return new McpLoop(work, events, leased, emit).run();
+}
+
+class McpLoop {
+  #callsLeft: number;
+  #resultsLength = 0;
+  readonly #deadline = performance.now() + MAX_LOOP_MS;
+
+  constructor(
+    private readonly work: ResponseWork & { offer: McpOffer },
+    private readonly events: ResponseEvents,
+    private readonly leased: Leased,
+    private readonly emit: Emit,
+  ) {
+    this.#callsLeft = work.request.body.max_tool_calls ?? DEFAULT_MAX_CALLS;
+  }
+
+  async run(): Promise<void> {
+    const { work, events, emit } = this;
+    await emit(events.begin());
+    await Promise.all(work.offer.entries.map((entry) => this.#listTools(entry)));
+    const approved = approvedCalls(work.items, work.offer).map(({ id, server_label, name, arguments: json }) =>
+      newCall({ server_label, name, arguments: json, approval_request_id: id }),
+    );
+    for (const call of approved) await emit(announceCall(events, call));
+    await this.#runCalls(approved);
+    for (let choice: 'asked' | 'auto' | 'none' = 'asked'; ; choice = this.#canCall() ? 'auto' : 'none') {
+      work.continueWith(events.response.output, choice);
+      const { items, encoder } = await this.#complete();
+      const calls = items.filter((item) => item.type === 'mcp_call' && item.status === 'in_progress');
+      await this.#runCalls(calls as McpCallItem[]);
+      const waitsForClient = items.some(({ type }) => !['message', 'reasoning', 'mcp_call'].includes(type));
+      // A model may call tools although it must not.
+      const isLast = calls.length === 0 || choice === 'none' || encoder.finish.reason === 'length';
+      if (isLast || waitsForClient) {
+        return emit(events.complete(encoder.finish));
+      }
+    }
+  }
+
+  /** Returns the items of one completion. */
+  async #complete(): Promise<{ items: readonly OutputItem[]; encoder: ResponseEncoder }> {
+    const { work, events, leased, emit } = this;
+    const first = events.response.output.length;
+    const { streams, parsed } = await work.start(leased);
+    const encoder = new ResponseEncoder(asTurn(events), parsed, streams, work.request.body);
+    await forEachChoice(streams, (batch) => emit(encoder.encode(batch)));
+    await emit(encoder.end());
+    return { items: events.response.output.slice(first), encoder };
+  }
+
+  #canCall(): boolean {
+    return this.#callsLeft > 0 && performance.now() < this.#deadline;
+  }
+
+  /** The conversation has one list of each server. */
+  async #listTools(entry: McpEntry): Promise<void> {
+    const { work, events, emit } = this;
+    const { label } = entry.server;
+    const isListed = work.items.some(({ item }) => item.type === 'mcp_list_tools' && labelOf(item) === label);
+    const list: McpListItem = {
+      type: 'mcp_list_tools',
+      id: newId('mcpl_'),
+      server_label: label,
+      tools: [],
+      error: null,
+    };
+    if (!isListed) await emit([events.addItem(list), events.ofItem('response.mcp_list_tools.in_progress', list)]);
+    const { tools, error } = await work.offer.list(entry, this.leased.signal);
+    // A failure is told even if an earlier response has the list.
+    if (isListed && error === null) return;
+    if (isListed) await emit([events.addItem(list)]);
+    const outcome = error === null ? 'completed' : 'failed';
+    await emit([
+      events.ofItem(`response.mcp_list_tools.${outcome}`, list),
+      events.closeItem({ ...list, tools, error }),
+    ]);
+  }
+
+  async #runCalls(calls: readonly McpCallItem[]): Promise<void> {
+    await Promise.all(
+      calls.map(async (call) => {
+        const result = await this.#run(call);
+        const status = result.error === null ? 'completed' : 'failed';
+        const { events } = this;
+        const done = { ...call, ...result, status } as const;
+        await this.emit([events.ofItem(`response.mcp_call.${status}`, call), events.closeItem(done)]);
+      }),
+    );
+  }
+
+  async #run({ server_label, name, arguments: json }: McpCallItem): Promise<McpResult> {
+    const offered = this.work.offer.find(server_label, name);
+    if (offered === null) return failed(`The MCP server \`${server_label}\` offers no tool \`${name}\` here.`);
+    if (!this.#canCall()) return failed('The limit of tool calls of this response is reached.');
+    this.#callsLeft -= 1;
+    const args = parseArguments(json);
+    if (args === null) return failed('The arguments are not a JSON object, or are nested too deeply.');
+    const result = await offered.entry.server.callTool(name, args, this.leased.signal);
+    this.#resultsLength += (result.output ?? result.error).length;
+    if (this.#resultsLength <= MAX_RESULTS_LENGTH) return result;
+    return failed(`The results of all calls exceed the limit of ${MAX_RESULTS_LENGTH} characters.`);
+  }
+}
+
+function labelOf(item: object): unknown {
+  return (item as { server_label?: unknown }).server_label;
+}
+
+function failed(error: string): McpResult {
+  return { output: null, error };
+}
+
+function newCall(call: Pick<McpCallItem, 'server_label' | 'name' | 'arguments' | 'approval_request_id'>): McpCallItem {
+  return { type: 'mcp_call', id: newId('mcp_'), status: 'in_progress', ...call, output: null, error: null };
+}
+
+function announceCall(events: ResponseEvents, call: McpCallItem): SseEvent[] {
+  return [
+    events.addItem(call),
+    events.ofItem('response.mcp_call.in_progress', call),
+    events.ofItem('response.mcp_call_arguments.delta', call, { delta: call.arguments }),
+    events.ofItem('response.mcp_call_arguments.done', call, { arguments: call.arguments }),
+  ];
+}
+
+/** One of several completions of a response. */
+function asTurn(events: ResponseEvents): CompletionProtocol & Pick<ResponseEvents, 'progress'> {
+  return {
+    begin: () => [],
+    add: (delta) => events.add(delta),
+    end: (finish, reasoningTokens) => events.endTurn(finish, reasoningTokens),
+    fail: (body) => events.fail(body),
+    progress: (report) => events.progress(report),
+  };
+}

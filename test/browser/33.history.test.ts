@@ -24,6 +24,24 @@ history.after(async () => {
 
 const message = (id: string, parent: string | null, content: string) => ({ id, parent, role: 'user', content });
 
+history('a title of 45 characters is complete at a width of 1,280 px', async () => {
+  const title = 'Why the sky is blue in the morning and at noon';
+  const { id } = await app.done('POST', '/api/v1/chats', { title, messages: [message('a', null, 'Hello')] });
+  const { page } = await openApp(browser, app, { viewport: { width: 1280, height: 860 } });
+  await goTo(page, 'Chat');
+  const link = page.getByRole('complementary', { name: 'History' }).getByRole('link', { name: title });
+  const isCut = () =>
+    link.locator('.history-title').evaluate((text) => {
+      const { scrollWidth, clientWidth, scrollHeight, clientHeight } = text as unknown as Record<string, number>;
+      return (scrollWidth as number) > (clientWidth as number) || (scrollHeight as number) > (clientHeight as number);
+    });
+  assert.not(await isCut());
+  await link.hover();
+  assert.not(await isCut());
+  await page.context().close();
+  await app.done('DELETE', `/api/v1/chats/${id}`);
+});
+
 for (const [colorScheme, width] of [
   ['light', 1280],
   ['dark', 390],

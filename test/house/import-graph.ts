@@ -16,7 +16,7 @@ export function resolveImport(specifier: string, from: string): string | undefin
   if (!specifier.startsWith('.')) return undefined;
   const target = path.posix.join(path.posix.dirname(from), specifier);
   return [target, target.replace(/\.js$/, '.ts')].find(
-    (candidate) => /\.(ts|mjs)$/.test(candidate) && exists(candidate),
+    (candidate) => /\.(ts|mjs|json)$/.test(candidate) && exists(candidate),
   );
 }
 

@@ -46,7 +46,7 @@ test('going to a branch goes to the end of its newest one', () => {
 
 test('a title is the first line, cut', () => {
   assert.is(titleOf({ content: '  Hello\nthere' }), 'Hello');
-  assert.is(titleOf({ content: '' }), 'Image');
+  assert.is(titleOf({ content: '' }), '');
   assert.is(titleOf({ content: '', files: [{ name: 'a.md', sizeBytes: 1, text: 'A' }] }), 'a.md');
   assert.is(titleOf({ content: 'x'.repeat(100) }).length, 59);
 });

@@ -19,6 +19,8 @@ export const preset = s.closedObjectOf({
 
 const shared = {
   theme: s.oneOf('system', 'light', 'dark'),
+  /** Language of the pages; `null`: that of the browser. */
+  language: s.orNull(s.oneOf('en', 'de', 'es', 'fr', 'pt', 'ja', 'zh')),
   port: s.limited(s.integer, { minimum: 1, maximum: 65_535 }),
   startServerAtLaunch: s.boolean,
   startAtLogin: s.boolean,

@@ -13,6 +13,7 @@ export interface Keep {
 
 const DEFAULTS: Omit<Settings, 'hasHubToken' | 'hubTokenEndpoint' | 'hasServerKey'> = {
   theme: 'system',
+  language: null,
   port: desktop.port,
   startServerAtLaunch: false,
   startAtLogin: false,

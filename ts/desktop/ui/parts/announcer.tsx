@@ -1,5 +1,7 @@
 /** Announces changes to screen readers. */
+
 import { signal } from '@preact/signals';
+import { t } from '../state/language.js';
 
 const spoken = signal<readonly { id: number; text: string }[]>([]);
 let last = 0;
@@ -12,7 +14,7 @@ export function announce(text: string): void {
 
 export function Announcer() {
   return (
-    <div class="unseen" role="log" aria-live="polite" aria-label="Announcements">
+    <div class="unseen" role="log" aria-live="polite" aria-label={t('announcements')}>
       {spoken.value.map(({ id, text }) => (
         <p key={id}>{text}</p>
       ))}

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { t } from '../state/language.js';
 import { attempt } from '../state/notices.js';
 import { announce } from './announcer.js';
 import { Icon, type IconName } from './icon.js';
@@ -46,6 +47,7 @@ export function IconAction({ label, icon, run, disabled = false, pressed }: Icon
     <button
       type="button"
       class="icon-button"
+      data-icon={icon}
       aria-label={label}
       title={label}
       disabled={disabled}
@@ -83,7 +85,7 @@ export function CopyButton({ text, label, named = false }: { text: () => string;
   const copy = async () => {
     await navigator.clipboard.writeText(text());
     copied.value = true;
-    announce('Copied');
+    announce(t('copied'));
     clearTimeout(timer.current);
     timer.current = setTimeout(() => {
       copied.value = false;
@@ -98,7 +100,7 @@ export function CopyButton({ text, label, named = false }: { text: () => string;
       onClick={() => void attempt(copy)}
     >
       <Icon name={copied.value ? 'check' : 'copy'} />
-      {named && (copied.value ? 'Copied' : label)}
+      {named && (copied.value ? t('copied') : label)}
     </button>
   );
 }

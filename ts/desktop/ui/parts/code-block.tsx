@@ -1,5 +1,7 @@
 /** A code block with its language, a copy button, and highlighting once it is complete. */
+
 import { useEffect, useRef } from 'preact/hooks';
+import { t } from '../state/language.js';
 import { CopyButton } from './button.js';
 import { ScrollRegion } from './page.js';
 
@@ -33,9 +35,9 @@ export function CodeBlock({ code, language, closed }: CodeBlockProps) {
     <div class="code-block">
       <div class="code-head">
         <span>{language}</span>
-        <CopyButton label="Copy code" text={() => code} />
+        <CopyButton label={t('copyCode')} text={() => code} />
       </div>
-      <ScrollRegion label={language ? `Code, ${language}` : 'Code'}>
+      <ScrollRegion label={language ? t('codeIn', { language }) : t('code')}>
         <pre>
           <code ref={place} />
         </pre>

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
+import { t } from '../state/language.js';
 import { IconAction } from './button.js';
 
 interface DialogProps {
@@ -21,7 +22,7 @@ export function Dialog({ title, close, children }: DialogProps) {
     <dialog ref={ref} aria-labelledby={id} onClose={close}>
       <header class="dialog-head">
         <h2 id={id}>{title}</h2>
-        <IconAction label="Close" icon="close" run={() => ref.current?.close()} />
+        <IconAction label={t('close')} icon="close" run={() => ref.current?.close()} />
       </header>
       {children}
     </dialog>

@@ -4,6 +4,7 @@ import type { ExactFit, Fit } from '../../api-types.js';
 import { wordsOf } from '../state/api.js';
 import { fetchFit } from '../state/developer.js';
 import { bytes, tokens } from '../state/format.js';
+import { t } from '../state/language.js';
 import { Action } from './button.js';
 import { Meter } from './meter.js';
 
@@ -41,31 +42,34 @@ export function FitMeter({ model, context, take }: FitMeterProps) {
     };
   }, [model, context, fit, problem]);
   if (problem.value) return <p class="help">{problem.value}</p>;
-  if (!fit.value) return <p class="help">Estimating memory …</p>;
+  if (!fit.value) return <p class="help">{t('estimatingMemory')}</p>;
   return <FitSummary fit={fit.value} take={take} />;
 }
 
 function FitSummary({ fit, take }: { fit: ExactFit; take: FitMeterProps['take'] }) {
   const whole = Math.max(fit.haveBytes, fit.needBytes, 1);
   const parts = [
-    { name: 'Weights', size: fit.weights },
-    { name: 'KV cache', size: fit.kv },
-    { name: 'Computing', size: fit.compute },
+    { name: t('weights'), size: fit.weights },
+    { name: t('kvCache'), size: fit.kv },
+    { name: t('computing'), size: fit.compute },
   ].map(({ name, size }) => ({ name, size, share: size / whole }));
   return (
     <div class="fit">
       <p>
-        <FitBadge fit={fit} /> {bytes(fit.needBytes)} of {bytes(fit.haveBytes)}
-        {fit.contextThatFits > 0 && ` · a context of up to ${tokens(fit.contextThatFits)} fits`}
+        <FitBadge fit={fit} /> {t('sizeOf', { used: bytes(fit.needBytes), total: bytes(fit.haveBytes) })}
+        {fit.contextThatFits > 0 && ` · ${t('contextFits', { context: tokens(fit.contextThatFits) })}`}
       </p>
       {take && fit.contextThatFits > fit.context && (
         <Action
-          label={`Use a context of ${tokens(fit.contextThatFits)}`}
+          label={t('useContext', { context: tokens(fit.contextThatFits) })}
           kind="quiet"
           run={() => take(fit.contextThatFits)}
         />
       )}
-      <Meter label={`Memory: ${parts.map(({ name, size }) => `${name} ${bytes(size)}`).join(', ')}`} parts={parts} />
+      <Meter
+        label={t('memoryParts', { parts: parts.map(({ name, size }) => `${name} ${bytes(size)}`).join(', ') })}
+        parts={parts}
+      />
       <ul class="legend">
         {parts.map(({ name, size }, index) => (
           <li key={name}>
@@ -78,9 +82,12 @@ function FitSummary({ fit, take }: { fit: ExactFit; take: FitMeterProps['take'] 
   );
 }
 
+/** The app itself describes the reason for `too-large`. */
+const devices = { gpu: 'runsOnGpu', 'partly-gpu': 'runsPartlyOnGpu', cpu: 'runsOnCpu' } as const;
 const kinds = { gpu: 'good', 'partly-gpu': 'fair', cpu: '', 'too-large': 'bad' };
 
 export function FitBadge({ fit }: { fit: Fit | null }) {
   if (!fit) return null;
-  return <span class={`badge ${kinds[fit.badge]}`}>{fit.words}</span>;
+  const words = fit.badge === 'too-large' ? fit.words : t(devices[fit.badge]);
+  return <span class={`badge ${kinds[fit.badge]}`}>{words}</span>;
 }

@@ -1,7 +1,9 @@
 /** Renders Markdown. While text streams in, only its last block is parsed and rendered again. */
+
 import { Component, createRef } from 'preact';
 import { useRef } from 'preact/hooks';
 import { drawFormulas } from '../math/draw-formulas.js';
+import { t } from '../state/language.js';
 import { type Block, MarkdownBlocks } from '../state/markdown-blocks.js';
 import { attempt } from '../state/notices.js';
 import { announce } from './announcer.js';
@@ -66,11 +68,11 @@ function buttonFor(code: HTMLElement): HTMLButtonElement {
   const button = document.createElement('button');
   button.type = 'button';
   button.className = 'quiet';
-  button.textContent = 'Copy code';
+  button.textContent = t('copyCode');
   button.addEventListener('click', () => {
     void attempt(async () => {
       await navigator.clipboard.writeText(code.textContent.replace(/\n$/, ''));
-      announce('Copied');
+      announce(t('copied'));
     });
   });
   return button;

@@ -1,10 +1,12 @@
 /** Small parts about a model: picker, next actions, load notes. */
+
 import { useId } from 'preact/hooks';
 import type { ListedModel } from '../../api-types.js';
 import { server } from '../state/app.js';
 import { first } from '../state/chat-pages.js';
 import { pickModel } from '../state/developer.js';
 import { bytes } from '../state/format.js';
+import { t } from '../state/language.js';
 import { go } from '../state/route.js';
 import { Action } from './button.js';
 
@@ -27,7 +29,7 @@ export function ModelPicker({ label, models, value, choose, disabled = false, pl
         {label}
       </label>
       <select id={id} value={value} disabled={disabled} onChange={(event) => choose(event.currentTarget.value)}>
-        {!known && <option value={value}>{value || 'Choose a model'}</option>}
+        {!known && <option value={value}>{value || t('chooseModel')}</option>}
         {models.map(({ key, size_bytes }) => (
           <option key={key} value={key}>
             {key} · {bytes(size_bytes)}
@@ -51,8 +53,8 @@ export function UseModel({ model }: { model: string }) {
   };
   return (
     <>
-      <Action label="Chat" icon="chat" run={chat} />
-      {server.value.state === 'stopped' && <Action label="Start Server …" icon="developer" run={serve} />}
+      <Action label={t('startChat')} icon="chat" run={chat} />
+      {server.value.state === 'stopped' && <Action label={t('startServerWith')} icon="developer" run={serve} />}
     </>
   );
 }

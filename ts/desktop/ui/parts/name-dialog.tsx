@@ -1,5 +1,7 @@
 /** A dialog that asks for a name. */
+
 import { useEffect, useRef } from 'preact/hooks';
+import { t } from '../state/language.js';
 import { attempt } from '../state/notices.js';
 import { Action } from './button.js';
 import { Dialog } from './dialog.js';
@@ -37,7 +39,7 @@ export function NameDialog({ title, field, name, maxLength, action, save, close 
       >
         <input ref={input} type="text" dir="auto" aria-label={field} maxLength={maxLength} defaultValue={name} />
         <div class="dialog-foot">
-          <Action label="Cancel" run={close} />
+          <Action label={t('cancel')} run={close} />
           <button type="submit" class="primary">
             {action}
           </button>

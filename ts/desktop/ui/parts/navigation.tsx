@@ -1,21 +1,22 @@
 import { activeDownloads, connected, machine, server, version } from '../state/app.js';
 import { bytes } from '../state/format.js';
+import { type MessageKey, t } from '../state/language.js';
 import { linkTo, route, type View } from '../state/route.js';
 import { Icon, type IconName } from './icon.js';
 import { Meter } from './meter.js';
 
-const entries: readonly [view: View, label: string, icon: IconName][] = [
-  ['search', 'Search', 'search'],
-  ['downloads', 'Downloads', 'downloads'],
-  ['models', 'My Models', 'models'],
-  ['chat', 'Chat', 'chat'],
-  ['developer', 'Developer', 'developer'],
-  ['settings', 'Settings', 'settings'],
+const entries: readonly [view: View, label: MessageKey, icon: IconName][] = [
+  ['search', 'viewSearch', 'search'],
+  ['downloads', 'viewDownloads', 'downloads'],
+  ['models', 'viewModels', 'models'],
+  ['chat', 'viewChat', 'chat'],
+  ['developer', 'viewDeveloper', 'developer'],
+  ['settings', 'viewSettings', 'settings'],
 ];
 
 export function Navigation() {
   return (
-    <nav class="navigation" aria-label="Views">
+    <nav class="navigation" aria-label={t('views')}>
       <p class="brand">
         <img src="/icon.svg" alt="" width="26" height="26" />
         <span>chasqui</span>
@@ -23,12 +24,12 @@ export function Navigation() {
       <ul>
         {entries.map(([view, label, icon]) => (
           <li key={view}>
-            <a href={linkTo(view)} aria-current={route.value?.view === view ? 'page' : undefined} title={label}>
+            <a href={linkTo(view)} aria-current={route.value?.view === view ? 'page' : undefined} title={t(label)}>
               <Icon name={icon} />
-              <span class="label">{label}</span>
+              <span class="label">{t(label)}</span>
               {view === 'downloads' && <DownloadCount />}
               {view === 'developer' && server.value.state === 'running' && (
-                <span class="dot good" title="Server running" />
+                <span class="dot good" title={t('serverRunning')} />
               )}
             </a>
           </li>
@@ -44,28 +45,26 @@ function DownloadCount() {
   return running > 0 ? (
     <span class="counter">
       {running}
-      <span class="unseen"> running</span>
+      <span class="unseen"> {t('running')}</span>
     </span>
   ) : null;
 }
 
 function MachineState() {
   const { memoryBytes, freeBytes } = machine.value;
-  const { state, address } = server.value;
+  const { state } = server.value;
   const used = memoryBytes - freeBytes;
   return (
     <div class="machine">
       <p>
         <span class={`dot ${state === 'running' && connected.value ? 'good' : ''}`} />
-        {connected.value ? (state === 'running' ? `Server on ${portOf(address)}` : 'Server stopped') : 'Connecting …'}
+        {connected.value ? serverWords() : t('connecting')}
       </p>
       {memoryBytes > 0 && (
         <>
-          <p>
-            {bytes(used)} of {bytes(memoryBytes)} used
-          </p>
+          <p>{t('memoryUsed', { used: bytes(used), total: bytes(memoryBytes) })}</p>
           <Meter
-            label={`Memory in use: ${bytes(used)} of ${bytes(memoryBytes)}`}
+            label={t('memoryInUse', { used: bytes(used), total: bytes(memoryBytes) })}
             parts={[{ name: 'used', share: used / memoryBytes }]}
           />
         </>
@@ -75,6 +74,9 @@ function MachineState() {
   );
 }
 
-function portOf(address: string | null): string {
-  return address && URL.canParse(address) ? `port ${new URL(address).port || '80'}` : '…';
+function serverWords(): string {
+  const { state, address } = server.value;
+  if (state !== 'running') return t('serverStopped');
+  if (!address || !URL.canParse(address)) return t('serverRunning');
+  return t('serverOnPort', { port: new URL(address).port || '80' });
 }

@@ -1,3 +1,4 @@
+import { t } from '../state/language.js';
 import { dismiss, notices } from '../state/notices.js';
 import { IconAction } from './button.js';
 import { Icon } from './icon.js';
@@ -7,7 +8,7 @@ const maxLength = 400;
 
 export function Notices() {
   return (
-    <section class="notices" aria-label="Messages" aria-live="polite">
+    <section class="notices" aria-label={t('notices')} aria-live="polite">
       {notices.value.map(({ id, kind, text, mends }) => (
         <div key={id} class={`notice ${kind}`} role={kind === 'error' ? 'alert' : 'status'}>
           <Icon name={kind === 'error' ? 'warning' : 'check'} />
@@ -30,7 +31,7 @@ export function Notices() {
               </div>
             )}
           </div>
-          <IconAction label="Dismiss" icon="close" run={() => dismiss(id)} />
+          <IconAction label={t('dismiss')} icon="close" run={() => dismiss(id)} />
         </div>
       ))}
     </section>

@@ -1,6 +1,8 @@
 /** A form of load options, generated from their table. Placeholders show the defaults. */
+
 import { useId } from 'preact/hooks';
 import type { LoadConfig, OptionForm as Row } from '../../api-types.js';
+import { anyOf, t } from '../state/language.js';
 import { IconAction } from './button.js';
 
 interface OptionFormProps {
@@ -45,7 +47,7 @@ function Fields({ rows, values, set }: OptionFormProps) {
 }
 
 function Changed({ count }: { count: number }) {
-  return count > 0 ? <span class="badge">{count} changed</span> : null;
+  return count > 0 ? <span class="badge">{t('changedCount', { count })}</span> : null;
 }
 
 interface OptionFieldProps {
@@ -62,7 +64,7 @@ function OptionField({ row, value, set }: OptionFieldProps) {
       <div class="option-input">
         <OptionInput id={id} row={row} value={value} set={set} />
         {value !== undefined && (
-          <IconAction label={`Reset ${labelOf(row.name)} to its default`} icon="close" run={() => set(undefined)} />
+          <IconAction label={t('resetOption', { option: labelOf(row.name) })} icon="close" run={() => set(undefined)} />
         )}
       </div>
       <p class="help" id={`${id}-help`}>
@@ -136,7 +138,7 @@ function NumberOrWord({ id, row, value, set }: OptionFieldProps & { id: string }
         value={textOf(value)}
         placeholder={defaultOf(row)}
         pattern={['\\d+', ...words].join('|')}
-        title={`A number, or ${words.join(' or ')}`}
+        title={t('numberOrWords', { words: anyOf(words) })}
         aria-describedby={`${id}-help`}
         onInput={(event) => {
           if (event.currentTarget.validity.valid) set(valueFor(row, event.currentTarget.value));
@@ -168,8 +170,8 @@ function textOf(value: unknown): string {
 
 function defaultOf({ default: value, otherwise }: Row): string {
   return value === undefined || value === null || value === ''
-    ? (otherwise ?? 'automatic')
-    : `default: ${textOf(value)}`;
+    ? (otherwise ?? t('automatic'))
+    : t('defaultValue', { value: textOf(value) });
 }
 
 /** `contextSize` → `Context size`; keeps the capitals of MiB and GPU. */
@@ -186,5 +188,5 @@ export function labelOf(name: string): string {
 
 function sentence({ help, unit }: Row): string {
   const text = help.replaceAll(/`([a-zA-Z]+)`/g, (_, name: string) => labelOf(name).toLowerCase());
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${unit ? `, in ${unit}` : ''}.`;
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${unit ? ` (${unit})` : ''}.`;
 }

@@ -1,6 +1,8 @@
 /** Frame of a view: title, empty state, error boundary, scrollable regions. */
+
 import { Component, type ComponentChildren, type RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { t } from '../state/language.js';
 
 interface PageProps {
   title: string;
@@ -67,10 +69,10 @@ export class Boundary extends Component<{ name: string; children: ComponentChild
     if (!error) return this.props.children;
     return (
       <div class="empty" role="alert">
-        <p class="empty-title">This view failed</p>
+        <p class="empty-title">{t('viewFailed')}</p>
         <p>{error.message}</p>
         <button type="button" onClick={() => location.reload()}>
-          Reload the page
+          {t('reloadPage')}
         </button>
       </div>
     );

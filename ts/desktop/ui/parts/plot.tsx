@@ -1,7 +1,9 @@
 /** A small time series plot by uPlot, with the last values as text. */
+
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
+import { locale } from '../state/language.js';
 
 export interface Series {
   label: string;
@@ -91,7 +93,12 @@ function optionsOf(element: HTMLElement, series: readonly Series[], format: (val
 /** Shows seconds if the ticks are less than a minute apart. */
 function timeOf(at: number, [first = 0, second = first + 60]: readonly number[]): string {
   const withSeconds = second - first < 60 ? { second: '2-digit' as const } : {};
-  return new Date(at * 1000).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', ...withSeconds });
+  return new Date(at * 1000).toLocaleTimeString(locale(), {
+    hour12: false,
+    hour: '2-digit',
+    minute: '2-digit',
+    ...withSeconds,
+  });
 }
 
 /** A counter that increments when the colour scheme changes. */

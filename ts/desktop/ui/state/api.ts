@@ -1,3 +1,5 @@
+import { t } from './language.js';
+
 /** Client of the management API. Every error is an `ApiError` with a displayable message. */
 
 interface ErrorBody {
@@ -44,7 +46,7 @@ export async function send(path: string, init: RequestInit): Promise<Response> {
     reply = await fetch(path, init);
   } catch (error) {
     if (init.signal?.aborted) throw error;
-    throw new ApiError('The app is not running, or it is restarting.', 'unreachable', 0);
+    throw new ApiError(t('appUnreachable'), 'unreachable', 0);
   }
   if (reply.ok) return reply;
   throw await errorOf(reply);
@@ -55,7 +57,7 @@ async function errorOf(reply: Response): Promise<ApiError> {
     const { error } = (await reply.json()) as ErrorBody;
     return new ApiError(error.message, error.code, reply.status, error.param);
   } catch {
-    return new ApiError(`The app replied with status ${reply.status}.`, null, reply.status);
+    return new ApiError(t('replyStatus', { status: String(reply.status) }), null, reply.status);
   }
 }
 

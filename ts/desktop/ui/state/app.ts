@@ -1,4 +1,5 @@
 /** State shared by all views, as signals. */
+
 import { computed, signal } from '@preact/signals';
 import type {
   AppState,
@@ -13,6 +14,7 @@ import type {
   SettingsChange,
 } from '../../api-types.js';
 import { call, get, post } from './api.js';
+import { setLanguage } from './language.js';
 
 /** False until the first state was received. */
 export const ready = signal(false);
@@ -61,6 +63,7 @@ export async function loadOptions(): Promise<void> {
 export function takeSettings(changed: Settings): void {
   settings.value = changed;
   applyTheme(changed.theme);
+  setLanguage(changed.language);
 }
 
 export async function saveSettings(change: SettingsChange): Promise<void> {

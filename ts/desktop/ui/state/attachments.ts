@@ -1,8 +1,10 @@
 /** Reads files: images as data URIs, others as text, exports as chats. */
+
 import type { ChatFile, DocumentBody } from '../../api-types.js';
 import { post } from './api.js';
 import type { Attachments } from './drafts.js';
 import { bytes } from './format.js';
+import { t } from './language.js';
 
 /** Images of a message, and files. */
 export const maxAttached = 16;
@@ -39,7 +41,7 @@ async function bodyOf(file: File): Promise<DocumentBody> {
 
 function checkSize(file: File): void {
   if (file.size <= maxBytes) return;
-  throw new Error(`${file.name} is too large: it has ${bytes(file.size)}, and the limit is ${bytes(maxBytes)}.`);
+  throw new Error(t('fileTooLarge', { file: file.name, size: bytes(file.size), limit: bytes(maxBytes) }));
 }
 
 async function readImage(file: File): Promise<string> {
@@ -48,7 +50,7 @@ async function readImage(file: File): Promise<string> {
   const image = new Image();
   image.src = url;
   await image.decode().catch(() => {
-    throw new Error(`${file.name} is not a complete image.`);
+    throw new Error(t('incompleteImage', { file: file.name }));
   });
   return url;
 }
@@ -57,7 +59,7 @@ function readUri(file: File): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.onload = () => resolve(String(reader.result));
-    reader.onerror = () => reject(new Error(`Could not read ${file.name}.`));
+    reader.onerror = () => reject(new Error(t('unreadableFile', { file: file.name })));
     reader.readAsDataURL(file);
   });
 }

@@ -6,6 +6,7 @@ import { alternativesOf, branchTo, lastUnder, titleOf } from './chat-tree.js';
 import { type Attachments, type Draft, keepDraft, noDraft, readDraft } from './drafts.js';
 import { EachFrame } from './each-frame.js';
 import { followCompletion } from './follow-completion.js';
+import { t } from './language.js';
 import { type Header, headerOf, StoredChat } from './stored-chat.js';
 
 const refollowMs = 1000;
@@ -269,7 +270,7 @@ export class ChatSession {
 
   #append(message: ChatMessage): void {
     batch(() => {
-      if (this.messages.value.length === 0) this.title.value = titleOf(message);
+      if (this.messages.value.length === 0) this.title.value = titleOf(message) || t('image');
       this.messages.value = [...this.messages.value, message];
       this.current.value = message.id;
     });

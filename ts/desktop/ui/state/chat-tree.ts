@@ -32,7 +32,8 @@ export function lastUnder<Id extends string | null>(messages: Messages, id: Id):
   return last;
 }
 
+/** Empty for a message that has only images. */
 export function titleOf({ content, files = [] }: Pick<ChatMessage, 'content' | 'files'>): string {
   const line = (content.trim() || (files[0]?.name ?? '')).split('\n', 1)[0] ?? '';
-  return line.length > 60 ? `${line.slice(0, 57).trimEnd()} …` : line || 'Image';
+  return line.length > 60 ? `${line.slice(0, 57).trimEnd()} …` : line;
 }

@@ -1,8 +1,10 @@
 /** State of the server panel: model, load settings and memory estimate. */
+
 import { batch, computed, signal } from '@preact/signals';
 import type { ExactFit, LoadConfig } from '../../api-types.js';
 import { ApiError, get, post, query } from './api.js';
 import { chatModels, library, loadModel, saveSettings, server, settings } from './app.js';
+import { t } from './language.js';
 import { attempt, type Mend, notify } from './notices.js';
 import { go } from './route.js';
 
@@ -58,7 +60,7 @@ function mendsFor(error: unknown): readonly Mend[] {
   if (!(error instanceof ApiError)) return [];
   if (error.code === 'port_in_use') {
     const free = freePortIn(error.message, chosenPort.value) ?? chosenPort.value + 1;
-    return [{ label: `Use port ${free}`, run: () => void startOn(free) }];
+    return [{ label: t('usePort', { port: String(free) }), run: () => void startOn(free) }];
   }
   return memoryMends(error, selectedModel.value, config.value, (change) => {
     changeConfig({ ...config.value, ...change });
@@ -75,7 +77,7 @@ function freePortIn(message: string, taken: number): number | undefined {
 async function startOn(free: number): Promise<void> {
   port.value = free;
   await startServer();
-  if (server.value.state === 'running') notify('done', `Server running on port ${free}.`);
+  if (server.value.state === 'running') notify('done', t('serverRunningOn', { port: String(free) }));
 }
 
 const outOfMemory = /memory|too large|does not fit|more than llama\.cpp can address/i;
@@ -93,11 +95,11 @@ function memoryMends(
   // A context beyond the trained length does not help.
   const smaller = Math.max(512, Math.min(Math.floor(context / 2), entry?.max_context_length ?? context));
   const mends: Mend[] = [
-    { label: `Try a context of ${smaller}`, run: () => retryWith({ contextSize: smaller }) },
-    { label: 'Compute on the CPU', run: () => retryWith({ gpuLayers: 0 }) },
+    { label: t('tryContext', { context: String(smaller) }), run: () => retryWith({ contextSize: smaller }) },
+    { label: t('computeOnCpu'), run: () => retryWith({ gpuLayers: 0 }) },
   ];
   if (entry?.source !== 'hub') return mends;
-  return [...mends, { label: 'Other quantisations', run: () => go('search', model.replace(/:[^:]*$/, '')) }];
+  return [...mends, { label: t('otherQuantisations'), run: () => go('search', model.replace(/:[^:]*$/, '')) }];
 }
 
 /** Loads a model with its own settings and a change; offers remedies if it does not fit. */
@@ -113,7 +115,7 @@ export async function loadOrMend(model: string, change: LoadConfig): Promise<voi
 
 export async function saveAsDefaults(): Promise<void> {
   const all = { ...settings.value?.modelDefaults, [selectedModel.value]: config.value };
-  if (await attempt(() => saveSettings({ modelDefaults: all }))) notify('done', 'Saved as the defaults of this model.');
+  if (await attempt(() => saveSettings({ modelDefaults: all }))) notify('done', t('savedAsModelDefaults'));
 }
 
 export function fetchFit(model: string, context: unknown, signal: AbortSignal): Promise<ExactFit> {

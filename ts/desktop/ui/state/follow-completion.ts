@@ -1,6 +1,8 @@
 /** Follows the completion of a chat, which the app computes. */
+
 import type { CompletionEvent } from '../../api-types.js';
 import { ApiError, send } from './api.js';
+import { t } from './language.js';
 
 /** Resolves after the last event, or at once if the chat has no completion. Rejects if the connection is lost. */
 export async function followCompletion(
@@ -14,7 +16,7 @@ export async function followCompletion(
   let rest = '';
   for (;;) {
     const { value, done } = await reader.read();
-    if (done) throw new ApiError('The connection to the app was lost.', 'unreachable', 0);
+    if (done) throw new ApiError(t('connectionLost'), 'unreachable', 0);
     const frames = (rest + value).split('\n\n');
     rest = frames.pop() ?? '';
     for (const frame of frames) {

@@ -1,9 +1,11 @@
 /** Named system prompts and settings of chats. The app stores them. */
+
 import { computed } from '@preact/signals';
 import type { Preset } from '../../api-types.js';
 import { saveSettings, settings } from './app.js';
 import { download } from './attachments.js';
 import type { ChatSession } from './chat-session.js';
+import { t } from './language.js';
 
 export const presets = computed<readonly Preset[]>(() => settings.value?.presets ?? []);
 
@@ -64,12 +66,12 @@ export async function setDefaultPreset(model: string, name: string | undefined):
 }
 
 export async function importPresets(file: File): Promise<void> {
-  if (file.size > MAX_FILE_BYTES) throw new Error(`${file.name} is larger than 16 MB.`);
+  if (file.size > MAX_FILE_BYTES) throw new Error(t('presetFileTooLarge', { file: file.name }));
   let added: unknown;
   try {
     added = JSON.parse(await file.text()).presets;
   } catch {}
-  if (!Array.isArray(added)) throw new Error(`${file.name} is not an export of presets.`);
+  if (!Array.isArray(added)) throw new Error(t('notPresets', { file: file.name }));
   await put(added as Preset[]);
 }
 

@@ -2,6 +2,7 @@ import { batch, effect, signal } from '@preact/signals';
 import type { HubModelPage, HubSearchPage } from '../../api-types.js';
 import { ApiError, get, isAbort, post, query, wordsOf } from './api.js';
 import { refreshLibrary } from './app.js';
+import { t } from './language.js';
 import { attempt, type Mend } from './notices.js';
 import { go } from './route.js';
 
@@ -109,9 +110,9 @@ export async function download(model: string, quantization?: string, anyway = fa
 }
 
 function mendsFor({ code }: ApiError, downloadAnyway: () => void): readonly Mend[] {
-  if (needsToken(code)) return [{ label: 'Set a hub token', run: () => go('settings') }];
-  if (code === 'architecture_unknown') return [{ label: 'Download anyway', run: downloadAnyway }];
-  if (code === 'no_space') return [{ label: 'Delete models', run: () => go('models') }];
+  if (needsToken(code)) return [{ label: t('setHubToken'), run: () => go('settings') }];
+  if (code === 'architecture_unknown') return [{ label: t('downloadAnyway'), run: downloadAnyway }];
+  if (code === 'no_space') return [{ label: t('deleteModels'), run: () => go('models') }];
   return [];
 }
 

@@ -1,7 +1,8 @@
 /** Client snippets for common SDKs, filled in with the server's address and model. */
 
 export interface Snippet {
-  name: string;
+  /** `null`: the coding agents. */
+  name: string | null;
   language: string;
   code: string;
 }
@@ -19,7 +20,7 @@ export function snippetsFor(address: string, model: string, asksForKey: boolean)
     { name: 'OpenAI · Python', language: 'python', code: openaiPython(base, model, key) },
     { name: 'Anthropic · JavaScript', language: 'javascript', code: anthropic(base, model, key) },
     { name: 'Vercel AI SDK', language: 'javascript', code: vercel(base, model, key) },
-    { name: 'Coding agents', language: 'bash', code: codingAgents(asksForKey) },
+    { name: null, language: 'bash', code: codingAgents(asksForKey) },
   ];
 }
 

@@ -1,4 +1,5 @@
 /** Downloads, updated by events. */
+
 import type { DownloadJob } from '../../api-types.js';
 import { Action } from '../parts/button.js';
 import { Icon } from '../parts/icon.js';
@@ -8,6 +9,7 @@ import { Empty, Page } from '../parts/page.js';
 import { activeDownloads, downloads } from '../state/app.js';
 import { control, keyOf } from '../state/downloads.js';
 import { age, bytes } from '../state/format.js';
+import { t } from '../state/language.js';
 import { go, linkTo } from '../state/route.js';
 import { needsToken } from '../state/search.js';
 
@@ -16,15 +18,15 @@ export function DownloadsView() {
   const open = downloads.value.filter((job) => !done(job));
   const finished = downloads.value.filter(done);
   return (
-    <Page title="Downloads" actions={<Total />}>
+    <Page title={t('viewDownloads')} actions={<Total />}>
       {downloads.value.length === 0 && (
-        <Empty title="No downloads">
-          <p>Downloads resume after a restart and share the model folder of other programs.</p>
-          <Action label="Find a model" icon="search" kind="primary" run={() => go('search')} />
+        <Empty title={t('noDownloads')}>
+          <p>{t('downloadsHelp')}</p>
+          <Action label={t('findModel')} icon="search" kind="primary" run={() => go('search')} />
         </Empty>
       )}
-      {open.length > 0 && <Jobs title="In progress" jobs={open} />}
-      {finished.length > 0 && <Jobs title="Done" jobs={finished} />}
+      {open.length > 0 && <Jobs title={t('inProgress')} jobs={open} />}
+      {finished.length > 0 && <Jobs title={t('done')} jobs={finished} />}
     </Page>
   );
 }
@@ -59,7 +61,7 @@ function Job({ job }: { job: DownloadJob }) {
         </a>
         {state === 'completed' || state === 'cancelled' ? (
           <span class="help">
-            {state === 'completed' ? bytes(totalBytes) : 'Cancelled'} · {age(finishedAt ?? startedAt)}
+            {state === 'completed' ? bytes(totalBytes) : t('cancelled')} · {age(finishedAt ?? startedAt)}
           </span>
         ) : (
           <JobProgress job={job} />
@@ -81,7 +83,7 @@ function JobActions({ job }: { job: DownloadJob }) {
   const resume = (label: string, icon: 'play' | 'retry') => (
     <Action label={label} icon={icon} run={() => control(job, 'resume')} />
   );
-  const cancel = <Action label="Cancel" icon="close" kind="quiet" run={() => control(job, 'cancel')} />;
+  const cancel = <Action label={t('cancel')} icon="close" kind="quiet" run={() => control(job, 'cancel')} />;
   switch (job.state) {
     case 'completed': {
       const key = keyOf(job.model);
@@ -92,22 +94,24 @@ function JobActions({ job }: { job: DownloadJob }) {
     case 'paused':
       return (
         <>
-          {resume('Resume', 'play')}
+          {resume(t('resume'), 'play')}
           {cancel}
         </>
       );
     case 'failed':
       return (
         <>
-          {needsToken(job.error?.code) && <Action label="Set a hub token" icon="settings" run={() => go('settings')} />}
-          {resume('Try again', 'retry')}
-          <Action label="Remove" icon="trash" kind="quiet" run={() => control(job, 'cancel')} />
+          {needsToken(job.error?.code) && (
+            <Action label={t('setHubToken')} icon="settings" run={() => go('settings')} />
+          )}
+          {resume(t('tryAgain'), 'retry')}
+          <Action label={t('remove')} icon="trash" kind="quiet" run={() => control(job, 'cancel')} />
         </>
       );
     default:
       return (
         <>
-          {job.state !== 'verifying' && <Action label="Pause" icon="pause" run={() => control(job, 'pause')} />}
+          {job.state !== 'verifying' && <Action label={t('pause')} icon="pause" run={() => control(job, 'pause')} />}
           {cancel}
         </>
       );

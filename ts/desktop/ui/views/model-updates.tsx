@@ -1,9 +1,11 @@
 /** Checks the hub for newer versions of local models, on request only. */
+
 import { useSignal } from '@preact/signals';
 import { Action } from '../parts/button.js';
 import { get, post, query, wordsOf } from '../state/api.js';
 import { library, refreshLibrary } from '../state/app.js';
 import { bytes } from '../state/format.js';
+import { t } from '../state/language.js';
 import { notify } from '../state/notices.js';
 
 interface Update {
@@ -28,22 +30,22 @@ export function ModelUpdates() {
   };
   return (
     <div class="updates">
-      <p class="help">Models are never updated automatically.</p>
-      <Action label="Check for newer models" icon="retry" run={check} />
+      <p class="help">{t('neverUpdated')}</p>
+      <Action label={t('checkForNewer')} icon="retry" run={check} />
       {findings.value && <Findings findings={findings.value} />}
     </div>
   );
 }
 
 function Findings({ findings }: { findings: readonly Finding[] }) {
-  if (findings.length === 0) return <p class="muted">No models from the hub.</p>;
+  if (findings.length === 0) return <p class="muted">{t('noHubModels')}</p>;
   return (
-    <ul class="loaded-list" aria-label="Available updates">
+    <ul class="loaded-list" aria-label={t('availableUpdates')}>
       {findings.map(({ model, words, canFetch }) => (
         <li key={model} class="loaded">
           <strong>{model}</strong>
           <p class="muted">{words}</p>
-          {canFetch && <Action label={`Download ${model} again`} icon="downloads" run={() => fetchAgain(model)} />}
+          {canFetch && <Action label={t('downloadAgain', { model })} icon="downloads" run={() => fetchAgain(model)} />}
         </li>
       ))}
     </ul>
@@ -61,12 +63,12 @@ async function findingOf(model: string): Promise<Finding> {
 }
 
 function wordsFor(update: Update | null): string {
-  if (update === null) return 'Not found on the hub.';
-  if (update.state === 'gone') return 'No longer on the hub.';
-  return update.state === 'same' ? 'Up to date.' : `Update available: ${bytes(update.bytes)} to download.`;
+  if (update === null) return t('notOnHub');
+  if (update.state === 'gone') return t('goneFromHub');
+  return update.state === 'same' ? t('upToDate') : t('updateAvailable', { size: bytes(update.bytes) });
 }
 
 async function fetchAgain(model: string): Promise<void> {
   await post('/models/download', { model });
-  notify('done', `Downloading ${model}.`);
+  notify('done', t('downloadingModel', { model }));
 }

@@ -1,4 +1,5 @@
 /** The settings. Changes are saved at once. */
+
 import { useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
 import type { Settings, SettingsChange } from '../../api-types.js';
@@ -9,14 +10,15 @@ import { Line, Part, Switch } from '../parts/setting.js';
 import { post } from '../state/api.js';
 import { machine, refreshLibrary, saveSettings, settings, version } from '../state/app.js';
 import { bytes } from '../state/format.js';
+import { type Language, languages, t } from '../state/language.js';
 import { attempt, notify } from '../state/notices.js';
 import { ModelUpdates } from './model-updates.js';
 
 export function SettingsView() {
   const current = settings.value;
-  if (!current) return <Page title="Settings">Loading …</Page>;
+  if (!current) return <Page title={t('viewSettings')}>{t('loading')}</Page>;
   return (
-    <Page title="Settings">
+    <Page title={t('viewSettings')}>
       <div class="settings">
         <Appearance current={current} />
         <Server current={current} />
@@ -37,25 +39,37 @@ function change(values: SettingsChange): void {
   void attempt(() => saveSettings(values));
 }
 
-const themes: readonly [theme: Settings['theme'], label: string][] = [
-  ['system', 'System'],
-  ['light', 'Light'],
-  ['dark', 'Dark'],
-];
+const themes: readonly Settings['theme'][] = ['system', 'light', 'dark'];
 
 function Appearance({ current }: PartProps) {
   return (
-    <Part title="Appearance">
-      <Line label="Colours">
+    <Part title={t('appearance')}>
+      <Line label={t('colours')}>
         {(id) => (
           <select
             id={id}
             value={current.theme}
             onChange={(event) => change({ theme: event.currentTarget.value as Settings['theme'] })}
           >
-            {themes.map(([theme, label]) => (
+            {themes.map((theme) => (
               <option key={theme} value={theme}>
-                {label}
+                {t(theme)}
+              </option>
+            ))}
+          </select>
+        )}
+      </Line>
+      <Line label={t('language')}>
+        {(id) => (
+          <select
+            id={id}
+            value={current.language ?? ''}
+            onChange={(event) => change({ language: (event.currentTarget.value || null) as Language | null })}
+          >
+            <option value="">{t('languageOfBrowser')}</option>
+            {Object.entries(languages).map(([language, { name }]) => (
+              <option key={language} value={language} lang={language}>
+                {name}
               </option>
             ))}
           </select>
@@ -67,8 +81,8 @@ function Appearance({ current }: PartProps) {
 
 function Server({ current }: PartProps) {
   return (
-    <Part title="Server">
-      <Line label="Port" help="Port of the server. Most programs expect 1234.">
+    <Part title={t('server')}>
+      <Line label={t('port')} help={t('portHelp')}>
         {(id, helpId) => (
           <input
             id={id}
@@ -86,15 +100,15 @@ function Server({ current }: PartProps) {
         )}
       </Line>
       <Switch
-        label="Start the server with the app"
-        help="With the model of its last start."
+        label={t('startWithApp')}
+        help={t('startWithAppHelp')}
         on={current.startServerAtLaunch}
         set={(startServerAtLaunch) => change({ startServerAtLaunch })}
       />
       <ServerKey isSet={current.hasServerKey} />
       <Switch
-        label="Keep prompts in the log"
-        help="Otherwise the log contains metadata only."
+        label={t('logPrompts')}
+        help={t('logPromptsHelp')}
         on={current.logPrompts}
         set={(logPrompts) => change({ logPrompts })}
       />
@@ -107,50 +121,44 @@ function ServerKey({ isSet }: { isSet: boolean }) {
   const save = async (serverKey: string | null) => {
     await saveSettings({ serverKey });
     key.value = '';
-    notify(
-      'done',
-      `${serverKey === null ? 'No key is required' : 'The key is required'} from the next start of the server.`,
-    );
+    notify('done', t(serverKey === null ? 'keyRemoved' : 'keyStored'));
   };
   return (
-    <Line
-      label="API key"
-      help={isSet ? 'Clients need the stored key.' : 'Without a key, any program on this computer may use the server.'}
-    >
+    <Line label={t('apiKey')} help={t(isSet ? 'apiKeySet' : 'apiKeyUnset')}>
       {(id, helpId) => (
         <div class="row">
           <input
             id={id}
             type="password"
             autocomplete="off"
-            placeholder={isSet ? 'stored' : 'none'}
+            placeholder={t(isSet ? 'stored' : 'noLimit')}
             value={key.value}
             aria-describedby={helpId}
             onInput={(event) => {
               key.value = event.currentTarget.value;
             }}
           />
-          <Action label="Store key" disabled={key.value.trim() === ''} run={() => save(key.value.trim())} />
-          {isSet && <Action label="Remove key" kind="danger" run={() => save(null)} />}
+          <Action label={t('storeKey')} disabled={key.value.trim() === ''} run={() => save(key.value.trim())} />
+          {isSet && <Action label={t('removeKey')} kind="danger" run={() => save(null)} />}
         </div>
       )}
     </Line>
   );
 }
 
-const durations: readonly [seconds: number, label: string][] = [
-  [0, 'Never'],
-  [300, 'After 5 minutes'],
-  [600, 'After 10 minutes'],
-  [1800, 'After 30 minutes'],
-  [3600, 'After an hour'],
-];
+const durations: readonly number[] = [0, 300, 600, 1800, 3600];
+
+function wordsFor(seconds: number): string {
+  if (seconds === 0) return t('never');
+  if (seconds === 3600) return t('afterHour');
+  return seconds % 60 === 0 ? t('afterMinutes', { count: seconds / 60 }) : t('afterSeconds', { count: seconds });
+}
 
 function Models({ current }: PartProps) {
-  const others = durations.some(([seconds]) => seconds === current.ttl) ? [] : [current.ttl];
+  const others = durations.includes(current.ttl) ? [] : [current.ttl];
   return (
-    <Part title="Models">
-      <Line label="Unload idle models" help="Frees their memory; the next request loads them again.">
+    <Part title={t('models')}>
+      <Line label={t('unloadIdle')} help={t('unloadIdleHelp')}>
         {(id, helpId) => (
           <select
             id={id}
@@ -158,14 +166,9 @@ function Models({ current }: PartProps) {
             aria-describedby={helpId}
             onChange={(event) => change({ ttl: Number(event.currentTarget.value) })}
           >
-            {durations.map(([seconds, label]) => (
+            {[...durations, ...others].map((seconds) => (
               <option key={seconds} value={seconds}>
-                {label}
-              </option>
-            ))}
-            {others.map((seconds) => (
-              <option key={seconds} value={seconds}>
-                After {seconds} seconds
+                {wordsFor(seconds)}
               </option>
             ))}
           </select>
@@ -191,14 +194,14 @@ function Folders({ folders }: { folders: readonly string[] }) {
   };
   return (
     <div class="folders">
-      <label for={id}>Folders with models</label>
-      <p class="help">In addition to the folders of Hugging Face, LM Studio and Ollama.</p>
+      <label for={id}>{t('modelFolders')}</label>
+      <p class="help">{t('modelFoldersHelp')}</p>
       <ul>
         {folders.map((folder) => (
           <li key={folder}>
             <code>{folder}</code>
             <IconAction
-              label={`Remove ${folder}`}
+              label={t('removeNamed', { name: folder })}
               icon="close"
               run={() => save(folders.filter((each) => each !== folder))}
             />
@@ -215,14 +218,14 @@ function Folders({ folders }: { folders: readonly string[] }) {
         <input
           id={id}
           type="text"
-          placeholder="/path/of/a/folder"
+          placeholder={t('folderHint')}
           value={added.value}
           onInput={(event) => {
             added.value = event.currentTarget.value;
           }}
         />
         <button type="submit" disabled={added.value.trim() === ''}>
-          Add
+          {t('add')}
         </button>
       </form>
     </div>
@@ -234,16 +237,14 @@ function Hub({ current }: PartProps) {
   const save = async (hubToken: string | null) => {
     await saveSettings({ hubToken });
     token.value = '';
-    notify('done', hubToken === null ? 'Token removed.' : 'Token stored.');
+    notify('done', t(hubToken === null ? 'tokenRemoved' : 'tokenStored'));
   };
   return (
-    <Part title="Model hub">
+    <Part title={t('modelHub')}>
       <Line
-        label="Access token"
+        label={t('accessToken')}
         help={
-          current.hasHubToken
-            ? `A token for ${current.hubTokenEndpoint} is stored. It is sent to that address only.`
-            : 'For gated and private models. Create one on the hub under Settings, Access Tokens.'
+          current.hasHubToken ? t('accessTokenSet', { address: current.hubTokenEndpoint ?? '' }) : t('accessTokenUnset')
         }
       >
         {(id, helpId) => (
@@ -252,22 +253,19 @@ function Hub({ current }: PartProps) {
               id={id}
               type="password"
               autocomplete="off"
-              placeholder={current.hasHubToken ? 'stored' : 'hf_…'}
+              placeholder={current.hasHubToken ? t('stored') : 'hf_…'}
               value={token.value}
               aria-describedby={helpId}
               onInput={(event) => {
                 token.value = event.currentTarget.value;
               }}
             />
-            <Action label="Store token" disabled={token.value.trim() === ''} run={() => save(token.value.trim())} />
-            {current.hasHubToken && <Action label="Remove token" kind="danger" run={() => save(null)} />}
+            <Action label={t('storeToken')} disabled={token.value.trim() === ''} run={() => save(token.value.trim())} />
+            {current.hasHubToken && <Action label={t('removeToken')} kind="danger" run={() => save(null)} />}
           </div>
         )}
       </Line>
-      <Line
-        label="Address"
-        help="URL of a mirror; empty for the environment's setting or huggingface.co. A token stored afterwards belongs to the mirror."
-      >
+      <Line label={t('address')} help={t('addressHelp')}>
         {(id, helpId) => (
           <input
             id={id}
@@ -292,29 +290,29 @@ function Program({ current }: PartProps) {
     asking.value = false;
   };
   return (
-    <Part title="Program">
+    <Part title={t('program')}>
       <Switch
-        label="Start at login"
-        help="Without a window. The server starts if it was running."
+        label={t('startAtLogin')}
+        help={t('startAtLoginHelp')}
         on={current.startAtLogin}
         set={(startAtLogin) => change({ startAtLogin })}
       />
       <Switch
-        label="Keep the computer awake while it works"
-        help="While a download or a completion is running."
+        label={t('keepAwake')}
+        help={t('keepAwakeHelp')}
         on={current.preventSleep}
         set={(preventSleep) => change({ preventSleep })}
       />
       <Switch
-        label="Let models write the titles of chats"
-        help="After the first completion. Otherwise a chat keeps its first words as the title."
+        label={t('writeTitles')}
+        help={t('writeTitlesHelp')}
         on={current.generateTitles}
         set={(generateTitles) => change({ generateTitles })}
       />
-      <Line label="Quit" help="Closing the window keeps the server; quitting lets running requests finish and ends it.">
+      <Line label={t('quit')} help={t('quitHelp')}>
         {() => (
           <Action
-            label="Quit chasqui"
+            label={t('quitChasqui')}
             kind="danger"
             run={() => {
               asking.value = true;
@@ -323,12 +321,12 @@ function Program({ current }: PartProps) {
         )}
       </Line>
       {asking.value && (
-        <Dialog title="Quit chasqui?" close={close}>
-          <p>Running requests finish first. Downloads resume at the next start.</p>
+        <Dialog title={t('quitQuestion')} close={close}>
+          <p>{t('quitWarning')}</p>
           <div class="dialog-foot">
-            <Action label="Stay" run={close} />
+            <Action label={t('stay')} run={close} />
             <Action
-              label="Quit"
+              label={t('quit')}
               kind="danger"
               run={async () => {
                 await post('/quit');
@@ -345,9 +343,9 @@ function Program({ current }: PartProps) {
 function About() {
   const { cores, memoryBytes, gpus } = machine.value;
   return (
-    <Part title="This computer">
+    <Part title={t('thisComputer')}>
       <p>
-        {cores} cores · {bytes(memoryBytes)} of memory
+        {t('coreCount', { count: cores })} · {t('ofMemory', { size: bytes(memoryBytes) })}
         {gpus.map(({ name, memoryBytes: size }) => ` · ${name}${size === null ? '' : ` (${bytes(size)})`}`)}
       </p>
       <p class="muted">chasqui {version.value}</p>

@@ -8,6 +8,7 @@ import { Markdown } from '../parts/markdown.js';
 import { Notices } from '../parts/notices.js';
 import { Boundary, ScrollRegion } from '../parts/page.js';
 import { bytes, count } from '../state/format.js';
+import { startLanguage } from '../state/language.js';
 import {
   busy,
   clear,
@@ -263,6 +264,8 @@ function Fact({ name, value }: { name: string; value: string }) {
   );
 }
 
+// The texts of this page are English; those of shared parts have to match.
+await startLanguage('en');
 void openServer();
 const place = document.getElementById('web-page') as HTMLElement;
 place.replaceChildren();

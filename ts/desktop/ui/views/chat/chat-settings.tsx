@@ -1,6 +1,7 @@
 import { useId } from 'preact/hooks';
 import { Action, IconAction } from '../../parts/button.js';
 import { first, sessions, togglePanel } from '../../state/chat-pages.js';
+import { type MessageKey, t } from '../../state/language.js';
 import { attempt } from '../../state/notices.js';
 import { Export } from './history.js';
 import { OutputSettings } from './output-settings.js';
@@ -8,10 +9,10 @@ import { Presets } from './presets.js';
 
 interface SamplingField {
   name: string;
-  label: string;
+  label: MessageKey;
   /** Default of the server. */
-  standard: string;
-  help: string;
+  standard: number | MessageKey;
+  help: MessageKey;
   min: number;
   max?: number;
   step: number;
@@ -20,70 +21,70 @@ interface SamplingField {
 const fields: readonly SamplingField[] = [
   {
     name: 'temperature',
-    label: 'Temperature',
-    standard: '1',
-    help: 'Sampling temperature; 0 is greedy.',
+    label: 'temperature',
+    standard: 1,
+    help: 'temperatureHelp',
     min: 0,
     max: 2,
     step: 0.05,
   },
   {
     name: 'top_p',
-    label: 'Top p',
-    standard: '1',
-    help: 'Samples from the most probable tokens with this total probability.',
+    label: 'topP',
+    standard: 1,
+    help: 'topPHelp',
     min: 0,
     max: 1,
     step: 0.01,
   },
   {
     name: 'top_k',
-    label: 'Top k',
-    standard: '40',
-    help: 'Samples from this many most probable tokens; 0 for all.',
+    label: 'topK',
+    standard: 40,
+    help: 'topKHelp',
     min: 0,
     step: 1,
   },
   {
     name: 'repeat_penalty',
-    label: 'Repeat penalty',
-    standard: '1',
-    help: 'Above 1, recent tokens become less probable.',
+    label: 'repeatPenalty',
+    standard: 1,
+    help: 'repeatPenaltyHelp',
     min: 0.1,
     max: 2,
     step: 0.01,
   },
   {
     name: 'presence_penalty',
-    label: 'Presence penalty',
-    standard: '0',
-    help: 'Subtracted from the logits of recent tokens.',
+    label: 'presencePenalty',
+    standard: 0,
+    help: 'presencePenaltyHelp',
     min: -2,
     max: 2,
     step: 0.1,
   },
   {
     name: 'frequency_penalty',
-    label: 'Frequency penalty',
-    standard: '0',
-    help: 'Subtracted once per occurrence of a recent token.',
+    label: 'frequencyPenalty',
+    standard: 0,
+    help: 'frequencyPenaltyHelp',
     min: -2,
     max: 2,
     step: 0.1,
   },
   {
     name: 'max_tokens',
-    label: 'Length limit',
-    standard: 'none',
-    help: 'Maximum number of tokens in a completion.',
+    label: 'lengthLimit',
+    standard: 'noLimit',
+    help: 'lengthLimitHelp',
     min: 1,
     step: 1,
   },
   {
     name: 'seed',
-    label: 'Seed',
+    label: 'seed',
     standard: 'random',
-    help: 'The same seed reproduces a completion.',
+    help: 'seedHelp',
     min: 0,
     step: 1,
   },
@@ -95,18 +96,18 @@ export function ChatSettings() {
   const fullId = useId();
   const changed = Object.keys(first.settings.value).length > 0;
   return (
-    <aside class="panel chat-settings" aria-label="Chat settings">
+    <aside class="panel chat-settings" aria-label={t('chatSettings')}>
       <div class="panel-head">
-        <h2>Chat settings</h2>
-        <IconAction label="Close the settings" icon="close" run={() => togglePanel('settings')} />
+        <h2>{t('chatSettings')}</h2>
+        <IconAction label={t('closeSettings')} icon="close" run={() => togglePanel('settings')} />
       </div>
       <Presets store={storeAll} />
       <div class="field">
-        <label for={promptId}>System prompt</label>
+        <label for={promptId}>{t('systemPrompt')}</label>
         <textarea
           id={promptId}
           rows={5}
-          placeholder="How the model should behave"
+          placeholder={t('systemPromptHint')}
           value={first.systemPrompt.value}
           onInput={(event) => {
             for (const session of sessions.value) session.systemPrompt.value = event.currentTarget.value;
@@ -115,7 +116,7 @@ export function ChatSettings() {
         />
       </div>
       <div class="field">
-        <label for={fullId}>When the context is full</label>
+        <label for={fullId}>{t('whenFull')}</label>
         <select
           id={fullId}
           value={String(first.settings.value.whenFull ?? '')}
@@ -124,18 +125,18 @@ export function ChatSettings() {
             storeAll();
           }}
         >
-          <option value="">Ask</option>
-          <option value="rolling">Leave out the oldest messages</option>
-          <option value="summary">Summarize the oldest messages</option>
+          <option value="">{t('ask')}</option>
+          <option value="rolling">{t('leaveOutOldest')}</option>
+          <option value="summary">{t('summarizeOldest')}</option>
         </select>
       </div>
       <OutputSettings change={change} store={storeAll} />
-      <h3>Sampling</h3>
+      <h3>{t('sampling')}</h3>
       {fields.map((field) => (
         <Sampling key={field.name} field={field} />
       ))}
       <Action
-        label="Reset all"
+        label={t('resetAll')}
         kind="quiet"
         disabled={!changed}
         run={() => {
@@ -145,7 +146,7 @@ export function ChatSettings() {
       />
       {first.id.value !== null && (
         <>
-          <h3>This chat</h3>
+          <h3>{t('thisChat')}</h3>
           <div class="row">
             <Export id={first.id.value} format="md" label="Markdown" />
             <Export id={first.id.value} format="json" label="JSON" />
@@ -169,21 +170,21 @@ function Sampling({ field }: { field: SamplingField }) {
   };
   return (
     <div class="sampling">
-      <label for={id}>{label}</label>
+      <label for={id}>{t(label)}</label>
       <input
         id={id}
         type="number"
         min={min}
         max={max}
         step={step}
-        placeholder={standard}
+        placeholder={typeof standard === 'number' ? String(standard) : t(standard)}
         value={value === undefined ? '' : String(value)}
         aria-describedby={`${id}-help`}
         onInput={take}
         onChange={storeAll}
       />
       <p class="help" id={`${id}-help`}>
-        {help}
+        {t(help)}
       </p>
     </div>
   );

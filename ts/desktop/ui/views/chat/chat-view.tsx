@@ -1,4 +1,5 @@
 /** Chats with local models, without the server. */
+
 import { useEffect } from 'preact/hooks';
 import { Action, IconAction } from '../../parts/button.js';
 import { Empty, Page } from '../../parts/page.js';
@@ -13,6 +14,7 @@ import {
   sessions,
   togglePanel,
 } from '../../state/chat-pages.js';
+import { t } from '../../state/language.js';
 import { attempt } from '../../state/notices.js';
 import { go, route } from '../../state/route.js';
 import { ChatSettings } from './chat-settings.js';
@@ -31,7 +33,7 @@ export function ChatView() {
   }, [id, message]);
   if (!hasModels.value) return <NoModels />;
   return (
-    <Page title="Chat" wide ownFocus actions={<ChatActions />}>
+    <Page title={t('viewChat')} wide ownFocus actions={<ChatActions />}>
       <div class="chat">
         {panels.value.has('history') && <History />}
         <div class="chat-main">
@@ -40,7 +42,7 @@ export function ChatView() {
               <Conversation
                 key={index}
                 session={session}
-                name={index === 0 ? 'Conversation' : 'Second conversation'}
+                name={t(index === 0 ? 'conversation' : 'secondConversation')}
                 spoken={index === 0}
               />
             ))}
@@ -56,10 +58,10 @@ export function ChatView() {
 
 function NoModels() {
   return (
-    <Page title="Chat">
-      <Empty title="No model to chat with yet">
-        <p>Find one that fits this computer. A small one downloads in a minute or two.</p>
-        <Action label="Find a model" kind="primary" icon="search" run={() => go('search')} />
+    <Page title={t('viewChat')}>
+      <Empty title={t('noModelToChat')}>
+        <p>{t('noModelToChatHelp')}</p>
+        <Action label={t('findModel')} kind="primary" icon="search" run={() => go('search')} />
       </Empty>
     </Page>
   );
@@ -69,25 +71,25 @@ function ChatActions() {
   return (
     <>
       <IconAction
-        label="History"
+        label={t('history')}
         icon="history"
         pressed={panels.value.has('history')}
         run={() => togglePanel('history')}
       />
       <IconAction
-        label="Two models side by side"
+        label={t('twoModels')}
         icon="compare"
         pressed={comparing.value}
         run={() => compare(!comparing.value)}
       />
       <IconAction
-        label="Chat settings"
+        label={t('chatSettings')}
         icon="panel"
         pressed={panels.value.has('settings')}
         run={() => togglePanel('settings')}
       />
       <ShortcutsAction />
-      <Action label="New chat" icon="plus" run={startChat} />
+      <Action label={t('newChat')} icon="plus" run={startChat} />
     </>
   );
 }

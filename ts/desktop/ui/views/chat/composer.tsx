@@ -8,6 +8,7 @@ import { maxAttached, readFiles } from '../../state/attachments.js';
 import { busy, first, sessions } from '../../state/chat-pages.js';
 import { type Attachments, noDraft } from '../../state/drafts.js';
 import { bytes } from '../../state/format.js';
+import { t } from '../../state/language.js';
 import { attempt, notify } from '../../state/notices.js';
 
 export function Composer() {
@@ -20,7 +21,7 @@ export function Composer() {
     attempt(async () => {
       const read = await readFiles([...given]);
       if (read.images.length > 0 && !seesImages()) {
-        notify('error', `${first.model.value} does not support images. My Models shows which models do.`);
+        notify('error', t('imagesUnsupported', { model: first.model.value }));
       }
       const draft = first.draft.peek();
       first.setDraft({
@@ -41,7 +42,7 @@ export function Composer() {
   return (
     <form
       class={over.value ? 'composer over' : 'composer'}
-      aria-label="New message"
+      aria-label={t('newMessage')}
       onSubmit={(event) => {
         event.preventDefault();
         void send();
@@ -66,8 +67,8 @@ export function Composer() {
         rows={2}
         value={text}
         onInput={(event) => first.setDraft({ ...first.draft.peek(), text: event.currentTarget.value })}
-        aria-label="Message"
-        placeholder="Type a message. Enter sends, Shift+Enter starts a new line."
+        aria-label={t('message')}
+        placeholder={t('composerHint')}
         onKeyDown={(event) => {
           if (event.key !== 'Enter' || event.shiftKey || isComposing(event)) return;
           event.preventDefault();
@@ -103,9 +104,9 @@ export function Attached({ attached: { images, files }, change }: AttachedProps)
     <ul class="attached">
       {images.map((url, index) => (
         <li key={url}>
-          <img src={url} alt={`Attachment ${index + 1}`} />
+          <img src={url} alt={t('attachmentNumber', { number: index + 1 })} />
           <IconAction
-            label={`Remove image ${index + 1}`}
+            label={t('removeImage', { number: index + 1 })}
             icon="close"
             run={() => change({ images: images.toSpliced(index, 1), files })}
           />
@@ -115,7 +116,7 @@ export function Attached({ attached: { images, files }, change }: AttachedProps)
         <li key={index} class="file-chip">
           <FileName file={file} />
           <IconAction
-            label={`Remove ${file.name}`}
+            label={t('removeNamed', { name: file.name })}
             icon="close"
             run={() => change({ images, files: files.toSpliced(index, 1) })}
           />
@@ -137,13 +138,13 @@ function Attach({ add }: { add: (files: Iterable<File>) => unknown }) {
   const input = useRef<HTMLInputElement>(null);
   return (
     <>
-      <IconAction label="Attach files" icon="attach" run={() => input.current?.click()} />
+      <IconAction label={t('attachFiles')} icon="attach" run={() => input.current?.click()} />
       <input
         ref={input}
         type="file"
         hidden
         multiple
-        aria-label="Files"
+        aria-label={t('files')}
         onChange={(event) => {
           void add([...(event.currentTarget.files ?? [])]);
           event.currentTarget.value = '';
@@ -161,13 +162,13 @@ function SendOrStop() {
         class="danger"
         onClick={() => void attempt(() => Promise.all(sessions.value.map((session) => session.stop())))}
       >
-        <Icon name="stop" filled /> Stop
+        <Icon name="stop" filled /> {t('stop')}
       </button>
     );
   }
   return (
     <button type="submit" class="primary" disabled={!first.model.value}>
-      <Icon name="send" /> Send
+      <Icon name="send" /> {t('send')}
     </button>
   );
 }

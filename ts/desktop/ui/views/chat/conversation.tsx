@@ -9,7 +9,8 @@ import { chatModels, loadedOf, loadModel, unloadModel } from '../../state/app.js
 import { shownHit } from '../../state/chat-pages.js';
 import type { ChatSession } from '../../state/chat-session.js';
 import { fetchFit } from '../../state/developer.js';
-import { count, percent, tokens } from '../../state/format.js';
+import { percent, tokens } from '../../state/format.js';
+import { t } from '../../state/language.js';
 import { attempt } from '../../state/notices.js';
 import { applyDefaultPreset } from '../../state/presets.js';
 import { Message } from './message.js';
@@ -29,7 +30,6 @@ export function Conversation({ session, name, spoken }: ConversationProps) {
   const follows = useSignal(true);
   const branch = session.branch.value;
   useSentences(session, spoken);
-  const list = follows.value ? 'messages followed' : 'messages';
   const live = session.live.value?.id;
   const id = session.id.value;
   useEffect(() => {
@@ -72,7 +72,7 @@ export function Conversation({ session, name, spoken }: ConversationProps) {
     <section class="conversation" aria-label={name}>
       <header class="conversation-head">
         <ModelPicker
-          label="Model"
+          label={t('model')}
           plain
           models={chatModels.value}
           value={session.model.value}
@@ -84,8 +84,16 @@ export function Conversation({ session, name, spoken }: ConversationProps) {
         />
         <ModelState session={session} />
       </header>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable regions must be reachable with the keyboard. */}
-      <div class={list} ref={place} onScroll={watch} tabIndex={0} role="log" aria-live="off" aria-label="Messages">
+      <div
+        class={follows.value ? 'messages followed' : 'messages'}
+        ref={place}
+        onScroll={watch}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable regions must be reachable with the keyboard.
+        tabIndex={0}
+        role="log"
+        aria-live="off"
+        aria-label={t('messages')}
+      >
         <div class="messages-content" ref={content}>
           {branch.length === 0 && <Greeting />}
           {branch.map((message) => (
@@ -97,7 +105,7 @@ export function Conversation({ session, name, spoken }: ConversationProps) {
       {!follows.value && (
         <div class="jump">
           <Action
-            label="Scroll to the end"
+            label={t('scrollToEnd')}
             icon="down"
             run={() => {
               follows.value = true;
@@ -113,8 +121,8 @@ export function Conversation({ session, name, spoken }: ConversationProps) {
 function Greeting() {
   return (
     <div class="empty">
-      <p class="empty-title">What would you like to ask?</p>
-      <p>Everything stays on this computer.</p>
+      <p class="empty-title">{t('greeting')}</p>
+      <p>{t('staysHere')}</p>
     </div>
   );
 }
@@ -126,14 +134,14 @@ function ModelState({ session }: { session: ChatSession }) {
     return (
       <div class="row">
         <label class="loading">
-          Loading {loaded.progress === null ? '…' : percent(loaded.progress)}
+          {loaded.progress === null ? t('loading') : t('loadingShare', { share: percent(loaded.progress) })}
           <progress value={loaded.progress ?? undefined} max={1} />
         </label>
-        <Action label="Cancel" kind="quiet" run={() => post('/models/cancel', { model: session.model.value })} />
+        <Action label={t('cancel')} kind="quiet" run={() => post('/models/cancel', { model: session.model.value })} />
       </div>
     );
   }
-  if (!loaded) return <Action label="Load" kind="quiet" run={() => loadModel(session.model.value)} />;
+  if (!loaded) return <Action label={t('load')} kind="quiet" run={() => loadModel(session.model.value)} />;
   return <ContextUse session={session} size={loaded.contextLength} />;
 }
 
@@ -144,8 +152,8 @@ function ContextUse({ session, size }: { session: ChatSession; size: number | nu
   const used = prompt + Number(live?.completionTokens ?? stats?.completionTokens ?? 0);
   if (!size) return null;
   return (
-    <span class="muted" title="Tokens of this conversation, and the context length">
-      Context {count(used)} of {count(size)} ({percent(used / size)})
+    <span class="muted" title={t('contextUseTitle')}>
+      {t('contextUse', { used, total: size, share: percent(used / size) })}
     </span>
   );
 }
@@ -159,15 +167,14 @@ function Trouble({ session }: { session: ChatSession }) {
   return (
     <div class="trouble" role="alert">
       <p>
-        <Icon name="warning" />{' '}
-        {isFull ? 'This chat is longer than the context of the model. Choose once for this chat:' : error.message}
+        <Icon name="warning" /> {isFull ? t('chatTooLong') : error.message}
         {isFull && hasFiles && ` ${error.message}`}
       </p>
       <div class="row">
         {isFull && <WhenFull session={session} />}
         {isFull && <OtherContext session={session} factor={2} />}
         {/memory/i.test(`${error.code} ${error.message}`) && <OtherContext session={session} factor={0.5} />}
-        <Action label="Try again" icon="retry" run={() => session.retry()} />
+        <Action label={t('tryAgain')} icon="retry" run={() => session.retry()} />
       </div>
     </div>
   );
@@ -180,8 +187,8 @@ function WhenFull({ session }: { session: ChatSession }) {
   };
   return (
     <>
-      <Action label="Leave out the oldest messages" run={() => choose('rolling')} />
-      <Action label="Summarize the oldest messages" run={() => choose('summary')} />
+      <Action label={t('leaveOutOldest')} run={() => choose('rolling')} />
+      <Action label={t('summarizeOldest')} run={() => choose('summary')} />
     </>
   );
 }
@@ -204,7 +211,10 @@ function OtherContext({ session, factor }: { session: ChatSession; factor: numbe
   }, [model, now, wanted, fits]);
   if (!fits.value) return null;
   return (
-    <Action label={`Load with a context of ${tokens(wanted)}`} run={() => attempt(() => reloadWith(session, wanted))} />
+    <Action
+      label={t('loadWithContext', { context: tokens(wanted) })}
+      run={() => attempt(() => reloadWith(session, wanted))}
+    />
   );
 }
 
@@ -233,7 +243,7 @@ function useSentences(session: ChatSession, spoken: boolean): void {
   useEffect(() => {
     if (live || !spoken || !said.current.id) return;
     const text = session.branch.peek().at(-1)?.content ?? '';
-    announce(`${text.slice(said.current.length).replace(/[*_`#|]/g, '')} End of the completion.`);
+    announce(`${text.slice(said.current.length).replace(/[*_`#|]/g, '')} ${t('endOfCompletion')}`);
     said.current = { id: '', length: 0 };
   }, [live, spoken, session]);
 }

@@ -9,6 +9,7 @@ import { download, importChats } from '../../state/attachments.js';
 import { first, newChat, togglePanel, uncoverChat } from '../../state/chat-pages.js';
 import { changeChat, chatFilter, chats, deleteChat, refreshChats } from '../../state/chats.js';
 import { dateTime, dayOf } from '../../state/format.js';
+import { t } from '../../state/language.js';
 import { attempt, notify } from '../../state/notices.js';
 import { linkTo } from '../../state/route.js';
 
@@ -23,22 +24,22 @@ export function History() {
   const list = chats.value;
   const headings = [...new Set(list.map(headingOf))];
   return (
-    <aside class="panel history" aria-label="History">
+    <aside class="panel history" aria-label={t('history')}>
       <div class="panel-head">
         <input
           type="search"
-          aria-label="Search all chats"
-          placeholder="Search all chats"
+          aria-label={t('searchAllChats')}
+          placeholder={t('searchAllChats')}
           value={text}
           onInput={(event) => {
             chatFilter.value = event.currentTarget.value;
           }}
         />
         <span class="panel-close">
-          <IconAction label="Close the history" icon="close" run={() => togglePanel('history')} />
+          <IconAction label={t('closeHistory')} icon="close" run={() => togglePanel('history')} />
         </span>
       </div>
-      {list.length === 0 && <p class="muted">{text ? 'No matching chats.' : 'No chats yet.'}</p>}
+      {list.length === 0 && <p class="muted">{t(text ? 'noMatchingChats' : 'noChats')}</p>}
       {headings.map((heading) => (
         <section key={heading} aria-label={heading}>
           <h2 class="history-heading">{heading}</h2>
@@ -52,8 +53,12 @@ export function History() {
         </section>
       ))}
       <div class="row">
-        <FileAction label="Import chats" accept=".json" icon="folder" take={takeExports} />
-        <IconAction label="Export all chats" icon="export" run={() => download('/api/v1/chats/export', 'chats.json')} />
+        <FileAction label={t('importChats')} accept=".json" icon="folder" take={takeExports} />
+        <IconAction
+          label={t('exportAllChats')}
+          icon="export"
+          run={() => download('/api/v1/chats/export', 'chats.json')}
+        />
       </div>
     </aside>
   );
@@ -61,15 +66,15 @@ export function History() {
 
 async function takeExports(files: readonly File[]): Promise<void> {
   const count = await importChats(files);
-  notify('done', count === 1 ? 'Imported one chat.' : `Imported ${count} chats.`);
+  notify('done', t('importedChats', { count }));
 }
 
 function headingOf({ pinned, updatedAt }: ListedChat): string {
-  return pinned ? 'Pinned' : dayOf(updatedAt);
+  return pinned ? t('pinnedChats') : dayOf(updatedAt);
 }
 
 function Changed({ chat: { running, updatedAt } }: { chat: ListedChat }) {
-  if (running) return <span class="help">Writing …</span>;
+  if (running) return <span class="help">{t('writing')}</span>;
   return (
     <time class="help" dateTime={new Date(updatedAt).toISOString()}>
       {dateTime(updatedAt)}
@@ -94,62 +99,64 @@ function Entry({ chat }: { chat: ListedChat }) {
         onClick={uncoverChat}
       >
         <span class="history-title" dir="auto">
-          {chat.running && <span class="dot good" />} {title || 'Chat'}
+          {chat.running && <span class="dot good" />} {title || t('untitledChat')}
         </span>
         {snippet ? <Snippet text={snippet} /> : <Changed chat={chat} />}
       </a>
-      <IconAction
-        label={`${pinned ? 'Unpin' : 'Pin'} the chat ${title}`}
-        icon="pin"
-        run={() => changeChat(id, { pinned: !pinned })}
-      />
-      <IconAction
-        label={`Rename the chat ${title}`}
-        icon="edit"
-        run={() => {
-          renaming.value = true;
-        }}
-      />
+      <span class="history-actions">
+        <IconAction
+          label={t(pinned ? 'unpinChat' : 'pinChat', { title })}
+          icon="pin"
+          run={() => changeChat(id, { pinned: !pinned })}
+        />
+        <IconAction
+          label={t('renameChat', { title })}
+          icon="edit"
+          run={() => {
+            renaming.value = true;
+          }}
+        />
+        <IconAction
+          label={t('deleteChat', { title })}
+          icon="trash"
+          run={() => {
+            asking.value = true;
+          }}
+        />
+      </span>
       {renaming.value && (
         <NameDialog
-          title="Rename this chat"
-          field="Title"
+          title={t('renameThisChat')}
+          field={t('title')}
           name={title}
           maxLength={500}
-          action="Rename"
+          action={t('rename')}
           save={(name) => name !== title && changeChat(id, { title: name })}
           close={() => {
             renaming.value = false;
           }}
         />
       )}
-      <IconAction
-        label={`Delete the chat ${title}`}
-        icon="trash"
-        run={() => {
-          asking.value = true;
-        }}
-      />
       {asking.value && (
         <Dialog
-          title="Delete this chat?"
+          title={t('deleteChatQuestion')}
           close={() => {
             asking.value = false;
           }}
         >
-          <p>“{title}” and all its messages will be gone.</p>
+          <p>{t('chatWillBeGone', { title })}</p>
           <div class="row">
-            <Export id={id} format="md" label="Export as Markdown first" />
-            <Export id={id} format="json" label="Export as JSON first" />
+            <Export id={id} format="md" label={t('exportMarkdownFirst')} />
+            <Export id={id} format="json" label={t('exportJsonFirst')} />
           </div>
           <div class="dialog-foot">
             <Action
-              label="Keep it"
+              label={t('keepIt')}
               run={() => {
                 asking.value = false;
               }}
             />
-            <Action label="Delete" kind="danger" icon="trash" run={remove} />
+            <Action label={t('delete')} kind="danger" icon="trash" run={remove} />
           </div>
         </Dialog>
       )}

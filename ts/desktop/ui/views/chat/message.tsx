@@ -6,7 +6,8 @@ import { Dialog } from '../../parts/dialog.js';
 import { Markdown } from '../../parts/markdown.js';
 import { type ChatSession, draftOf } from '../../state/chat-session.js';
 import type { Attachments } from '../../state/drafts.js';
-import { count, milliseconds, rate } from '../../state/format.js';
+import { milliseconds, rate } from '../../state/format.js';
+import { t } from '../../state/language.js';
 import { go } from '../../state/route.js';
 import { Attached, FileName } from './composer.js';
 
@@ -25,7 +26,7 @@ export function Message({ session, message }: MessageProps) {
       id={`message-${message.id}`}
       tabIndex={-1}
       class={`message ${message.role}`}
-      aria-label={own ? 'You' : 'Model'}
+      aria-label={t(own ? 'you' : 'model')}
     >
       {!editing.value && <Sent attached={draftOf(message)} />}
       {reasoning && <Reasoning text={reasoning} open={live !== null && content === ''} />}
@@ -44,7 +45,7 @@ export function Message({ session, message }: MessageProps) {
       ) : (
         <Markdown text={content} complete={live === null} />
       )}
-      {live && content === '' && !reasoning && <p class="waiting">Waiting for the first token …</p>}
+      {live && content === '' && !reasoning && <p class="waiting">{t('waitingForFirstToken')}</p>}
       {!live && !editing.value && (
         <Foot
           session={session}
@@ -64,7 +65,7 @@ function Sent({ attached: { images, files } }: { attached: Attachments }) {
   return (
     <div class="images">
       {images.map((url, index) => (
-        <img key={url} src={url} alt={`Sent attachment ${index + 1}`} />
+        <img key={url} src={url} alt={t('sentAttachment', { number: index + 1 })} />
       ))}
       {files.map((file, index) => (
         <details key={index} class="file-chip">
@@ -81,7 +82,7 @@ function Sent({ attached: { images, files } }: { attached: Attachments }) {
 function Reasoning({ text, open }: { text: string; open: boolean }) {
   return (
     <details class="reasoning" open={open}>
-      <summary>Reasoning</summary>
+      <summary>{t('reasoning')}</summary>
       <Markdown text={text} complete={!open} />
     </details>
   );
@@ -89,7 +90,7 @@ function Reasoning({ text, open }: { text: string; open: boolean }) {
 
 function LiveStats({ stats }: { stats: ChatMessage['stats'] }) {
   const first = stats?.firstTokenMs;
-  return first ? <p class="help">First token after {milliseconds(Number(first))}</p> : null;
+  return first ? <p class="help">{t('firstTokenAfter', { time: milliseconds(Number(first)) })}</p> : null;
 }
 
 function Editor({ session, message, close }: MessageProps & { close: () => void }) {
@@ -113,10 +114,10 @@ function Editor({ session, message, close }: MessageProps & { close: () => void 
           attached.value = left;
         }}
       />
-      <textarea ref={field} dir="auto" aria-label="Edit the message" rows={6} defaultValue={message.content} />
+      <textarea ref={field} dir="auto" aria-label={t('editMessage')} rows={6} defaultValue={message.content} />
       <div class="row">
-        <Action label={message.role === 'user' ? 'Send edited message' : 'Save'} kind="primary" run={save} />
-        <Action label="Cancel" run={close} />
+        <Action label={t(message.role === 'user' ? 'sendEdited' : 'save')} kind="primary" run={save} />
+        <Action label={t('cancel')} run={close} />
       </div>
     </div>
   );
@@ -129,19 +130,19 @@ function Foot({ session, message, edit }: MessageProps & { edit: () => void }) {
   return (
     <footer class="message-foot">
       <Branches session={session} message={message} />
-      <CopyButton label="Copy the message" text={() => content} />
-      <IconAction label="Edit the message" icon="edit" disabled={busy} run={edit} />
+      <CopyButton label={t('copyMessage')} text={() => content} />
+      <IconAction label={t('editMessage')} icon="edit" disabled={busy} run={edit} />
       <IconAction
-        label={role === 'user' ? 'Ask again' : 'Regenerate'}
+        label={t(role === 'user' ? 'askAgain' : 'regenerate')}
         icon="retry"
         disabled={busy}
         run={() => session.regenerate(id)}
       />
       {role === 'assistant' && last && (
-        <IconAction label="Continue" icon="continue" disabled={busy} run={() => session.continue(id)} />
+        <IconAction label={t('continue')} icon="continue" disabled={busy} run={() => session.continue(id)} />
       )}
       <IconAction
-        label="Branch into a new chat"
+        label={t('branchOff')}
         icon="compare"
         disabled={busy}
         run={async () => go('chat', await session.branchOff(id))}
@@ -163,13 +164,13 @@ function Delete({ session, message }: MessageProps) {
   };
   return (
     <>
-      <IconAction label="Delete the message" icon="trash" disabled={session.busy.value} run={() => ask(true)} />
+      <IconAction label={t('deleteMessage')} icon="trash" disabled={session.busy.value} run={() => ask(true)} />
       {asking.value && (
-        <Dialog title="Delete this message?" close={() => ask(false)}>
-          <p>The messages after it stay in the chat.</p>
+        <Dialog title={t('deleteMessageQuestion')} close={() => ask(false)}>
+          <p>{t('messagesStay')}</p>
           <div class="dialog-foot">
-            <Action label="Keep it" run={() => ask(false)} />
-            <Action label="Delete" kind="danger" icon="trash" run={remove} />
+            <Action label={t('keepIt')} run={() => ask(false)} />
+            <Action label={t('delete')} kind="danger" icon="trash" run={remove} />
           </div>
         </Dialog>
       )}
@@ -183,11 +184,11 @@ function Branches({ session, message }: MessageProps) {
   const to = (index: number) => session.switchTo((all[index] as ChatMessage).id);
   return (
     <span class="branches">
-      <IconAction label="Previous version" icon="back" disabled={at === 0} run={() => to(at - 1)} />
+      <IconAction label={t('previousVersion')} icon="back" disabled={at === 0} run={() => to(at - 1)} />
       <span>
         {at + 1}/{all.length}
       </span>
-      <IconAction label="Next version" icon="next" disabled={at === all.length - 1} run={() => to(at + 1)} />
+      <IconAction label={t('nextVersion')} icon="next" disabled={at === all.length - 1} run={() => to(at + 1)} />
     </span>
   );
 }
@@ -197,10 +198,10 @@ function Stats({ message }: { message: ChatMessage }) {
   if (!stats) return null;
   const parts = [
     rate(stats.tokensPerSecond as number | null),
-    stats.completionTokens && `${count(Number(stats.completionTokens))} tokens`,
-    stats.firstTokenMs && `first after ${milliseconds(Number(stats.firstTokenMs))}`,
-    stats.finishReason === 'length' && 'stopped at the length limit',
-    stats.finishReason === null && 'stopped',
+    stats.completionTokens && t('tokenCount', { count: Number(stats.completionTokens) }),
+    stats.firstTokenMs && t('firstAfter', { time: milliseconds(Number(stats.firstTokenMs)) }),
+    stats.finishReason === 'length' && t('stoppedAtLimit'),
+    stats.finishReason === null && t('stopped'),
   ].filter(Boolean);
   return <span class="help stats">{parts.join(' · ')}</span>;
 }

@@ -1,8 +1,10 @@
 /** Settings of the output: reasoning, stop strings, JSON schema. */
+
 import { useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
 import { chatModels } from '../../state/app.js';
 import { first } from '../../state/chat-pages.js';
+import { type MessageKey, t } from '../../state/language.js';
 
 interface OutputSettingsProps {
   change: (name: string, value: unknown) => void;
@@ -11,8 +13,8 @@ interface OutputSettingsProps {
 
 interface TextField {
   name: string;
-  label: string;
-  help: string;
+  label: MessageKey;
+  help: MessageKey;
   show: (value: unknown) => string;
   /** Throws if the text is invalid. */
   read: (text: string) => unknown;
@@ -21,15 +23,15 @@ interface TextField {
 const texts: readonly TextField[] = [
   {
     name: 'stop',
-    label: 'Stop strings',
-    help: 'One per line. The completion ends before the first of them.',
+    label: 'stopStrings',
+    help: 'stopStringsHelp',
     show: (value) => [value ?? []].flat().join('\n'),
     read: (text) => text.split('\n').filter((line) => line !== ''),
   },
   {
     name: 'response_format',
-    label: 'JSON schema',
-    help: 'The completion is JSON that matches this schema.',
+    label: 'jsonSchema',
+    help: 'jsonSchemaHelp',
     show: (value) => {
       const { json_schema } = value as { json_schema?: { schema?: unknown } };
       return json_schema?.schema === undefined ? '' : JSON.stringify(json_schema.schema, null, 2);
@@ -60,12 +62,12 @@ function Text({ field, change, store }: OutputSettingsProps & { field: TextField
       change(name, text.trim() === '' ? undefined : read(text));
       store();
     } catch (problem) {
-      invalid.value = { text, reason: `Not valid: ${(problem as Error).message}` };
+      invalid.value = { text, reason: t('notValid', { reason: (problem as Error).message }) };
     }
   };
   return (
     <div class="field">
-      <label for={id}>{label}</label>
+      <label for={id}>{t(label)}</label>
       <textarea
         id={id}
         rows={2}
@@ -76,13 +78,13 @@ function Text({ field, change, store }: OutputSettingsProps & { field: TextField
         onChange={(event) => take(event.currentTarget.value)}
       />
       <p class="help" id={`${id}-help`}>
-        {invalid.value?.reason ?? help}
+        {invalid.value?.reason ?? t(help)}
       </p>
     </div>
   );
 }
 
-const LABELS = { off: 'Off', on: 'On', low: 'Low effort', medium: 'Medium effort', high: 'High effort' };
+const LABELS = { off: 'off', on: 'on', low: 'lowEffort', medium: 'mediumEffort', high: 'highEffort' } as const;
 
 /** Hidden if the chat template has no such variable. */
 function Reasoning({ change, store }: OutputSettingsProps) {
@@ -94,7 +96,7 @@ function Reasoning({ change, store }: OutputSettingsProps) {
   const value = effort === 'none' ? 'off' : String(effort ?? (variables ? 'on' : ''));
   return (
     <div class="field">
-      <label for={id}>Reasoning</label>
+      <label for={id}>{t('reasoning')}</label>
       <select
         id={id}
         value={value}
@@ -104,10 +106,10 @@ function Reasoning({ change, store }: OutputSettingsProps) {
           store();
         }}
       >
-        <option value="">Default of the model</option>
+        <option value="">{t('defaultOfModel')}</option>
         {allowed.map((option) => (
           <option key={option} value={option}>
-            {LABELS[option]}
+            {t(LABELS[option])}
           </option>
         ))}
       </select>

@@ -5,6 +5,7 @@ import { NameDialog } from '../../parts/name-dialog.js';
 import { Switch } from '../../parts/setting.js';
 import { settings } from '../../state/app.js';
 import { first, sessions } from '../../state/chat-pages.js';
+import { t } from '../../state/language.js';
 import { attempt } from '../../state/notices.js';
 import {
   applyPreset,
@@ -34,9 +35,9 @@ export function Presets({ store }: { store: () => void }) {
   return (
     <>
       <div class="field">
-        <label for={id}>Preset</label>
+        <label for={id}>{t('preset')}</label>
         <select id={id} value={shown ?? ''} onChange={(event) => choose(event.currentTarget.value)}>
-          <option value="">{presets.value.length > 0 ? 'None' : 'No presets yet'}</option>
+          <option value="">{t(presets.value.length > 0 ? 'none' : 'noPresets')}</option>
           {presets.value.map((preset) => (
             <option key={preset.name} value={preset.name}>
               {preset.name}
@@ -45,25 +46,25 @@ export function Presets({ store }: { store: () => void }) {
         </select>
       </div>
       <div class="row">
-        <IconAction label="Save as preset" icon="plus" run={() => name(true)} />
-        {shown && <IconAction label="Delete preset" icon="trash" run={() => deletePreset(shown)} />}
-        {shown && <IconAction label="Export presets" icon="export" run={exportPresets} />}
-        <FileAction label="Import presets" icon="folder" accept=".json" take={takePresets} />
+        <IconAction label={t('saveAsPreset')} icon="plus" run={() => name(true)} />
+        {shown && <IconAction label={t('deletePreset')} icon="trash" run={() => deletePreset(shown)} />}
+        {shown && <IconAction label={t('exportPresets')} icon="export" run={exportPresets} />}
+        <FileAction label={t('importPresets')} icon="folder" accept=".json" take={takePresets} />
       </div>
       {shown && model && (
         <Switch
-          label={`Use for new chats with ${model}`}
+          label={t('useForNewChats', { model })}
           on={settings.value?.modelPresets[model] === shown}
           set={(on) => void attempt(() => setDefaultPreset(model, on ? shown : undefined))}
         />
       )}
       {naming.value && (
         <NameDialog
-          title="Save as preset"
-          field="Name"
+          title={t('saveAsPreset')}
+          field={t('name')}
           name={shown ?? ''}
           maxLength={100}
-          action="Save"
+          action={t('save')}
           save={(text) => savePreset(text, first)}
           close={() => name(false)}
         />

@@ -1,14 +1,16 @@
 /** Keyboard shortcuts of the Chat view, and the dialog that lists them. */
+
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { IconAction } from '../../parts/button.js';
 import { Dialog } from '../../parts/dialog.js';
 import { busy, newChat, panels, sessions, togglePanel, uncoverChat } from '../../state/chat-pages.js';
+import { type MessageKey, t } from '../../state/language.js';
 import { attempt } from '../../state/notices.js';
 
 interface Shortcut {
   keys: string;
-  effect: string;
+  effect: MessageKey;
   matches: (event: KeyboardEvent) => boolean;
   run: () => unknown;
 }
@@ -29,13 +31,13 @@ const isInField = ({ target }: KeyboardEvent) =>
 const shortcuts: readonly Shortcut[] = [
   {
     keys: 'Ctrl+Shift+O',
-    effect: 'New chat',
+    effect: 'newChat',
     matches: (event) => hasCommand(event) && event.shiftKey && event.key.toLowerCase() === 'o',
     run: () => attempt(startChat),
   },
   {
     keys: 'Ctrl+K',
-    effect: 'Search all chats',
+    effect: 'searchAllChats',
     matches: (event) => hasCommand(event) && !event.shiftKey && event.key.toLowerCase() === 'k',
     run: () => {
       if (!panels.value.has('history')) togglePanel('history');
@@ -44,20 +46,19 @@ const shortcuts: readonly Shortcut[] = [
   },
   {
     keys: '↑',
-    effect: 'Edit your last message, if the message field is empty',
+    effect: 'editLast',
     matches: (event) => event.key === 'ArrowUp' && isPlain(event) && isEmptyComposer(event) && !busy.value,
-    run: () =>
-      [...document.querySelectorAll<HTMLElement>('.message.user [aria-label="Edit the message"]')].at(-1)?.click(),
+    run: () => [...document.querySelectorAll<HTMLElement>('.message.user [data-icon="edit"]')].at(-1)?.click(),
   },
   {
     keys: 'Esc',
-    effect: 'Stop the completion',
+    effect: 'stopCompletion',
     matches: (event) => event.key === 'Escape' && busy.value,
     run: () => attempt(() => Promise.all(sessions.value.map((session) => session.stop()))),
   },
   {
     keys: '?',
-    effect: 'List the shortcuts, if the message field is empty',
+    effect: 'listShortcuts',
     matches: (event) => event.key === '?' && isPlain(event) && (isEmptyComposer(event) || !isInField(event)),
     run: help,
   },
@@ -78,7 +79,7 @@ function focus(selector: string): void {
 }
 
 export function ShortcutsAction() {
-  return <IconAction label="Keyboard shortcuts" icon="keyboard" run={help} />;
+  return <IconAction label={t('keyboardShortcuts')} icon="keyboard" run={help} />;
 }
 
 export function Shortcuts() {
@@ -96,7 +97,7 @@ export function Shortcuts() {
   if (!helping.value) return null;
   return (
     <Dialog
-      title="Keyboard shortcuts"
+      title={t('keyboardShortcuts')}
       close={() => {
         helping.value = false;
       }}
@@ -107,7 +108,7 @@ export function Shortcuts() {
             <dt>
               <kbd>{keys}</kbd>
             </dt>
-            <dd>{effect}</dd>
+            <dd>{t(effect)}</dd>
           </div>
         ))}
       </dl>

@@ -1,5 +1,7 @@
 /** The server: model choice, start and stop, requests, metrics and log. */
+
 import { Page } from '../../parts/page.js';
+import { t } from '../../state/language.js';
 import { LoadedModels } from './loaded-models.js';
 import { Log } from './log.js';
 import { Plots } from './plots.js';
@@ -9,7 +11,7 @@ import { Snippets } from './snippets.js';
 
 export function DeveloperView() {
   return (
-    <Page title="Developer" wide>
+    <Page title={t('viewDeveloper')} wide>
       <div class="developer">
         <div class="developer-side">
           <ServerPanel />

@@ -6,17 +6,18 @@ import { LoadNotes } from '../../parts/model-parts.js';
 import { post } from '../../state/api.js';
 import { loadedModels, unloadModel } from '../../state/app.js';
 import { bytes, duration, percent, tokens } from '../../state/format.js';
+import { t } from '../../state/language.js';
 
 export function LoadedModels() {
   const models = loadedModels.value;
   return (
     <section class="card" aria-labelledby="loaded-title">
       <header class="card-head">
-        <h2 id="loaded-title">Loaded models</h2>
+        <h2 id="loaded-title">{t('loadedModels')}</h2>
         <span class="muted">{total(models)}</span>
       </header>
       {models.length === 0 ? (
-        <p class="muted">No model loaded. Start Server or the first message of a chat loads one.</p>
+        <p class="muted">{t('noModelLoaded')}</p>
       ) : (
         <ul class="loaded-list">
           {models.map((model) => (
@@ -37,10 +38,10 @@ function LoadedCard({ model }: { model: LoadedModel }) {
   const { id, state, progress, memoryBytes, contextLength, running, queued, reason } = model;
   const facts = [
     memoryBytes !== null && bytes(memoryBytes),
-    contextLength !== null && `${tokens(contextLength)} context`,
-    running > 0 && `${running} running`,
-    queued > 0 && `${queued} waiting`,
-    model.pinned && 'pinned',
+    contextLength !== null && t('contextLength', { context: tokens(contextLength) }),
+    running > 0 && t('runningCount', { count: running }),
+    queued > 0 && t('waitingCount', { count: queued }),
+    model.pinned && t('pinned'),
   ].filter(Boolean);
   return (
     <li class="loaded">
@@ -50,7 +51,7 @@ function LoadedCard({ model }: { model: LoadedModel }) {
       </div>
       {state === 'loading' && (
         <label class="loading">
-          Loading {progress === null ? '…' : percent(progress)}
+          {progress === null ? t('loading') : t('loadingShare', { share: percent(progress) })}
           <progress value={progress ?? undefined} max={1} />
         </label>
       )}
@@ -62,9 +63,14 @@ function LoadedCard({ model }: { model: LoadedModel }) {
           <Expiry at={model.expiresAt} />
         </span>
         {state === 'loading' ? (
-          <Action label="Cancel" kind="quiet" icon="close" run={() => post('/models/cancel', { model: model.model })} />
+          <Action
+            label={t('cancel')}
+            kind="quiet"
+            icon="close"
+            run={() => post('/models/cancel', { model: model.model })}
+          />
         ) : (
-          <Action label="Eject" kind="quiet" icon="eject" run={() => unloadModel(id)} />
+          <Action label={t('eject')} kind="quiet" icon="eject" run={() => unloadModel(id)} />
         )}
       </div>
     </li>
@@ -81,5 +87,5 @@ function Expiry({ at }: { at: number | null }) {
     return () => clearInterval(timer);
   }, [at, now]);
   if (at === null) return null;
-  return <> · unloads in {duration(Math.max(0, at - now.value / 1000))}</>;
+  return <> · {t('unloadsIn', { time: duration(Math.max(0, at - now.value / 1000)) })}</>;
 }

@@ -7,6 +7,7 @@ import { logLines, requests } from '../../state/activity.js';
 import { post } from '../../state/api.js';
 import { server } from '../../state/app.js';
 import { clock } from '../../state/format.js';
+import { t } from '../../state/language.js';
 import { notify } from '../../state/notices.js';
 import { curlOf } from '../../state/snippets.js';
 
@@ -20,19 +21,19 @@ export function Log() {
   return (
     <section class="card log" aria-labelledby="log-title">
       <header class="card-head">
-        <h2 id="log-title">Log</h2>
+        <h2 id="log-title">{t('log')}</h2>
         <div class="row">
           <input
             type="search"
-            aria-label="Filter the log"
-            placeholder="Filter"
+            aria-label={t('filterLog')}
+            placeholder={t('filter')}
             value={text.value}
             onInput={(event) => {
               text.value = event.currentTarget.value;
             }}
           />
           <select
-            aria-label="Minimum level"
+            aria-label={t('minimumLevel')}
             value={least.value}
             onChange={(event) => {
               least.value = event.currentTarget.value;
@@ -44,8 +45,8 @@ export function Log() {
               </option>
             ))}
           </select>
-          <CopyButton label="Copy the visible lines" text={() => lines.map(inText).join('\n')} />
-          <IconAction label="Open the log folder" icon="folder" run={showFolder} />
+          <CopyButton label={t('copyVisibleLines')} text={() => lines.map(inText).join('\n')} />
+          <IconAction label={t('openLogFolder')} icon="folder" run={showFolder} />
         </div>
       </header>
       <Lines lines={lines} />
@@ -56,7 +57,7 @@ export function Log() {
 /** Shows the path if no file manager can be opened. */
 async function showFolder(): Promise<void> {
   const { folder, opened } = await post<{ folder: string; opened: boolean }>('/logs/folder');
-  if (!opened) notify('done', `The log files are in ${folder}`);
+  if (!opened) notify('done', t('logFolder', { folder }));
 }
 
 function chosenLines(all: readonly LogLine[], text: string, least: string): readonly LogLine[] {
@@ -91,8 +92,8 @@ function Lines({ lines }: { lines: readonly LogLine[] }) {
     if (element) follows.current = element.scrollHeight - element.scrollTop - element.clientHeight < 24;
   };
   return (
-    <ScrollRegion class="log-lines" label="Log lines" place={place} onScroll={watch}>
-      {lines.length === 0 && <p class="muted">No log lines.</p>}
+    <ScrollRegion class="log-lines" label={t('logLines')} place={place} onScroll={watch}>
+      {lines.length === 0 && <p class="muted">{t('noLogLines')}</p>}
       {lines.map((line) => (
         <Line key={`${line.at} ${line.request} ${line.message}`} line={line} />
       ))}
@@ -109,7 +110,7 @@ function Line({ line }: { line: LogLine }) {
       <span class="message">{line.message}</span>
       {request && (
         <CopyButton
-          label="Copy as curl"
+          label={t('copyAsCurl')}
           text={() => curlOf(server.value.address ?? 'http://localhost:1234', request.endpoint, request.model ?? '')}
         />
       )}

@@ -2,17 +2,15 @@ import { useSignal } from '@preact/signals';
 import { Icon } from '../../parts/icon.js';
 import { Plot } from '../../parts/plot.js';
 import { type PlotPoint, points, withGaps } from '../../state/activity.js';
-import { bytes, count, milliseconds, percent } from '../../state/format.js';
+import { bytes, count, milliseconds, oneDecimal, percent } from '../../state/format.js';
+import { t } from '../../state/language.js';
 
-const spans: readonly [label: string, seconds: number][] = [
-  ['Last 5 minutes', 300],
-  ['Last 15 minutes', 900],
-  ['Last hour', 3600],
-];
+/** In minutes. */
+const spans = [5, 15, 60];
 
 /** One decimal for small shares, such as one short conversation. */
 function finePercent(share: number): string {
-  return share > 0 && share < 0.1 ? `${(share * 100).toFixed(1)} %` : percent(share);
+  return share > 0 && share < 0.1 ? `${oneDecimal(share * 100)} %` : percent(share);
 }
 
 export function Plots() {
@@ -24,18 +22,18 @@ export function Plots() {
   return (
     <section class="card plots" aria-labelledby="plots-title">
       <header class="card-head">
-        <h2 id="plots-title">Measurements</h2>
+        <h2 id="plots-title">{t('measurements')}</h2>
         <div class="row">
           <select
-            aria-label="Time span"
+            aria-label={t('timeSpan')}
             value={span.value}
             onChange={(event) => {
               span.value = Number(event.currentTarget.value);
             }}
           >
-            {spans.map(([label, seconds]) => (
-              <option key={seconds} value={seconds}>
-                {label}
+            {spans.map((minutes) => (
+              <option key={minutes} value={minutes * 60}>
+                {minutes === 60 ? t('lastHour') : t('lastMinutes', { count: minutes })}
               </option>
             ))}
           </select>
@@ -46,13 +44,13 @@ export function Plots() {
       </header>
       <div class="plot-grid">
         <Plot
-          title="Tokens per second"
+          title={t('tokensPerSecond')}
           times={times}
-          format={(value) => value.toFixed(value < 10 ? 1 : 0)}
+          format={(value) => (value < 10 ? oneDecimal(value) : count(Math.round(value)))}
           series={[{ label: 'tok/s', values: values('tokensPerSecond') }]}
         />
         <Plot
-          title="Time to first token"
+          title={t('timeToFirstToken')}
           times={times}
           format={milliseconds}
           series={[
@@ -61,25 +59,25 @@ export function Plots() {
           ]}
         />
         <Plot
-          title="Requests"
+          title={t('requests')}
           times={times}
           format={count}
           series={[
-            { label: 'running', values: values('running') },
-            { label: 'waiting', values: values('queued') },
+            { label: t('running'), values: values('running') },
+            { label: t('waiting'), values: values('queued') },
           ]}
         />
         <Plot
-          title="KV cache in use"
+          title={t('kvCacheInUse')}
           times={times}
           format={finePercent}
           series={[{ label: 'KV', values: values('kvUsage') }]}
         />
         <Plot
-          title="Memory"
+          title={t('memory')}
           times={times}
           format={bytes}
-          series={[{ label: 'memory', values: values('memoryBytes') }]}
+          series={[{ label: t('memory'), values: values('memoryBytes') }]}
         />
       </div>
     </section>

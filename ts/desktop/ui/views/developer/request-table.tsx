@@ -6,6 +6,7 @@ import { isRunning, requests } from '../../state/activity.js';
 import { post } from '../../state/api.js';
 import { server } from '../../state/app.js';
 import { clock, count, milliseconds, percent, rate } from '../../state/format.js';
+import { t } from '../../state/language.js';
 import { curlOf } from '../../state/snippets.js';
 
 const shownRows = 50;
@@ -16,31 +17,33 @@ export function RequestTable() {
   return (
     <section class="card requests" aria-labelledby="requests-title">
       <header class="card-head">
-        <h2 id="requests-title">Requests</h2>
+        <h2 id="requests-title">{t('requests')}</h2>
         <span class="muted">
-          {running > 0 ? `${running} running` : rows.length > 0 && `${count(rows.length)} recent`}
+          {running > 0
+            ? t('runningCount', { count: running })
+            : rows.length > 0 && t('recentCount', { count: rows.length })}
         </span>
       </header>
       {rows.length === 0 ? (
-        <p class="muted">No requests yet. Running requests appear here. Try one of the snippets.</p>
+        <p class="muted">{t('noRequests')}</p>
       ) : (
-        <ScrollRegion class="table-scroll" label="Table of requests">
+        <ScrollRegion class="table-scroll" label={t('tableOfRequests')}>
           <table>
             <thead>
               <tr>
-                <th scope="col">State</th>
-                <th scope="col">Endpoint and model</th>
+                <th scope="col">{t('state')}</th>
+                <th scope="col">{t('endpointAndModel')}</th>
                 <th scope="col" class="number">
-                  Prompt
+                  {t('prompt')}
                 </th>
                 <th scope="col" class="number">
-                  Completion
+                  {t('completion')}
                 </th>
                 <th scope="col" class="number">
-                  Duration
+                  {t('duration')}
                 </th>
                 <th scope="col">
-                  <span class="unseen">Actions</span>
+                  <span class="unseen">{t('actions')}</span>
                 </th>
               </tr>
             </thead>
@@ -70,7 +73,7 @@ function Row({ row }: { row: RequestRow }) {
       </td>
       <td class="number">
         {begun && row.promptTokens > 0 && count(row.promptTokens)}
-        <small>{row.cachedTokens > 0 && `${count(row.cachedTokens)} cached`}</small>
+        <small>{row.cachedTokens > 0 && t('cachedCount', { count: row.cachedTokens })}</small>
       </td>
       <td class="number">
         {begun && count(row.completionTokens)}
@@ -78,18 +81,18 @@ function Row({ row }: { row: RequestRow }) {
       </td>
       <td class="number">
         {milliseconds(row.durationMs)}
-        <small>{row.ttftMs !== null && `first ${milliseconds(row.ttftMs)}`}</small>
+        <small>{row.ttftMs !== null && t('firstIn', { time: milliseconds(row.ttftMs) })}</small>
       </td>
       <td class="actions">
         {isRunning(row) ? (
           <IconAction
-            label={`Cancel the request of ${clock(row.at)}`}
+            label={t('cancelRequest', { time: clock(row.at) })}
             icon="close"
             run={() => post(`/requests/${encodeURIComponent(row.id)}/cancel`)}
           />
         ) : (
           <CopyButton
-            label="Copy as curl"
+            label={t('copyAsCurl')}
             text={() => curlOf(server.value.address ?? 'http://localhost:1234', row.endpoint, row.model ?? '')}
           />
         )}
@@ -101,24 +104,24 @@ function Row({ row }: { row: RequestRow }) {
 /** The model that replied, with the requested name if it differs. */
 function modelsOf({ model, requested }: RequestRow): string {
   if (model === null) return requested ?? '';
-  return requested === null || requested === model ? model : `${model}, requested as ${requested}`;
+  return requested === null || requested === model ? model : t('requestedAs', { model, name: requested });
 }
 
 const words = {
-  waiting: 'Waiting',
-  prefill: 'Prefill',
-  decode: 'Decoding',
-  done: 'Done',
-  failed: 'Failed',
-  cancelled: 'Cancelled',
-};
+  waiting: 'stateWaiting',
+  prefill: 'statePrefill',
+  decode: 'stateDecoding',
+  done: 'stateDone',
+  failed: 'failed',
+  cancelled: 'cancelled',
+} as const;
 
 function State({ row }: { row: RequestRow }) {
   const kinds = { waiting: '', prefill: 'busy', decode: 'busy', done: 'good', failed: 'bad', cancelled: '' };
   return (
     <span class="state" title={row.error ?? undefined}>
       <span class={`dot ${kinds[row.state]}`} />
-      {words[row.state]}
+      {t(words[row.state])}
       {row.state === 'prefill' && row.prefill > 0 && <Prefill share={row.prefill} />}
       {row.state === 'failed' && row.status !== null && ` ${row.status}`}
     </span>
@@ -134,7 +137,7 @@ function Prefill({ share }: { share: number }) {
     <>
       {' '}
       {percent(share)}
-      <progress ref={ref} max={1} aria-label="Prefill" />
+      <progress ref={ref} max={1} aria-label={t('statePrefill')} />
     </>
   );
 }

@@ -4,6 +4,7 @@ import { FitMeter } from '../../parts/fit-meter.js';
 import { Icon } from '../../parts/icon.js';
 import { ModelPicker } from '../../parts/model-parts.js';
 import { OptionForm } from '../../parts/option-form.js';
+import { Rich } from '../../parts/rich.js';
 import { library, loadedOf, loadOptions, options, server } from '../../state/app.js';
 import {
   changeConfig,
@@ -18,9 +19,15 @@ import {
   stopServer,
 } from '../../state/developer.js';
 import { percent } from '../../state/format.js';
+import { t } from '../../state/language.js';
 import { linkTo } from '../../state/route.js';
 
-const titles = { stopped: 'Stopped', starting: 'Starting …', running: 'Running', stopping: 'Stopping …' };
+const titles = {
+  stopped: 'serverStateStopped',
+  starting: 'serverStateStarting',
+  running: 'serverStateRunning',
+  stopping: 'serverStateStopping',
+} as const;
 
 export function ServerPanel() {
   const { state, address, error } = server.value;
@@ -29,10 +36,10 @@ export function ServerPanel() {
   return (
     <section class="card server" aria-labelledby="server-title">
       <header class="card-head">
-        <h2 id="server-title">Server</h2>
+        <h2 id="server-title">{t('server')}</h2>
         <span class={`status ${state}`} role="status">
           <span class={`dot ${state === 'running' ? 'good' : settled ? '' : 'busy'}`} />
-          {titles[state]}
+          {t(titles[state])}
         </span>
       </header>
       {models.length === 0 ? <NoModels /> : <Choice settled={settled} />}
@@ -50,7 +57,7 @@ export function ServerPanel() {
 function NoModels() {
   return (
     <p>
-      No model on this computer yet. <a href={linkTo('search')}>Find one</a>, then start the server here.
+      <Rich message="noModelHere" values={{ findOne: <a href={linkTo('search')}>{t('findOne')}</a> }} />
     </p>
   );
 }
@@ -62,7 +69,7 @@ function Choice({ settled }: { settled: boolean }) {
   return (
     <>
       <ModelPicker
-        label="Model"
+        label={t('model')}
         models={library.value ?? []}
         value={selectedModel.value}
         choose={pickModel}
@@ -70,7 +77,7 @@ function Choice({ settled }: { settled: boolean }) {
       />
       <div class="start-row">
         <div class="field port">
-          <label for={id}>Port</label>
+          <label for={id}>{t('port')}</label>
           <input
             id={id}
             type="number"
@@ -84,14 +91,14 @@ function Choice({ settled }: { settled: boolean }) {
           />
         </div>
         {state === 'stopped' || state === 'starting' ? (
-          <Action label="Start Server" icon="play" kind="primary" disabled={!settled} run={startServer} />
+          <Action label={t('startServer')} icon="play" kind="primary" disabled={!settled} run={startServer} />
         ) : (
-          <Action label="Stop Server" icon="stop" kind="danger" disabled={state === 'stopping'} run={stopServer} />
+          <Action label={t('stopServer')} icon="stop" kind="danger" disabled={state === 'stopping'} run={stopServer} />
         )}
       </div>
       {loading?.state === 'loading' && (
         <label class="loading">
-          Loading {loading.progress === null ? '…' : percent(loading.progress)}
+          {loading.progress === null ? t('loading') : t('loadingShare', { share: percent(loading.progress) })}
           <progress value={loading.progress ?? undefined} max={1} />
         </label>
       )}
@@ -103,7 +110,7 @@ function Address({ address }: { address: string }) {
   return (
     <div class="address">
       <code>{address}</code>
-      <CopyButton label="Copy address" text={() => address} />
+      <CopyButton label={t('copyAddress')} text={() => address} />
     </div>
   );
 }
@@ -113,7 +120,9 @@ function LoadSettings() {
   const changed = Object.keys(config.value).length;
   return (
     <details class="load-settings">
-      <summary>Load settings {changed > 0 && <span class="badge">{changed} changed</span>}</summary>
+      <summary>
+        {t('loadSettings')} {changed > 0 && <span class="badge">{t('changedCount', { count: changed })}</span>}
+      </summary>
       <FitMeter
         model={selectedModel.value}
         context={config.value.contextSize}
@@ -121,8 +130,8 @@ function LoadSettings() {
       />
       <OptionForm rows={options.value} values={config.value} set={setOption} />
       <div class="row">
-        <Action label="Save as this model's defaults" run={saveAsDefaults} disabled={changed === 0} />
-        <Action label="Reset all" kind="quiet" disabled={changed === 0} run={() => changeConfig({})} />
+        <Action label={t('saveAsOwnDefaults')} run={saveAsDefaults} disabled={changed === 0} />
+        <Action label={t('resetAll')} kind="quiet" disabled={changed === 0} run={() => changeConfig({})} />
       </div>
     </details>
   );

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { CodeBlock } from '../../parts/code-block.js';
 import { server, settings } from '../../state/app.js';
 import { chosenPort, selectedModel } from '../../state/developer.js';
+import { t } from '../../state/language.js';
 import { snippetsFor } from '../../state/snippets.js';
 
 export function Snippets() {
@@ -14,9 +15,9 @@ export function Snippets() {
   return (
     <section class="card" aria-labelledby="snippets-title">
       <header class="card-head">
-        <h2 id="snippets-title">Use it</h2>
+        <h2 id="snippets-title">{t('useIt')}</h2>
         <select
-          aria-label="Client"
+          aria-label={t('client')}
           value={chosen.value}
           onChange={(event) => {
             chosen.value = Number(event.currentTarget.value);
@@ -24,17 +25,13 @@ export function Snippets() {
         >
           {snippets.map(({ name }, index) => (
             <option key={name} value={index}>
-              {name}
+              {name ?? t('codingAgents')}
             </option>
           ))}
         </select>
       </header>
       <CodeBlock code={snippet.code} language={snippet.language} closed />
-      <p class="help">
-        {asksForKey
-          ? 'Any model name works. The API key is the one in Settings.'
-          : 'Any model name works. No API key is required; if a client needs one, enter any text.'}
-      </p>
+      <p class="help">{asksForKey ? t('anyNameWithKey') : t('anyNameNoKey')}</p>
     </section>
   );
 }

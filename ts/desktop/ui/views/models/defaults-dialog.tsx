@@ -7,24 +7,26 @@ import { FitMeter } from '../../parts/fit-meter.js';
 import { OptionForm } from '../../parts/option-form.js';
 import { loadOptions, options, saveSettings, settings } from '../../state/app.js';
 import { loadOrMend } from '../../state/developer.js';
+import { t } from '../../state/language.js';
 import { notify } from '../../state/notices.js';
 
 type Keep = Settings['modelKeeps'][string];
 
-const keeps: readonly [value: Keep, label: string][] = [
-  [300, 'Unload after 5 minutes'],
-  [1800, 'Unload after 30 minutes'],
-  [0, 'Keep loaded until others need the memory'],
-  ['pinned', 'Always keep loaded'],
-];
+const keeps: readonly Keep[] = [300, 1800, 0, 'pinned'];
+
+function wordsFor(keep: Keep): string {
+  if (keep === 'pinned') return t('alwaysKeep');
+  if (keep === 0) return t('keepUntilNeeded');
+  return keep % 60 === 0 ? t('unloadAfterMinutes', { count: keep / 60 }) : t('unloadAfterSeconds', { count: keep });
+}
 
 /** Idle behaviour of the model. */
 function KeepField({ value, set }: { value: Keep | undefined; set: (value: Keep | undefined) => void }) {
   const id = useId();
-  const others = value === undefined || keeps.some(([known]) => known === value) ? [] : [value];
+  const others = value === undefined || keeps.includes(value) ? [] : [value];
   return (
     <div class="field">
-      <label for={id}>When idle</label>
+      <label for={id}>{t('whenIdle')}</label>
       <select
         id={id}
         value={String(value ?? '')}
@@ -33,15 +35,10 @@ function KeepField({ value, set }: { value: Keep | undefined; set: (value: Keep 
           set(text === '' ? undefined : text === 'pinned' ? text : Number(text));
         }}
       >
-        <option value="">Default</option>
-        {keeps.map(([known, label]) => (
-          <option key={known} value={known}>
-            {label}
-          </option>
-        ))}
-        {others.map((seconds) => (
-          <option key={seconds} value={seconds}>
-            Unload after {seconds} seconds
+        <option value="">{t('default')}</option>
+        {[...keeps, ...others].map((keep) => (
+          <option key={keep} value={keep}>
+            {wordsFor(keep)}
           </option>
         ))}
       </select>
@@ -64,10 +61,10 @@ export function DefaultsDialog({ model, close }: { model: string; close: () => v
     const ownKeep = keep.value === undefined ? {} : { [model]: keep.value };
     await saveSettings({ modelDefaults: { ...others, ...own }, modelKeeps: { ...otherKeeps, ...ownKeep } });
     close();
-    notify('done', 'Saved. They apply at the next load.');
+    notify('done', t('savedForNextLoad'));
   };
   return (
-    <Dialog title="Load settings" close={close}>
+    <Dialog title={t('loadSettings')} close={close}>
       <p class="muted">{model}</p>
       <FitMeter model={model} context={values.value.contextSize} take={(context) => set('contextSize', context)} />
       <KeepField
@@ -79,13 +76,13 @@ export function DefaultsDialog({ model, close }: { model: string; close: () => v
       <OptionForm rows={options.value} values={values.value} set={set} />
       <div class="dialog-foot">
         <Action
-          label="Load once with these"
+          label={t('loadOnce')}
           run={async () => {
             close();
             await loadOrMend(model, values.value);
           }}
         />
-        <Action label="Save as defaults" kind="primary" run={save} />
+        <Action label={t('saveAsDefaults')} kind="primary" run={save} />
       </div>
     </Dialog>
   );

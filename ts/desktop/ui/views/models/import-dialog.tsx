@@ -4,12 +4,13 @@ import { Action } from '../../parts/button.js';
 import { Dialog } from '../../parts/dialog.js';
 import { post } from '../../state/api.js';
 import { refreshLibrary } from '../../state/app.js';
+import { type MessageKey, t } from '../../state/language.js';
 import { notify } from '../../state/notices.js';
 
-const ways: readonly [how: string, label: string][] = [
-  ['link', 'Hard link: no extra space, same disk only'],
-  ['symlink', 'Symbolic link: the file stays where it is'],
-  ['copy', 'Copy'],
+const ways: readonly [how: string, label: MessageKey][] = [
+  ['link', 'hardLink'],
+  ['symlink', 'symbolicLink'],
+  ['copy', 'copyFile'],
 ];
 
 export function ImportDialog({ close }: { close: () => void }) {
@@ -20,13 +21,13 @@ export function ImportDialog({ close }: { close: () => void }) {
     await post('/models/import', { path: path.value.trim(), how: how.value });
     close();
     await refreshLibrary();
-    notify('done', 'The model is imported.');
+    notify('done', t('modelImported'));
   };
   return (
-    <Dialog title="Import a GGUF file" close={close}>
+    <Dialog title={t('importGguf')} close={close}>
       <div class="form">
         <div class="field">
-          <label for={pathId}>Path of the file</label>
+          <label for={pathId}>{t('pathOfFile')}</label>
           <input
             id={pathId}
             type="text"
@@ -38,7 +39,7 @@ export function ImportDialog({ close }: { close: () => void }) {
           />
         </div>
         <div class="field">
-          <label for={howId}>How</label>
+          <label for={howId}>{t('how')}</label>
           <select
             id={howId}
             value={how.value}
@@ -48,16 +49,16 @@ export function ImportDialog({ close }: { close: () => void }) {
           >
             {ways.map(([value, label]) => (
               <option key={value} value={value}>
-                {label}
+                {t(label)}
               </option>
             ))}
           </select>
         </div>
-        <p class="help">For many files, add their folder in Settings instead.</p>
+        <p class="help">{t('addFolderInstead')}</p>
       </div>
       <div class="dialog-foot">
-        <Action label="Cancel" run={close} />
-        <Action label="Import" kind="primary" disabled={path.value.trim() === ''} run={run} />
+        <Action label={t('cancel')} run={close} />
+        <Action label={t('import')} kind="primary" disabled={path.value.trim() === ''} run={run} />
       </div>
     </Dialog>
   );

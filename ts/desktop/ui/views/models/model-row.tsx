@@ -3,39 +3,39 @@ import type { ListedModel } from '../../../api-types.js';
 import { Action, CopyButton, IconAction } from '../../parts/button.js';
 import { Dialog } from '../../parts/dialog.js';
 import { LoadNotes, UseModel } from '../../parts/model-parts.js';
+import { Rich } from '../../parts/rich.js';
 import { call, post } from '../../state/api.js';
 import { loadedOf, refreshLibrary, settings, unloadModel } from '../../state/app.js';
 import { loadOrMend } from '../../state/developer.js';
 import { bytes, percent, tokens } from '../../state/format.js';
+import { t } from '../../state/language.js';
 import { notify } from '../../state/notices.js';
 import { DefaultsDialog } from './defaults-dialog.js';
 
-const sources = {
-  hub: 'Hugging Face cache',
-  lmstudio: 'LM Studio',
-  ollama: 'Ollama',
-  folder: 'Your folder',
-  builtin: 'Built-in',
-};
+function sourceOf({ source }: ListedModel): string {
+  if (source === 'lmstudio') return 'LM Studio';
+  if (source === 'ollama') return 'Ollama';
+  return t(({ hub: 'huggingFaceCache', folder: 'yourFolder', builtin: 'builtIn' } as const)[source]);
+}
 
 export function ModelRow({ model }: { model: ListedModel }) {
   const open = useSignal<'defaults' | 'delete' | null>(null);
   const close = () => {
     open.value = null;
   };
-  const { key, size_bytes, source, can_delete, path } = model;
+  const { key, size_bytes, can_delete, path } = model;
   return (
     <li class="card model-row">
       <div class="model-main">
         <p class="model-name">
           <strong>{key}</strong>
-          <CopyButton label={`Copy the name ${key}`} text={() => key} />
+          <CopyButton label={t('copyName', { model: key })} text={() => key} />
         </p>
         <p class="badges">
           <Badges model={model} />
         </p>
         <p class="help path" title={path}>
-          {bytes(size_bytes)} · {sources[source]} · <span>{path}</span>
+          {bytes(size_bytes)} · {sourceOf(model)} · <span>{path}</span>
         </p>
         <LoadState model={model} />
       </div>
@@ -43,7 +43,7 @@ export function ModelRow({ model }: { model: ListedModel }) {
         <LoadAction model={model} />
         <UseModel model={key} />
         <IconAction
-          label={`Load settings of ${key}`}
+          label={t('loadSettingsOf', { model: key })}
           icon="settings"
           run={() => {
             open.value = 'defaults';
@@ -51,7 +51,7 @@ export function ModelRow({ model }: { model: ListedModel }) {
         />
         {can_delete && (
           <IconAction
-            label={`Delete ${key}`}
+            label={t('deleteNamed', { name: key })}
             icon="trash"
             run={() => {
               open.value = 'delete';
@@ -71,12 +71,12 @@ function Badges({ model }: { model: ListedModel }) {
     params_string,
     quantization?.name,
     architecture,
-    max_context_length && `${tokens(max_context_length)} context`,
-    type === 'embedding' && 'embeddings',
-    capabilities.vision && 'images',
-    capabilities.trained_for_tool_use && 'tools',
-    settings.value?.modelDefaults[model.key] && 'own settings',
-    settings.value?.modelKeeps[model.key] === 'pinned' && 'pinned',
+    max_context_length && t('contextLength', { context: tokens(max_context_length) }),
+    type === 'embedding' && t('embeddings'),
+    capabilities.vision && t('images'),
+    capabilities.trained_for_tool_use && t('tools'),
+    settings.value?.modelDefaults[model.key] && t('ownSettings'),
+    settings.value?.modelKeeps[model.key] === 'pinned' && t('pinned'),
   ];
   return (
     <>
@@ -92,21 +92,25 @@ function Badges({ model }: { model: ListedModel }) {
 function LoadState({ model }: { model: ListedModel }) {
   const loaded = loadedOf(model.key);
   if (!loaded) return null;
-  if (loaded.state === 'failed') return <p class="problem">{loaded.reason ?? 'Could not load the model.'}</p>;
+  if (loaded.state === 'failed') return <p class="problem">{loaded.reason ?? t('couldNotLoad')}</p>;
   if (loaded.state === 'loading') {
     return (
       <label class="loading">
-        Loading {loaded.progress === null ? '…' : percent(loaded.progress)}
+        {loaded.progress === null ? t('loading') : t('loadingShare', { share: percent(loaded.progress) })}
         <progress value={loaded.progress ?? undefined} max={1} />
       </label>
     );
   }
-  const facts = [loaded.memoryBytes && bytes(loaded.memoryBytes), loaded.contextLength && tokens(loaded.contextLength)];
+  const { memoryBytes, contextLength } = loaded;
+  const facts = [
+    t('loaded'),
+    memoryBytes && t('inMemory', { size: bytes(memoryBytes) }),
+    contextLength && t('contextLength', { context: tokens(contextLength) }),
+  ];
   return (
     <>
       <p class="loaded-line">
-        <span class="dot good" /> Loaded{facts[0] && ` · ${facts[0]} in memory`}
-        {facts[1] && ` · ${facts[1]} context`}
+        <span class="dot good" /> {facts.filter(Boolean).join(' · ')}
       </p>
       <LoadNotes notes={loaded.notes} />
     </>
@@ -116,10 +120,10 @@ function LoadState({ model }: { model: ListedModel }) {
 function LoadAction({ model: { key } }: { model: ListedModel }) {
   const loaded = loadedOf(key);
   if (loaded?.state === 'loading') {
-    return <Action label="Cancel" icon="close" run={() => post('/models/cancel', { model: key })} />;
+    return <Action label={t('cancel')} icon="close" run={() => post('/models/cancel', { model: key })} />;
   }
-  if (loaded?.state === 'loaded') return <Action label="Eject" icon="eject" run={() => unloadModel(loaded.id)} />;
-  return <Action label="Load" icon="play" run={() => loadOrMend(key, {})} />;
+  if (loaded?.state === 'loaded') return <Action label={t('eject')} icon="eject" run={() => unloadModel(loaded.id)} />;
+  return <Action label={t('load')} icon="play" run={() => loadOrMend(key, {})} />;
 }
 
 function DeleteDialog({ model, close }: { model: ListedModel; close: () => void }) {
@@ -127,17 +131,17 @@ function DeleteDialog({ model, close }: { model: ListedModel; close: () => void 
     const { freed_bytes } = await call<{ freed_bytes: number }>('DELETE', '/models', { model: model.key });
     close();
     await refreshLibrary();
-    notify('done', `Deleted ${model.key}; freed ${bytes(freed_bytes)}.`);
+    notify('done', t('deletedModel', { model: model.key, size: bytes(freed_bytes) }));
   };
   return (
-    <Dialog title="Delete this model?" close={close}>
+    <Dialog title={t('deleteModelQuestion')} close={close}>
       <p>
-        <strong>{model.key}</strong> takes {bytes(model.size_bytes)}. Other programs that use the same file lose it too.
+        <Rich message="modelTakes" values={{ model: <strong>{model.key}</strong>, size: bytes(model.size_bytes) }} />
       </p>
       <p class="help path">{model.path}</p>
       <div class="dialog-foot">
-        <Action label="Keep it" run={close} />
-        <Action label="Delete" kind="danger" icon="trash" run={remove} />
+        <Action label={t('keepIt')} run={close} />
+        <Action label={t('delete')} kind="danger" icon="trash" run={remove} />
       </div>
     </Dialog>
   );

@@ -1,9 +1,11 @@
 /** The models on this computer. */
+
 import { useSignal } from '@preact/signals';
 import { Action } from '../../parts/button.js';
 import { Empty, Page } from '../../parts/page.js';
 import { library, loadedModels } from '../../state/app.js';
-import { bytes, count } from '../../state/format.js';
+import { bytes } from '../../state/format.js';
+import { t } from '../../state/language.js';
 import { go } from '../../state/route.js';
 import { ImportDialog } from './import-dialog.js';
 import { ModelRow } from './model-row.js';
@@ -18,10 +20,10 @@ export function ModelsView() {
   const memory = loadedModels.value.reduce((sum, { memoryBytes }) => sum + (memoryBytes ?? 0), 0);
   return (
     <Page
-      title="My Models"
+      title={t('viewModels')}
       actions={
         <Action
-          label="Import a file"
+          label={t('importFile')}
           icon="plus"
           run={() => {
             importing.value = true;
@@ -37,25 +39,25 @@ export function ModelsView() {
         />
       )}
       {library.value && all.length === 0 ? (
-        <Empty title="No models yet">
-          <p>Models of LM Studio, Ollama and llama.cpp are found automatically.</p>
-          <Action label="Find a model" icon="search" kind="primary" run={() => go('search')} />
+        <Empty title={t('noModels')}>
+          <p>{t('foundAutomatically')}</p>
+          <Action label={t('findModel')} icon="search" kind="primary" run={() => go('search')} />
         </Empty>
       ) : (
         <>
           <div class="models-bar">
             <input
               type="search"
-              aria-label="Filter models"
-              placeholder="Filter"
+              aria-label={t('filterModels')}
+              placeholder={t('filter')}
               value={text.value}
               onInput={(event) => {
                 text.value = event.currentTarget.value;
               }}
             />
             <p class="muted">
-              {count(all.length)} models · {bytes(disk)} on disk
-              {memory > 0 && ` · ${bytes(memory)} in memory`}
+              {t('modelCount', { count: all.length })} · {t('onDisk', { size: bytes(disk) })}
+              {memory > 0 && ` · ${t('inMemory', { size: bytes(memory) })}`}
             </p>
           </div>
           <ul class="model-list">

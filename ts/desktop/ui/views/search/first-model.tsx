@@ -4,7 +4,9 @@ import { Action } from '../../parts/button.js';
 import { FitBadge } from '../../parts/fit-meter.js';
 import { JobProgress } from '../../parts/job-progress.js';
 import { UseModel } from '../../parts/model-parts.js';
+import { Rich } from '../../parts/rich.js';
 import { activeDownloads, library } from '../../state/app.js';
+import { t } from '../../state/language.js';
 import { linkTo } from '../../state/route.js';
 import { download, findFirstModel, type HubListedModel, searchError } from '../../state/search.js';
 import { ModelFacts } from './results.js';
@@ -26,10 +28,16 @@ export function FirstModel() {
   const job = activeDownloads.value[0];
   if (job) {
     return (
-      <section class="card first-model" aria-label="Your first model">
+      <section class="card first-model" aria-label={t('firstModel')}>
         <p>
-          <strong>{job.model}</strong> is downloading. When it is complete, <a href={linkTo('chat')}>chat</a> with it,
-          or start a server for your programs in <a href={linkTo('developer')}>Developer</a>.
+          <Rich
+            message="firstDownloading"
+            values={{
+              model: <strong>{job.model}</strong>,
+              chat: <a href={linkTo('chat')}>{t('chatWith')}</a>,
+              developer: <a href={linkTo('developer')}>{t('viewDeveloper')}</a>,
+            }}
+          />
         </p>
         <JobProgress job={job} />
       </section>
@@ -38,9 +46,9 @@ export function FirstModel() {
   if (!model.value) return searchError.value ? <WithoutHub /> : null;
   const { repo, fit } = model.value;
   return (
-    <section class="card first-model" aria-label="Your first model">
+    <section class="card first-model" aria-label={t('firstModel')}>
       <div>
-        <p class="muted">A good first model: small, popular, and it fits this computer.</p>
+        <p class="muted">{t('goodFirstModel')}</p>
         <p class="first-name">
           <a href={linkTo('search', repo)}>{repo}</a>
         </p>
@@ -48,7 +56,7 @@ export function FirstModel() {
           <ModelFacts model={model.value} /> <FitBadge fit={fit} />
         </p>
       </div>
-      <Action label="Download" icon="downloads" kind="primary" run={() => download(repo)} />
+      <Action label={t('download')} icon="downloads" kind="primary" run={() => download(repo)} />
     </section>
   );
 }
@@ -58,10 +66,15 @@ function WithoutHub() {
   const own = library.value?.find(({ source }) => source === 'builtin');
   if (!own) return null;
   return (
-    <section class="card first-model" aria-label="Without the hub">
+    <section class="card first-model" aria-label={t('withoutHub')}>
       <p class="muted">
-        The hub is unreachable. You can already try the built-in demo model, <strong>{own.key}</strong>. To use models
-        in your own folders, add the folders in <a href={linkTo('settings')}>Settings</a>.
+        <Rich
+          message="hubUnreachable"
+          values={{
+            model: <strong>{own.key}</strong>,
+            settings: <a href={linkTo('settings')}>{t('viewSettings')}</a>,
+          }}
+        />
       </p>
       <div class="row">
         <UseModel model={own.key} />

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
 import { FitMeter } from '../../parts/fit-meter.js';
 import { tokens } from '../../state/format.js';
+import { t } from '../../state/language.js';
 
 const usualContext = 4096;
 const longestOffered = 131_072;
@@ -18,11 +19,11 @@ export function MemoryNeeded({ model, longest }: { model: string; longest: numbe
         open.value = event.currentTarget.open;
       }}
     >
-      <summary>Exact memory needs</summary>
+      <summary>{t('exactMemory')}</summary>
       {open.value && (
         <>
           <div class="row">
-            <label for={id}>With a context of</label>
+            <label for={id}>{t('withContextOf')}</label>
             <select
               id={id}
               value={context.value}
@@ -32,7 +33,7 @@ export function MemoryNeeded({ model, longest }: { model: string; longest: numbe
             >
               {contextsUpTo(longest ?? longestOffered).map((each) => (
                 <option key={each} value={each}>
-                  {tokens(each)} tokens
+                  {t('contextTokens', { context: tokens(each) })}
                 </option>
               ))}
             </select>

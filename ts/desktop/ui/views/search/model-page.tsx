@@ -6,9 +6,11 @@ import { Icon } from '../../parts/icon.js';
 import { JobProgress } from '../../parts/job-progress.js';
 import { Markdown } from '../../parts/markdown.js';
 import { UseModel } from '../../parts/model-parts.js';
+import { Rich } from '../../parts/rich.js';
 import { isActive, settings } from '../../state/app.js';
 import { control, downloadOf, keyOf } from '../../state/downloads.js';
 import { bytes, rate } from '../../state/format.js';
+import { t } from '../../state/language.js';
 import { linkTo } from '../../state/route.js';
 import { download, type HubQuantisation, hubModel, hubModelError, openHubModel } from '../../state/search.js';
 import { MemoryNeeded } from './memory-needed.js';
@@ -24,7 +26,7 @@ export function ModelPage({ repo }: { repo: string }) {
   return (
     <section class="card model-page" aria-label={repo}>
       <a class="button quiet back" href={linkTo('search')}>
-        <Icon name="back" /> All models
+        <Icon name="back" /> {t('allModels')}
       </a>
       <header>
         <h2>{repo}</h2>
@@ -35,18 +37,17 @@ export function ModelPage({ repo }: { repo: string }) {
           {hubModelError.value}
         </p>
       )}
-      {!model && !hubModelError.value && <p class="muted">Loading …</p>}
+      {!model && !hubModelError.value && <p class="muted">{t('loading')}</p>}
       {model?.gated && <Gated page={model.page} />}
       {model?.isSupported === false && (
         <p class="hint">
-          <Icon name="warning" /> Unsupported architecture {model.architecture}: this version of chasqui can download
-          the model, but not load it.
+          <Icon name="warning" /> {t('unsupportedArchitecture', { architecture: model.architecture ?? '' })}
         </p>
       )}
       {model && <Quantisations model={model} />}
       {model?.readme && (
         <details class="readme" open>
-          <summary>README</summary>
+          <summary>{t('readme')}</summary>
           <Markdown text={model.readme} />
         </details>
       )}
@@ -58,36 +59,33 @@ function Facts({ model }: { model: HubModelPage }) {
   return (
     <p class="badges">
       <ModelFacts model={model} />
-      {model.licence && <span class="badge">Licence {model.licence}</span>}
+      {model.licence && <span class="badge">{t('licence', { name: model.licence })}</span>}
       <a href={model.page} target="_blank" rel="noopener noreferrer">
-        Page on the hub
+        {t('pageOnHub')}
       </a>
     </p>
   );
 }
 
 function Gated({ page }: { page: string }) {
+  const accept = (
+    <a href={page} target="_blank" rel="noopener noreferrer">
+      {t('acceptOnPage')}
+    </a>
+  );
+  const token = <a href={linkTo('settings')}>{t('setTokenInSettings')}</a>;
   return (
     <p class="hint">
-      <Icon name="lock" /> The authors ask you to accept their terms.{' '}
-      <a href={page} target="_blank" rel="noopener noreferrer">
-        Accept them on the model's page
-      </a>
-      {settings.value?.hasHubToken ? (
-        '; then download it here.'
-      ) : (
-        <>
-          , then <a href={linkTo('settings')}>set a hub token in Settings</a>.
-        </>
-      )}
+      <Icon name="lock" />{' '}
+      <Rich message={settings.value?.hasHubToken ? 'acceptTerms' : 'acceptTermsAndToken'} values={{ accept, token }} />
     </p>
   );
 }
 
 function Quantisations({ model }: { model: HubModelPage }) {
-  if (model.quantisations.length === 0) return <p class="muted">This repository has no GGUF files.</p>;
+  if (model.quantisations.length === 0) return <p class="muted">{t('noGguf')}</p>;
   return (
-    <ul class="quantisations" aria-label="Files">
+    <ul class="quantisations" aria-label={t('files')}>
       {advisedFirst(model.quantisations).map((quantisation) => (
         <QuantisationRow key={quantisation.label} model={model} quantisation={quantisation} />
       ))}
@@ -108,18 +106,14 @@ function QuantisationRow({ model, quantisation }: { model: HubModelPage; quantis
       <div>
         <p class="quantisation-name">
           <strong>{label}</strong> <span>{bytes(sizeBytes)}</span>
-          {recommended && (
-            <span class="badge accent">
-              {recommended === 'recommended' ? 'Recommended' : 'Better, if you can wait'}
-            </span>
-          )}
+          {recommended && <span class="badge accent">{t(recommended)}</span>}
           <FitBadge fit={fit} />
         </p>
         <p class="help">
           {words}
-          {tokensPerSecond !== null && ` · about ${rate(tokensPerSecond)} here`}
-          {files.length > 1 && ` · ${files.length} parts`}
-          {projector && ' · understands images'}
+          {tokensPerSecond !== null && ` · ${t('aboutRate', { rate: rate(tokensPerSecond) })}`}
+          {files.length > 1 && ` · ${t('partCount', { count: files.length })}`}
+          {projector && ` · ${t('understandsImages')}`}
         </p>
         <MemoryNeeded model={`${model.repo}:${label}`} longest={model.contextLength} />
       </div>
@@ -134,7 +128,7 @@ function QuantisationAction({ repo, quantisation }: { repo: string; quantisation
   if (key !== undefined || downloaded) {
     return (
       <div class="row">
-        <span class="badge good">Downloaded</span>
+        <span class="badge good">{t('downloaded')}</span>
         {key !== undefined && <UseModel model={key} />}
       </div>
     );
@@ -145,15 +139,15 @@ function QuantisationAction({ repo, quantisation }: { repo: string; quantisation
       <div class="quantisation-job">
         <JobProgress job={job} />
         {job.state === 'paused' ? (
-          <Action label="Resume" kind="quiet" icon="play" run={() => control(job, 'resume')} />
+          <Action label={t('resume')} kind="quiet" icon="play" run={() => control(job, 'resume')} />
         ) : (
-          <Action label="Pause" kind="quiet" icon="pause" run={() => control(job, 'pause')} />
+          <Action label={t('pause')} kind="quiet" icon="pause" run={() => control(job, 'pause')} />
         )}
       </div>
     );
   }
   const kind = recommended === 'recommended' ? { kind: 'primary' as const } : {};
-  const words = fit.badge === 'too-large' ? 'Download anyway' : 'Download';
+  const words = t(fit.badge === 'too-large' ? 'downloadAnyway' : 'download');
   return (
     <div class="quantisation-job">
       {job?.state === 'failed' && <p class="problem">{job.error?.message}</p>}

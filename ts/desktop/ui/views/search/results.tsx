@@ -1,13 +1,14 @@
 import { FitBadge } from '../../parts/fit-meter.js';
 import { Icon } from '../../parts/icon.js';
-import { age, count, parameters, tokens } from '../../state/format.js';
+import { age, parameters, tokens } from '../../state/format.js';
+import { t } from '../../state/language.js';
 import { linkTo } from '../../state/route.js';
 import { found, type HubListedModel, searching } from '../../state/search.js';
 
 export function Results({ chosen }: { chosen: string }) {
   const models = found.value;
-  if (!models) return <p class="muted">{searching.value ? 'Searching …' : ''}</p>;
-  if (models.length === 0) return <p class="muted">No models found. Try fewer words or other filters.</p>;
+  if (!models) return <p class="muted">{searching.value ? t('searching') : ''}</p>;
+  if (models.length === 0) return <p class="muted">{t('noModelsFound')}</p>;
   return (
     <ul class="result-list">
       {models.map((model) => (
@@ -33,25 +34,27 @@ function Result({ model, chosen }: { model: HubListedModel; chosen: boolean }) {
         <FitBadge fit={fit} />
         {gated && (
           <span class="badge">
-            <Icon name="lock" /> Gated
+            <Icon name="lock" /> {t('gated')}
           </span>
         )}
-        {downloaded.length > 0 && <span class="badge accent">Downloaded</span>}
+        {downloaded.length > 0 && <span class="badge accent">{t('downloaded')}</span>}
         {capabilities
           .filter((each) => each !== 'chat')
           .map((each) => (
             <span key={each} class="badge">
-              {each === 'vision' ? 'images' : each}
+              {each in capabilityWords ? t(capabilityWords[each as keyof typeof capabilityWords]) : each}
             </span>
           ))}
       </span>
       <span class="help">
-        {count(downloads)} downloads · {count(likes)} likes
+        {t('downloadCount', { count: downloads })} · {t('likeCount', { count: likes })}
         {modifiedAt !== null && ` · ${age(modifiedAt)}`}
       </span>
     </a>
   );
 }
+
+const capabilityWords = { vision: 'images', tools: 'tools', embeddings: 'embeddings', reasoning: 'reasons' } as const;
 
 interface Facts {
   parameters: number | null;
@@ -65,7 +68,9 @@ export function ModelFacts({ model }: { model: Facts }) {
     <>
       {model.parameters !== null && <span class="badge">{parameters(model.parameters)}</span>}
       {model.architecture && <span class="badge">{model.architecture}</span>}
-      {model.contextLength !== null && <span class="badge">{tokens(model.contextLength)} context</span>}
+      {model.contextLength !== null && (
+        <span class="badge">{t('contextLength', { context: tokens(model.contextLength) })}</span>
+      )}
     </>
   );
 }

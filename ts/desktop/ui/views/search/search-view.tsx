@@ -1,9 +1,11 @@
 /** Hub search, with the selected model beside the results. */
+
 import { useEffect } from 'preact/hooks';
 import { Action } from '../../parts/button.js';
 import { Icon } from '../../parts/icon.js';
 import { Page } from '../../parts/page.js';
 import { library } from '../../state/app.js';
+import { type MessageKey, t } from '../../state/language.js';
 import { go, route } from '../../state/route.js';
 import {
   changeQuery,
@@ -24,19 +26,19 @@ export function SearchView() {
   useEffect(() => followQuery(), []);
   const newcomer = library.value?.every(({ source }) => source === 'builtin') ?? false;
   return (
-    <Page title="Search" wide>
+    <Page title={t('viewSearch')} wide>
       <Filters />
       {newcomer && !repo && <FirstModel />}
       <div class={repo ? 'search has-model' : 'search'}>
-        <section class="results" aria-label="Models found" aria-busy={searching.value}>
+        <section class="results" aria-label={t('modelsFound')} aria-busy={searching.value}>
           {searchError.value && (
             <div class="trouble" role="alert">
               <p>{searchError.value}</p>
-              <Action label="Try again" icon="retry" run={() => search(nextPage.value)} />
+              <Action label={t('tryAgain')} icon="retry" run={() => search(nextPage.value)} />
             </div>
           )}
           <Results chosen={repo} />
-          {nextPage.value && <Action label="More" run={() => search(nextPage.value)} />}
+          {nextPage.value && <Action label={t('more')} run={() => search(nextPage.value)} />}
         </section>
         {repo && <ModelPage key={repo} repo={repo} />}
       </div>
@@ -60,28 +62,46 @@ function Filters() {
         <input
           class="filter-text"
           type="search"
-          aria-label="Search models"
-          placeholder="Name, user/repo or URL"
+          aria-label={t('searchModels')}
+          placeholder={t('searchHint')}
           value={text}
           onInput={(event) => changeQuery({ text: event.currentTarget.value })}
         />
         <button type="submit">
-          <Icon name="search" /> Search
+          <Icon name="search" /> {t('search')}
         </button>
-        <Choice label="Sort by" value={sort} choices={sorts} choose={(value) => changeQuery({ sort: value })} />
-        <Choice label="For" value={capability} choices={uses} choose={(value) => changeQuery({ capability: value })} />
         <Choice
-          label="Size"
+          label={t('sortBy')}
+          value={sort}
+          choices={translated(sorts)}
+          choose={(value) => changeQuery({ sort: value })}
+        />
+        <Choice
+          label={t('forUse')}
+          value={capability}
+          choices={translated(uses)}
+          choose={(value) => changeQuery({ capability: value })}
+        />
+        <Choice
+          label={t('size')}
           value={maxParameters}
-          choices={sizes}
+          choices={[
+            ['', t('anySize')],
+            ...sizes.map((size): [string, string] => [String(size), t('upTo', { size: `${Math.floor(size / 1e9)}B` })]),
+          ]}
           choose={(value) => changeQuery({ maxParameters: value })}
         />
-        <Choice label="Fit" value={fit} choices={fits} choose={(value) => changeQuery({ fit: value })} />
+        <Choice
+          label={t('fit')}
+          value={fit}
+          choices={translated(fits)}
+          choose={(value) => changeQuery({ fit: value })}
+        />
         <input
           class="filter-author"
           type="text"
-          aria-label="Author"
-          placeholder="Author"
+          aria-label={t('author')}
+          placeholder={t('author')}
           value={author}
           onInput={(event) => changeQuery({ author: event.currentTarget.value.trim() })}
         />
@@ -90,43 +110,39 @@ function Filters() {
   );
 }
 
-type Choices = readonly [value: string, label: string][];
+type Choices = readonly [value: string, label: MessageKey][];
 
 const sorts: Choices = [
-  ['trending', 'Trending'],
-  ['downloads', 'Most downloads'],
-  ['likes', 'Most likes'],
-  ['modified', 'Recently changed'],
-  ['created', 'Newest'],
+  ['trending', 'trending'],
+  ['downloads', 'mostDownloads'],
+  ['likes', 'mostLikes'],
+  ['modified', 'recentlyChanged'],
+  ['created', 'newest'],
 ];
 
 const uses: Choices = [
-  ['', 'Any use'],
-  ['chat', 'Chat'],
-  ['tools', 'Tools'],
-  ['vision', 'Images'],
-  ['embeddings', 'Embeddings'],
+  ['', 'anyUse'],
+  ['chat', 'viewChat'],
+  ['tools', 'useTools'],
+  ['vision', 'useImages'],
+  ['embeddings', 'useEmbeddings'],
 ];
 
-const sizes: Choices = [
-  ['', 'Any size'],
-  ['2000000000', 'Up to 2B'],
-  ['4500000000', 'Up to 4B'],
-  ['9500000000', 'Up to 9B'],
-  ['16000000000', 'Up to 16B'],
-  ['36000000000', 'Up to 36B'],
-];
+/** In parameters. */
+const sizes = [2e9, 4.5e9, 9.5e9, 16e9, 36e9];
 
 const fits: Choices = [
-  ['', 'Fits or not'],
-  ['gpu', 'Fully on the GPU'],
-  ['fits', 'Fits this computer'],
+  ['', 'fitsOrNot'],
+  ['gpu', 'fullyOnGpu'],
+  ['fits', 'fitsComputer'],
 ];
+
+const translated = (choices: Choices) => choices.map(([value, label]): [string, string] => [value, t(label)]);
 
 interface ChoiceProps {
   label: string;
   value: string;
-  choices: Choices;
+  choices: readonly [value: string, words: string][];
   choose: (value: string) => void;
 }
 

@@ -36,7 +36,7 @@ commands('status says what runs, in 80 columns, and in JSON for programs', async
   const { code, stdout, stderr } = await chasqui('status');
   assert.is(code, 0, stderr);
   assert.match(stdout, /^Server {3}running at http:\/\/localhost:\d+\/v1, any name means chasqui-demo$/m);
-  assert.match(stdout, /^chasqui-demo +loaded +\d+ +0\.\d+ GiB/m);
+  assert.match(stdout, /^chasqui-demo +loaded +\d+ +\d+ MB/m);
   for (const line of stdout.split('\n')) assert.ok(line.length <= 80, line);
   const json = JSON.parse((await chasqui('status', '--json')).stdout);
   assert.is(json.app.server.state, 'running');

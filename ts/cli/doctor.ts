@@ -1,10 +1,9 @@
 /** `chasqui doctor`: tests the installed backends and prints which one would be selected. */
 import { Command } from 'commander';
+import { formatBytes } from '../hub/format-bytes.js';
 import type { ModuleReport } from '../native/choose-modules.js';
 import type { Diagnosis, PackageReport } from '../native/diagnosis.js';
 import { toJson } from './output/json.js';
-
-const GIB = 2 ** 30;
 
 export function doctorCommand(): Command {
   return new Command('doctor')
@@ -26,7 +25,7 @@ export function describe(found: Diagnosis): string {
   const modules = found.modules.flatMap(describeModule);
   return [
     `chasqui ${found.chasqui}, Node ${found.node}, ${found.platform} (${found.osRelease})`,
-    `${found.cpu}, ${gib(found.availableBytes)} of ${gib(found.memoryBytes)} of memory available`,
+    `${found.cpu}, ${formatBytes(found.availableBytes)} of ${formatBytes(found.memoryBytes)} of memory available`,
     '',
     found.problem ?? `Native part: ${found.addon}`,
     '',
@@ -58,9 +57,5 @@ function describeModule({ name, backend, verdict, reason, devices }: ModuleRepor
 }
 
 function memory({ memoryFree, memoryTotal }: ModuleReport['devices'][number]): string {
-  return memoryTotal === 0 ? 'memory unknown' : `${gib(memoryFree)} of ${gib(memoryTotal)} free`;
-}
-
-function gib(bytes: number): string {
-  return `${(bytes / GIB).toFixed(1)} GiB`;
+  return memoryTotal === 0 ? 'memory unknown' : `${formatBytes(memoryFree)} of ${formatBytes(memoryTotal)} free`;
 }

@@ -1,5 +1,7 @@
 /** The text that `chasqui` prints without arguments. */
 
+import { helpOf, helpWidth } from './output/fit-help.js';
+
 interface Step {
   command: string;
   does: string;
@@ -17,17 +19,20 @@ const STEPS: readonly Step[] = [
 ];
 
 /** @param call the command that starts chasqui, see `ownCall` */
-export function firstSteps(version: string, call: string): string {
-  const width = Math.max(...STEPS.map(({ command }) => command.length));
-  const lines = STEPS.map(({ command, does }) => `  ${call} ${command.padEnd(width)}  ${does}`);
+export function firstSteps(version: string, call: string, width = helpWidth(process.stdout)): string {
+  const help = helpOf(width);
+  const steps = STEPS.map(({ command, does }) => ({ term: `${call} ${command}`, does }));
+  const termWidth = Math.max(...steps.map(({ term }) => term.length));
+  const paragraph = (text: string) => help.boxWrap(text, width);
   return [
-    `chasqui ${version} runs language models on this machine, behind the interfaces of`,
-    'OpenAI and Anthropic. Say what it should do:',
+    paragraph(
+      `chasqui ${version} runs language models on this machine, behind the interfaces of OpenAI and Anthropic. Say what it should do:`,
+    ),
     '',
-    ...lines,
+    ...steps.map(({ term, does }) => help.formatItem(term, termWidth, does, help)),
     '',
-    'A server says where it is and how to try it. Stop it by Ctrl-C.',
-    `All commands: ${call} --help. One of them: ${call} serve --help.`,
+    paragraph('A server says where it is and how to try it. Stop it by Ctrl-C.'),
+    paragraph(`All commands: ${call} --help. One of them: ${call} serve --help.`),
   ].join('\n');
 }
 

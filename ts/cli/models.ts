@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import type { ListedModel, ModelList } from '../api/openai/models/schema.js';
 import { dataFolder } from '../hub/data-folder.js';
+import { formatBytes } from '../hub/format-bytes.js';
 import { DesktopClient } from './desktop/desktop-client.js';
 import { CommandFailed, EXIT, withExitCode } from './errors/exit-codes.js';
 import { libraryCommand, withHub } from './hub/hub-command.js';
@@ -10,7 +11,6 @@ import { type LocalListOptions, listLocalModels } from './hub/local-models.js';
 import { type Columns, toTable } from './output/table.js';
 import { askServer, DEFAULT_URL, serverAddress } from './server-address.js';
 
-const MIB = 2 ** 20;
 const POLL_MS = 200;
 /** Before suggesting `--force` for a model that is still in use. */
 const POLLS_BEFORE_ADVICE = 15;
@@ -166,14 +166,14 @@ function toJson(value: unknown): string {
 const LS_COLUMNS: Columns<ListedModel> = {
   MODEL: ({ id }) => id,
   STATE: stateOf,
-  SIZE: ({ size }) => inMiB(size),
+  SIZE: ({ size }) => sizeOf(size),
 };
 
 const PS_COLUMNS: Columns<ListedModel> = {
   MODEL: ({ id }) => id,
   STATE: stateOf,
   PIDS: ({ status }) => [status.pid, status.preparation_pid].filter(Boolean).join(' ') || undefined,
-  MEMORY: ({ status }) => inMiB(status.memory),
+  MEMORY: ({ status }) => sizeOf(status.memory),
   RUNNING: ({ status }) => status.running ?? 0,
   QUEUED: ({ status }) => status.queued ?? 0,
   EXPIRES: ({ status }) => expiryOf(status),
@@ -183,8 +183,8 @@ function stateOf({ status: { value, progress } }: ListedModel): string {
   return progress === undefined ? value : `${value} ${Math.floor(progress * 100)} %`;
 }
 
-function inMiB(bytes: number | undefined): string | undefined {
-  return bytes === undefined ? undefined : `${Math.ceil(bytes / MIB)} MiB`;
+function sizeOf(bytes: number | undefined): string | undefined {
+  return bytes === undefined ? undefined : formatBytes(bytes);
 }
 
 function expiryOf({ value, pinned, expires_at: at }: ListedModel['status']): string | undefined {

@@ -20,6 +20,7 @@ import { HOSTING_OPTIONS } from './options/hosting-option-table.js';
 import { warnOfMisspelt } from './options/misspelt-variables.js';
 import { ALWAYS_ON } from './options/other-servers.js';
 import { expandAliases } from './options/table-options.js';
+import { fitHelp } from './output/fit-help.js';
 import { rmCommand } from './rm.js';
 import { runningCommands } from './running/running-commands.js';
 import { searchCommand } from './search.js';
@@ -61,7 +62,7 @@ export function allCommands(): Command {
   program.addCommand(versionCommand()).addCommand(completionCommand(program));
   program.helpCommand(false).addCommand(helpCommand(program));
   addAliases(program);
-  return addSuggestions(program);
+  return addSuggestions(fitHelp(program));
 }
 
 function versionCommand(): Command {

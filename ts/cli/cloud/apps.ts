@@ -226,7 +226,7 @@ async function events({ cloud, org, json }: Target, name: string, parsed: Parsed
     // An app without events has never existed: this fails with the reason.
     if (rows.length === 0 && after === 0) await cloud.app(org, name);
     for (const row of rows) {
-      if (json) printJson(row);
+      if (json) printJson({ ...row, state: row.state.toLowerCase() });
       else console.log(eventLine(row));
     }
     after = rows.at(-1)?.seq ?? after;

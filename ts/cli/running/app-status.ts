@@ -1,11 +1,11 @@
 /** State and log of the running desktop app, for `chasqui status` and `chasqui logs`. */
 import type { AppState, LogLine } from '../../desktop/api-types.js';
+import { formatBytes } from '../../hub/format-bytes.js';
 import type { DesktopClient } from '../desktop/desktop-client.js';
 import { toJson } from '../output/json.js';
 import { printable } from '../output/log-output.js';
 import { type Columns, toTable } from '../output/table.js';
 
-const GIB = 2 ** 30;
 const FOLLOW_EVERY_MS = 500;
 export const MAX_LINES = 2000;
 
@@ -40,7 +40,7 @@ const MODEL_COLUMNS: Columns<ShownModel> = {
   MODEL: ({ id }) => id,
   STATE: ({ state, progress }) => (progress === null ? state : `${state} ${Math.floor(progress * 100)} %`),
   CONTEXT: ({ contextLength }) => contextLength ?? undefined,
-  MEMORY: ({ memoryBytes }) => inGiB(memoryBytes),
+  MEMORY: ({ memoryBytes }) => sizeOf(memoryBytes),
   RUNNING: ({ running }) => running,
   QUEUED: ({ queued }) => queued,
 };
@@ -50,11 +50,11 @@ const DOWNLOAD_COLUMNS: Columns<ShownDownload> = {
   STATE: ({ state }) => state,
   DONE: ({ downloadedBytes, totalBytes }) =>
     `${totalBytes === 0 ? 0 : Math.floor((downloadedBytes * 100) / totalBytes)} %`,
-  SIZE: ({ totalBytes }) => inGiB(totalBytes),
+  SIZE: ({ totalBytes }) => sizeOf(totalBytes),
 };
 
-function inGiB(bytes: number | null): string | undefined {
-  return bytes === null ? undefined : `${(bytes / GIB).toFixed(2)} GiB`;
+function sizeOf(bytes: number | null): string | undefined {
+  return bytes === null ? undefined : formatBytes(bytes);
 }
 
 export async function printAppLog(app: DesktopClient, options: ShownLines): Promise<void> {

@@ -48,6 +48,18 @@ test('inside a worker thread', () => {
   assert.is(answerOf(install(), 'worker.cjs', program), expected);
 });
 
+test('the demo model and the manifest are exports', () => {
+  const expected = answerOf(install(), 'program.mjs', esm);
+  const program = `
+    import { createRequire } from 'node:module';
+    import { fileURLToPath } from 'node:url';
+    import * as chasqui from 'chasqui';
+    const { name } = createRequire(import.meta.url)('chasqui/package.json');
+    if (name !== 'chasqui') throw new Error(name);
+    console.log(await generate(chasqui, fileURLToPath(import.meta.resolve('chasqui/demo.gguf'))));`;
+  assert.is(answerOf(install(), 'exports.mjs', program), expected);
+});
+
 for (const format of ['cjs', 'esm'] as const) {
   test(`a bundle made by esbuild as ${format}, with chasqui external`, async () => {
     const folder = install();

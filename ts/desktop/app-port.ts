@@ -7,6 +7,7 @@ import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../api/app.js';
 import type { AppOptions } from '../api/context.js';
 import { toValidationError } from '../http/validation-error.js';
+import { FAST_SCHEMAS } from '../options/fast-schemas.js';
 import { desktop } from '../profiles/desktop.js';
 import { watchRoutes } from './api-document.js';
 import type { RequestFields } from './desktop-log.js';
@@ -65,8 +66,6 @@ export function buildAppPort(app: DesktopApp, { pages, keys, port, options }: Ap
     },
     routes: (fastify) => {
       fastify.register(async (scope) => {
-        // Reply schemas are documentation only: Fastify's serializer would drop fields they do not name.
-        scope.setSerializerCompiler(() => (reply) => JSON.stringify(reply));
         readQueries(scope);
         const toDocument = watchRoutes(scope, port);
         for (const route of ROUTES) route(scope, app);
@@ -80,7 +79,7 @@ export function buildAppPort(app: DesktopApp, { pages, keys, port, options }: Ap
 
 /** Coerces strings in paths and queries. Bodies use the validator of all servers. */
 function readQueries(app: FastifyInstance): void {
-  const ajv = new Ajv({ coerceTypes: true, useDefaults: true, strict: true, allowUnionTypes: true, verbose: true });
+  const ajv = new Ajv({ ...FAST_SCHEMAS, coerceTypes: true, useDefaults: true, allowUnionTypes: true, verbose: true });
   const bodies = app.validatorCompiler;
   app.setValidatorCompiler((route) => {
     if (route.httpPart === 'body' && bodies !== undefined) return bodies(route);

@@ -21,7 +21,7 @@ import {
 import type { HttpContext, HttpOptions } from './context.js';
 import { guardRequests } from './guards/guard-requests.js';
 import { logSettings, observeRequests, reportUsage } from './observe-requests.js';
-import { validateBodies } from './validate-bodies.js';
+import { compilersFactory, validateBodies } from './validate-bodies.js';
 
 export interface Endpoints {
   /** Routes below the base path. */
@@ -59,6 +59,7 @@ export function createHttpApp(context: HttpContext, options: HttpOptions, endpoi
     return503OnClosing: false,
     // Clients join a base URL that ends in a slash with a path that begins with one.
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
+    schemaController: { compilersFactory },
   });
   app.setErrorHandler(endpoints.onError);
   app.addHook('onRequest', (request, reply, done) => exchanges.inTurn(request.raw, reply.raw, done));

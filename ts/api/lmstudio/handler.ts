@@ -68,7 +68,6 @@ function withExtras({ examples }: Operation): NonNullable<Operation['examples']>
 
 const chatEndpoint: ExtendedEndpoint = {
   url: '/api/v0/chat/completions',
-  schema: lmStudioChatSchema,
   extension: (model, streams) => new CompletionStats(model, streams),
   operation: {
     ...chatCompletionsOperation,
@@ -85,7 +84,6 @@ const chatEndpoint: ExtendedEndpoint = {
 
 const textEndpoint: ExtendedEndpoint = {
   url: '/api/v0/completions',
-  schema: lmStudioTextSchema,
   extension: (model, streams) => new CompletionStats(model, streams),
   operation: {
     ...completionsOperation,

@@ -2,11 +2,12 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { ChasquiError } from '../../errors.js';
 import { toValidationError } from '../../http/validation-error.js';
+import { FAST_SCHEMAS } from '../../options/fast-schemas.js';
 import { MAX_ADAPTERS } from '../../options/model-option-table.js';
 import type { Deployment, LogCursor } from '../apps/control.js';
 import { MAX_MODELS } from '../script/manifest.js';
 
-const ajv = new Ajv({ allErrors: false, strict: true, verbose: true });
+const ajv = new Ajv({ ...FAST_SCHEMAS, verbose: true });
 
 /** Per model: the model, its projector, its draft model and its adapters. */
 const MAX_FILES = MAX_MODELS * (3 + MAX_ADAPTERS);

@@ -1,11 +1,12 @@
 /** Validates the status lines of a runner, which may be compromised. */
 import { Ajv } from 'ajv';
+import { FAST_SCHEMAS } from '../../options/fast-schemas.js';
 import type { RunnerStatus } from './protocol.js';
 
 const TEXT = { type: 'string' };
 
 /** Allows additional fields of later versions. */
-const isStatus = new Ajv({ strict: true }).compile<RunnerStatus>({
+const isStatus = new Ajv(FAST_SCHEMAS).compile<RunnerStatus>({
   type: 'object',
   required: ['bootId', 'pid', 'state', 'fraction', 'models', 'failure'],
   properties: {

@@ -2,9 +2,10 @@
  * Validates the options of an app and converts them to a manifest with defaults and uniform units. Runs on the machine
  * that deploys and again in the cloud.
  */
-import { Ajv, type ErrorObject } from 'ajv';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { aliasesOf } from '../../engine/load-options.js';
 import { ChasquiError } from '../../errors.js';
+import { FAST_SCHEMAS } from '../../options/fast-schemas.js';
 import { LOAD_OPTIONS } from '../../options/load-option-table.js';
 import { MAX_ADAPTERS } from '../../options/model-option-table.js';
 import { fits, type OptionRow, wanted } from '../../options/option-row.js';
@@ -54,7 +55,7 @@ const RENAMED = ['contextSize', 'parallel', 'mmproj', 'draftModel', 'lora', 'ima
 const MACHINE_OPTIONS = ['cacheDiskMiB', 'cacheFolder', 'chatTemplateFile'];
 const PER_MODEL_OPTIONS = ['model', 'mmproj', 'draftModel', 'adapters', 'alias'] as const;
 
-const ajv = new Ajv({ allErrors: false, strict: true, verbose: true });
+const ajv = new Ajv({ ...FAST_SCHEMAS, verbose: true });
 ajv.addKeyword({
   keyword: 'loadOption',
   validate: (name: string, value: unknown) => fits(ROWS[name] as OptionRow, value),
@@ -131,12 +132,18 @@ const PROPERTIES = {
   timeouts: group({ start: duration, request: duration, drain: duration }),
 };
 
-const validate = ajv.compile<AppOptions>({
-  type: 'object',
-  additionalProperties: false,
-  properties: PROPERTIES,
-  description: 'an object of options',
-});
+/** Lazy: most commands that import this module check no options. */
+let compiled: ValidateFunction<AppOptions> | undefined;
+
+function validator(): ValidateFunction<AppOptions> {
+  compiled ??= ajv.compile<AppOptions>({
+    type: 'object',
+    additionalProperties: false,
+    properties: PROPERTIES,
+    description: 'an object of options',
+  });
+  return compiled;
+}
 
 /**
  * `name`: of the app, for messages.
@@ -144,6 +151,7 @@ const validate = ajv.compile<AppOptions>({
  * @throws {ChasquiError} `script_invalid`, naming the field
  */
 export function toManifest(options: Json, name: string): Manifest {
+  const validate = validator();
   if (!validate(options)) throw explain((validate.errors as ErrorObject[])[0] as ErrorObject, name);
   const { auth = 'private', bearer = false, secrets = [], ...settings } = options as AppOptions;
   const { machine = {}, scale = {}, timeouts = {}, ...rest } = settings;

@@ -24,10 +24,7 @@ const URL = '/v1/chat/completions';
 export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, extended?: ExtendedEndpoint): void {
   const { profile, options } = context;
   const { bodyLimit, imageHosts, strict } = options;
-  const schema = {
-    body: chatCompletionSchema(parametersOf(profile)),
-    response: { 200: extended?.schema ?? chatCompletionReplySchema },
-  };
+  const schema = { body: chatCompletionSchema(parametersOf(profile)) };
   const preValidation = readFields(profile, strict, parametersOf(profile), profile.unsupportedParameters);
   const preHandler = readParts(schema.body, profile, strict);
 

@@ -2,7 +2,7 @@
 import type { FinishReason } from '../../../engine/engine.js';
 import * as s from '../../../http/schema/json-schema.js';
 
-/** An enum in chunks. The schema of the whole reply says only `string`, which is serialised fastest. */
+/** The schema of the whole reply says only `string`. Chunks have an enum. */
 function word<Word extends string>(): s.Schema<Word> {
   return s.typed(s.string);
 }
@@ -115,7 +115,6 @@ const choice = s.objectOf({
   finish_reason: word<FinishReason | 'tool_calls' | 'function_call'>(),
 });
 
-/** Fastify compiles this schema into a function that serialises faster than `JSON.stringify`. */
 export const chatCompletionReplySchema = s.objectOf(
   {
     id: s.string,

@@ -2,7 +2,6 @@
 
 import type { ModelInfo, TokenStream } from '../../../engine/engine.js';
 import type { Operation } from '../../../http/openapi/operation.js';
-import type { JsonSchema } from '../../../http/schema/json-schema.js';
 import type { EventEncoder } from './stream-reply.js';
 
 /** The extension of one request. */
@@ -14,7 +13,5 @@ export interface CompletionExtension {
 export interface ExtendedEndpoint {
   url: string;
   operation: Operation;
-  /** Schema of the whole reply. */
-  schema: JsonSchema;
   extension(model: ModelInfo, streams: readonly TokenStream[]): CompletionExtension;
 }

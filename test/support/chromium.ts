@@ -40,13 +40,23 @@ export async function openPage(
   return { page, problems };
 }
 
-/** Breaches of WCAG 2.2 A and AA and of good practice, as `rule: selector`. */
-export async function axeViolations(page: Page): Promise<string[]> {
+/** `colors` are the rules that depend on the colour scheme. */
+export type AxeRules = keyof typeof AXE_RULES;
+
+const AXE_RULES = {
+  all: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+  colors: ['color-contrast', 'link-in-text-block'],
+};
+
+/** For `axeViolations`: once for each document. */
+export async function loadAxe(page: Page): Promise<void> {
   // Pages forbid scripts of others, so it is evaluated by the debugger instead of being put into the page.
   await page.evaluate(axeSource);
-  const results = await page.evaluate(
-    'axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })',
-  );
+}
+
+/** Breaches of WCAG 2.2 A and AA and of good practice, as `rule: selector`. */
+export async function axeViolations(page: Page, rules: AxeRules = 'all'): Promise<string[]> {
+  const results = await page.evaluate(`axe.run(document, { runOnly: ${JSON.stringify(AXE_RULES[rules])} })`);
   const { violations } = results as {
     violations: { id: string; nodes: { target: string[]; failureSummary: string }[] }[];
   };

@@ -20,6 +20,7 @@ import { downloadsRoutes } from './routes/downloads.js';
 import { eventsRoute } from './routes/events.js';
 import { hubRoutes } from './routes/hub.js';
 import { modelsRoutes } from './routes/models.js';
+import { sandboxRoute } from './routes/sandbox.js';
 import { serverRoutes } from './routes/server.js';
 import { optionsRoute, settingsRoutes } from './routes/settings.js';
 import { watchingRoutes } from './routes/watching.js';
@@ -39,6 +40,7 @@ const ROUTES = [
   chatsRoutes,
   completionsRoutes,
   eventsRoute,
+  sandboxRoute,
 ];
 
 /** Successful and cancelled requests of the pages are not logged. */

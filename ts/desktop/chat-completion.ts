@@ -1,5 +1,7 @@
 /** One completion of a chat: reads the stream of the app's own endpoint, and passes the text on to its followers. */
+
 import type { ChatMessage, ChatStats, CompletionEnd, CompletionError, CompletionEvent } from './api-types.js';
+import { type CallDelta, joinCalls } from './chat-tools.js';
 
 /** Sends a request to the app's endpoint for chat completions. */
 export type RequestCompletion = (
@@ -10,7 +12,10 @@ export type RequestCompletion = (
 export type Follower = (event: CompletionEvent) => void;
 
 interface Chunk {
-  choices?: { delta?: { content?: string | null; reasoning_content?: string }; finish_reason?: string | null }[];
+  choices?: {
+    delta?: { content?: string | null; reasoning_content?: string; tool_calls?: CallDelta[] };
+    finish_reason?: string | null;
+  }[];
   usage?: {
     prompt_tokens: number;
     completion_tokens: number;
@@ -106,10 +111,12 @@ export class ChatCompletion {
   #take(chunks: readonly Chunk[], started: number): CompletionError | undefined {
     let [content, reasoning] = ['', ''];
     const stats = { ...this.#stats };
+    let { toolCalls = [] } = this.#message;
     for (const { choices, usage, timings } of chunks) {
       const { delta, finish_reason } = choices?.[0] ?? {};
       content += delta?.content ?? '';
       reasoning += delta?.reasoning_content ?? '';
+      toolCalls = joinCalls(toolCalls, delta?.tool_calls ?? []);
       stats.finishReason = finish_reason ?? stats.finishReason;
       stats.tokensPerSecond = timings?.predicted_per_second ?? stats.tokensPerSecond;
       if (!usage) continue;
@@ -125,6 +132,7 @@ export class ChatCompletion {
       ...this.#message,
       content: this.#message.content + content,
       ...(thought && { reasoning: thought }),
+      ...(toolCalls.length > 0 && { toolCalls }),
       stats,
     };
     this.#publish({ name: 'delta', data: { content, reasoning, stats } });

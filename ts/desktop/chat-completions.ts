@@ -5,6 +5,7 @@ import { branchTo } from './chat-branch.js';
 import { ChatCompletion, type Follower, type RequestCompletion } from './chat-completion.js';
 import { textOf } from './chat-files.js';
 import { ChatTitles, type TitleParts } from './chat-titles.js';
+import { callsOf, TOOLS, toolFields } from './chat-tools.js';
 import type { EventBus } from './event-bus.js';
 import { afterSummary, splitBranch, summaryRequest, WHEN_FULL, whenFull } from './shorten-chat.js';
 import type { ChatStore } from './store/chats.js';
@@ -117,14 +118,14 @@ export class ChatCompletions {
       updatedAt: this.#versionOf(chat.id),
     });
     this.publish(chat.id);
-    const isWhole = failed === null && !completion.signal.aborted;
+    const isWhole = failed === null && !completion.signal.aborted && !completion.message.toolCalls;
     if (isWhole) this.#titles.start(chat.id, () => this.publish(chat.id));
   }
 
   /** Shortens a chat that does not fit into the context as the user chose. */
   async #complete(chat: Chat, completion: ChatCompletion, changed: () => void): Promise<CompletionError | null> {
     const { message } = completion;
-    const branch = branchTo(chat.messages, message.content === '' ? message.parent : message.id);
+    const branch = branchTo(chat.messages, message.content === '' && !message.toolCalls ? message.parent : message.id);
     let { summary, rest } = afterSummary(branch);
     for (;;) {
       const error = await completion.read(this.#parts.request, requestBody(chat, summary, rest), changed);
@@ -241,22 +242,24 @@ function requestBody({ model, systemPrompt, settings }: Chat, summary: string, b
   ];
   const text = instructions.filter(Boolean).join('\n\n');
   const system = text ? [{ role: 'system', content: text }] : [];
-  const { [WHEN_FULL]: _, ...sampling } = settings;
+  const { [WHEN_FULL]: _, [TOOLS]: _tools, ...sampling } = settings;
   return {
     ...sampling,
+    ...toolFields({ settings }, branch),
     n: 1,
     model,
-    messages: [...system, ...branch.map(toRequestMessage)],
+    messages: [...system, ...branch.flatMap(toRequestMessages)],
     stream: true,
     stream_options: { include_usage: true },
     timings: true,
   };
 }
 
-function toRequestMessage(message: ChatMessage): object {
+function toRequestMessages(message: ChatMessage): object[] {
+  const { calls, results } = callsOf(message);
   const { role, images = [] } = message;
   const content = textOf(message);
-  if (images.length === 0) return { role, content };
+  if (images.length === 0) return [{ role, content, ...calls }, ...results];
   const parts = images.map((url) => ({ type: 'image_url', image_url: { url } }));
-  return { role, content: [...(content ? [{ type: 'text', text: content }] : []), ...parts] };
+  return [{ role, content: [...(content ? [{ type: 'text', text: content }] : []), ...parts] }];
 }

@@ -37,6 +37,20 @@ export const documentBody = closedObjectOf({
   }),
 });
 
+/** A call by the model, with its result as soon as a page has run it. */
+const toolCall = closedObjectOf(
+  {
+    id: limited(string, { maxLength: 200 }),
+    name: limited(string, { maxLength: 200 }),
+    /** JSON, as the model wrote it. */
+    arguments: limited(string, { maxLength: MIB }),
+  },
+  {
+    result: limited(string, { maxLength: MIB }),
+    state: oneOf('done', 'failed', 'declined'),
+  },
+);
+
 export const chatMessage = closedObjectOf(
   {
     id,
@@ -50,6 +64,7 @@ export const chatMessage = closedObjectOf(
     /** Data URIs. */
     images: limited(arrayOf(limited(string, { maxLength: 28 * MIB, pattern: '^data:image/' })), { maxItems: 16 }),
     files: limited(arrayOf(chatFile), { maxItems: 16 }),
+    toolCalls: limited(arrayOf(toolCall), { maxItems: 16 }),
     /** Statistics such as tokens per second. */
     stats: limited(recordOf(anything), { maxProperties: 50 }),
     model: nullableText(4096),

@@ -173,6 +173,12 @@ export class ChatSession {
     if (message && !this.busy.value) await this.#complete(message);
   }
 
+  /** Stores a message with results of its tool calls. After the last one, the app continues. */
+  async takeResults(message: ChatMessage, isLast: boolean): Promise<void> {
+    this.messages.value = this.messages.value.map((other) => (other.id === message.id ? message : other));
+    await (isLast ? this.#complete(newMessage('assistant', message.id, '')) : this.store());
+  }
+
   /** Retries after an error. */
   async retry(): Promise<void> {
     const last = this.branch.value.at(-1);

@@ -9,20 +9,20 @@ import { t } from './language.js';
 
 export const presets = computed<readonly Preset[]>(() => settings.value?.presets ?? []);
 
-/** A choice for each chat, which presets do not change. */
-const OF_CHAT = 'whenFull';
+/** Choices for each chat, which presets do not change. */
+const OF_CHAT = ['whenFull', 'tools'];
 const MAX_FILE_BYTES = 16 * 2 ** 20;
 
 function contentOf({ systemPrompt, settings: values }: Pick<Preset, 'systemPrompt' | 'settings'>): string {
   const sorted = Object.entries(values)
-    .filter(([name]) => name !== OF_CHAT)
+    .filter(([name]) => !OF_CHAT.includes(name))
     .sort(([one], [other]) => (one < other ? -1 : 1));
   return JSON.stringify([systemPrompt, sorted]);
 }
 
 function valuesOf(session: ChatSession): Pick<Preset, 'systemPrompt' | 'settings'> {
-  const { [OF_CHAT]: _, ...values } = session.settings.value;
-  return { systemPrompt: session.systemPrompt.value, settings: values };
+  const values = Object.entries(session.settings.value).filter(([name]) => !OF_CHAT.includes(name));
+  return { systemPrompt: session.systemPrompt.value, settings: Object.fromEntries(values) };
 }
 
 /** The preset with exactly the values of the chat. */
@@ -32,9 +32,9 @@ export function presetOf(session: ChatSession): Preset | undefined {
 }
 
 export function applyPreset(session: ChatSession, { systemPrompt, settings: values }: Preset): void {
-  const own = session.settings.peek()[OF_CHAT];
+  const own = Object.entries(session.settings.peek()).filter(([name]) => OF_CHAT.includes(name));
   session.systemPrompt.value = systemPrompt;
-  session.settings.value = { ...values, ...(own !== undefined && { [OF_CHAT]: own }) };
+  session.settings.value = { ...values, ...Object.fromEntries(own) };
 }
 
 /** Chats without messages get the default preset of their model. */

@@ -10,6 +10,7 @@ import { milliseconds, rate } from '../../state/format.js';
 import { t } from '../../state/language.js';
 import { go } from '../../state/route.js';
 import { Attached, FileName } from './composer.js';
+import { ToolCalls } from './tool-calls.js';
 
 interface MessageProps {
   session: ChatSession;
@@ -45,6 +46,7 @@ export function Message({ session, message }: MessageProps) {
       ) : (
         <Markdown text={content} complete={live === null} />
       )}
+      {message.toolCalls && !editing.value && <ToolCalls session={session} message={message} />}
       {live && content === '' && !reasoning && <p class="waiting">{t('waitingForFirstToken')}</p>}
       {!live && !editing.value && (
         <Foot
@@ -138,7 +140,7 @@ function Foot({ session, message, edit }: MessageProps & { edit: () => void }) {
         disabled={busy}
         run={() => session.regenerate(id)}
       />
-      {role === 'assistant' && last && (
+      {role === 'assistant' && last && !message.toolCalls && (
         <IconAction label={t('continue')} icon="continue" disabled={busy} run={() => session.continue(id)} />
       )}
       <IconAction

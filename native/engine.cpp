@@ -122,6 +122,8 @@ void Engine::cancel(uint32_t job_id) { mailbox_.put(Cancel{job_id}); }
 
 void Engine::finish(uint32_t job_id) { mailbox_.put(FinishJob{job_id}); }
 
+void Engine::end_reasoning(uint32_t job_id) { mailbox_.put(EndReasoning{job_id}); }
+
 void Engine::pause(uint32_t job_id, bool paused) { mailbox_.put(Pause{job_id, paused}); }
 
 bool Engine::close() {
@@ -232,6 +234,8 @@ void Engine::handle(Command command) {
         }
     } else if (const auto* finished = std::get_if<FinishJob>(&command)) {
         if (Sequence* sequence = scheduler_.find(finished->job_id)) sequence->ends_next = true;
+    } else if (const auto* reasoning = std::get_if<EndReasoning>(&command)) {
+        if (Sequence* sequence = scheduler_.find(reasoning->job_id)) sequence->end_reasoning();
     } else if (const auto* pause = std::get_if<Pause>(&command)) {
         if (Sequence* sequence = scheduler_.find(pause->job_id)) scheduler_.pause(*sequence, pause->paused);
     } else if (const auto* result = std::get_if<EncodeResult>(&command)) {
@@ -250,6 +254,7 @@ void Engine::handle(std::unique_ptr<SlowSample> sample) {
     Sequence* sequence = scheduler_.find(sample->job_id);
     if (sequence == nullptr) return;
     sequence->sampler = std::move(sample->sampler);
+    if (sequence->ends_reasoning) sequence->end_reasoning();
     if (sample->failure) return fail(sequence, *std::move(sample->failure), false);
     ++counts_.sampled_aside;
     sequence->sampling_pace.observe(sample->milliseconds, sampling_share_ms_);

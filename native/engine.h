@@ -129,6 +129,8 @@ public:
     void cancel(uint32_t job_id);
     // Ends the job with its next token, as if the model had ended it.
     void finish(uint32_t job_id);
+    // Ends the job's running reasoning, if it has a limit (reasoning-budget.h).
+    void end_reasoning(uint32_t job_id);
     // Back-pressure: a paused job computes nothing and may lose its slot to a waiting one.
     void pause(uint32_t job_id, bool paused);
     // Ends all jobs with `engine_closed` and joins the thread. False if a thread continues that does not use the
@@ -179,12 +181,15 @@ private:
     struct FinishJob {
         uint32_t job_id;
     };
+    struct EndReasoning {
+        uint32_t job_id;
+    };
     struct Pause {
         uint32_t job_id;
         bool     paused;
     };
     struct Close {};
-    using Command = std::variant<std::unique_ptr<Sequence>, Cancel, FinishJob, Pause, EncodeResult,
+    using Command = std::variant<std::unique_ptr<Sequence>, Cancel, FinishJob, EndReasoning, Pause, EncodeResult,
                                  std::unique_ptr<SlowSample>, FetchedState, Close>;
 
     void         run() noexcept;

@@ -37,6 +37,12 @@ void ReasoningBudget::refuse() {
     n_tokens_ = limit_.message.size();
 }
 
+void ReasoningBudget::end() {
+    if (state_ != State::inside) return;
+    max_tokens_ = std::min(max_tokens_, n_tokens_);
+    close_if_spent();
+}
+
 void ReasoningBudget::accept(TokenId token) {
     if (state_ == State::closing) {
         if (++n_tokens_ == limit_.message.size() + closing().size()) leave();
@@ -70,6 +76,7 @@ void ReasoningBudget::enter(size_t pair) {
     state_    = State::inside;
     at_start_ = false;
     n_tokens_ = 0;
+    max_tokens_ = limit_.max_tokens;
     text_     = {};
     close_if_spent();
 }
@@ -80,9 +87,9 @@ void ReasoningBudget::leave() {
 }
 
 void ReasoningBudget::close_if_spent() {
-    if (n_tokens_ < limit_.max_tokens) return;
+    if (n_tokens_ < max_tokens_) return;
     const bool is_within = text_.is_holding() || end_.ends_within_word();
-    if (is_within && n_tokens_ - limit_.max_tokens < max_wait_) return;
+    if (is_within && n_tokens_ - max_tokens_ < max_wait_) return;
     state_    = State::closing;
     n_tokens_ = 0;
 }

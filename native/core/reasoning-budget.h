@@ -46,6 +46,8 @@ public:
     // The grammar refuses the forced token: drops the rest of the message or, if the token is part of the tag, leaves
     // the reasoning open.
     void refuse();
+    // Ends the reasoning as if its budget were spent. Without effect outside of reasoning.
+    void end();
     // Appends `token` to the completion. It must be the forced one, if any.
     void accept(TokenId token);
     bool is_inside() const { return state_ != State::outside; }
@@ -66,6 +68,7 @@ private:
     TriggerWords         start_, end_;
     size_t               pair_     = 0;  // of the last reasoning
     size_t               max_wait_ = 0;
+    size_t               max_tokens_ = 0;  // inside: of the reasoning
     State                state_    = State::outside;
     bool                 at_start_;  // no opening tag yet
     size_t               n_tokens_ = 0;  // inside: of the reasoning; closing: written so far

@@ -55,6 +55,11 @@ void Sequence::advance(size_t n_tokens) {
     if (media() != nullptr && n_computed >= media()->end()) std::fill(embeddings.begin(), embeddings.end(), nullptr);
 }
 
+void Sequence::end_reasoning() {
+    ends_reasoning = sampler == nullptr;  // the slow sampler uses the budget
+    if (!ends_reasoning && job_.reasoning_budget) job_.reasoning_budget->end();
+}
+
 void Sequence::preempt() {
     slot       = kNoSlot;
     n_computed = 0;

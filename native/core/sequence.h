@@ -43,6 +43,8 @@ public:
     void admit(int32_t to_slot, size_t n_kept, Clock::time_point now);
     // The next `n_tokens` tokens now have KV cells.
     void advance(size_t n_tokens);
+    // Ends running reasoning, if the job limits it.
+    void end_reasoning();
     // The sequence loses its slot. Its tokens may still be cached when it is admitted again.
     void preempt();
     // The cached prefix could not be loaded.
@@ -82,6 +84,7 @@ public:
     bool                     may_reuse    = true;  // may start from a cached prefix; false after loading one has failed
     bool                     paused       = false;  // back-pressure: the client reads too slowly
     bool                     ends_next    = false;  // with the next token
+    bool                     ends_reasoning = false;  // as soon as the slow sampler returns the sampler
     bool                     awaits_state = false;  // waits for the state of a prefix from disk
     std::unique_ptr<Sampler> sampler;            // nullptr while the slow sampler has it (slow-sampler.h)
     SamplingPace             sampling_pace;

@@ -70,6 +70,7 @@ Napi::Function EngineWrap::define(Napi::Env env) {
                         InstanceMethod<&EngineWrap::cancel_embed>("cancelEmbed"),
                         InstanceMethod<&EngineWrap::submit>("submit"), InstanceMethod<&EngineWrap::pause>("pause"),
                         InstanceMethod<&EngineWrap::cancel>("cancel"), InstanceMethod<&EngineWrap::finish>("finish"),
+                        InstanceMethod<&EngineWrap::end_reasoning>("endReasoning"),
                         InstanceMethod<&EngineWrap::stats>("stats"), InstanceMethod<&EngineWrap::close>("close")});
 }
 
@@ -180,6 +181,12 @@ void EngineWrap::submit(const Napi::CallbackInfo& call) {
 void EngineWrap::finish(const Napi::CallbackInfo& call) {
     guarded(call.Env(), [&] {
         if (engine_) engine_->finish(job_id_argument(call));
+    });
+}
+
+void EngineWrap::end_reasoning(const Napi::CallbackInfo& call) {
+    guarded(call.Env(), [&] {
+        if (engine_) engine_->end_reasoning(job_id_argument(call));
     });
 }
 

@@ -35,6 +35,7 @@ private:
     void        cancel_embed(const Napi::CallbackInfo& call);
     void        submit(const Napi::CallbackInfo& call);
     void        finish(const Napi::CallbackInfo& call);
+    void        end_reasoning(const Napi::CallbackInfo& call);
     void        pause(const Napi::CallbackInfo& call);
     void        cancel(const Napi::CallbackInfo& call);
     Napi::Value stats(const Napi::CallbackInfo& call);

@@ -57,6 +57,20 @@ const Test none("reasoning-budget: without tokens it is ended where it begins", 
     expect_text(*budget_of(0, "x<think>\n"), {word, word}, {message, close, word, word});
 });
 
+const Test ended("reasoning-budget: reasoning is ended on demand, and later reasoning has its whole budget", [] {
+    const auto budget = budget_of(100);
+    budget->end();
+    expect_text(*budget, {open, word}, {open, word});
+    budget->end();
+    expect_text(*budget, {word}, {message, close, word});
+    budget->end();
+    expect_text(*budget, {open, word, word, close}, {open, word, word, close});
+    const auto split = budget_of(100);
+    expect_text(*split, {open, half}, {open, half});
+    split->end();
+    expect_text(*split, {other_half, word}, {other_half, message, close, word});
+});
+
 const Test usual("reasoning-budget: one of several tags begins a completion, and its own tag ends it", [] {
     const auto budget = [](const std::string& prompt_end) {
         const ReasoningLimit limit{{{"<think>", {"</think>"}}, {"a", {"!"}}}, prompt_end, 1, {}};

@@ -1,5 +1,6 @@
 /** A scripted token stream with the engine's manners: iterated once, freed by return, by the signal and by the end. */
 import type { Prefill, Token, TokenLogprobs, TokenStream } from '../../ts/engine/engine.js';
+import type { JobControl } from '../../ts/engine/engine-types.js';
 
 export interface StreamScript {
   batches: Token[][];
@@ -15,6 +16,7 @@ export class FakeStream implements TokenStream {
   /** For tests to set. */
   prefill: Prefill | null = null;
   promptLogprobs: readonly TokenLogprobs[] = [];
+  readonly controls: JobControl[] = [];
   readonly #script: StreamScript;
   #next = 0;
   #permits = 0;
@@ -32,6 +34,10 @@ export class FakeStream implements TokenStream {
 
   observe(listener: (tokens: readonly Token[]) => void): void {
     this.#observers.push(listener);
+  }
+
+  control(action: JobControl): void {
+    this.controls.push(action);
   }
 
   step(): void {

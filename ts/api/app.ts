@@ -8,6 +8,7 @@ import { cohereEmbedRoute } from './cohere/embed/handler.js';
 import { type AppContext, type AppOptions, createContext } from './context.js';
 import { errorsByPath } from './errors-by-path.js';
 import { nativeCompletionRoutes } from './llama-server/completion/handler.js';
+import { chatControlRoute } from './llama-server/control/handler.js';
 import { nativeEmbeddingRoute } from './llama-server/embedding/handler.js';
 import { predictRoute } from './llama-server/predict/handler.js';
 import { nativeStateRoutes } from './llama-server/state/handler.js';
@@ -73,6 +74,7 @@ const LOCAL_ROUTES: typeof ROUTES = [
   nativeEmbeddingRoute,
   nativeStateRoutes,
   nativeTextRoutes,
+  chatControlRoute,
   predictRoute,
   resumableStreamRoutes,
   serverToolsRoute,

@@ -6,6 +6,7 @@ import type { Profile } from '../profiles/profile.js';
 import type { ModelLibrary } from './ollama/library/model-library.js';
 import { MemoryStore } from './openai/responses/store/memory-store.js';
 import type { ResponseStore } from './openai/responses/store/response-store.js';
+import { RunningChats } from './shared/running-chats.js';
 
 export interface AppOptions extends HttpOptions {
   /** Stores the responses of `/v1/responses`; null disables storage. Default: in memory. */
@@ -26,6 +27,7 @@ export interface AppContext extends HttpContext {
   library: ModelLibrary | undefined;
   isBehindGateway: boolean;
   mcp: McpServers | null;
+  chats: RunningChats;
 }
 
 /** Throws `invalid_options` if the mode needs a deployment and none is given. */
@@ -40,5 +42,6 @@ export function createContext(
     library: options.library,
     isBehindGateway: options.isBehindGateway ?? false,
     mcp: options.mcp ?? null,
+    chats: new RunningChats(),
   };
 }

@@ -4,6 +4,7 @@
  */
 import type { NativeConstraint, NativeJob, NativeReplyDelta, NativeReplyFormat } from '../native/addon.js';
 import type { Caller } from './calls.js';
+import type { JobControl } from './engine-types.js';
 
 /** A native job, and the format of its completion; `null`: plain text. */
 export interface CoreJob extends NativeJob {
@@ -40,5 +41,6 @@ export interface EngineCore extends Caller {
   submit(job: CoreJob, constraint: NativeConstraint | null): void;
   pause(jobId: number, paused: boolean): void;
   cancel(jobId: number): void;
+  control(jobId: number, action: JobControl): void;
   close(): Promise<void>;
 }

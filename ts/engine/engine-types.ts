@@ -168,6 +168,9 @@ export interface Prefill {
  * The tokens of one job, to be iterated once. `break`, `return()` and the job's AbortSignal free the sequence within one
  * engine step. A failure rejects `next()` with a `ChasquiError`, an abort with the signal's reason.
  */
+/** `endReasoning`: the closing tag comes next. `finish`: the next token is the last. */
+export type JobControl = 'endReasoning' | 'finish';
+
 export interface TokenStream extends AsyncIterableIterator<Token> {
   return(): Promise<IteratorResult<Token>>;
   /** `null` before the length of the prompt is known; absent: unknown. */
@@ -176,6 +179,8 @@ export interface TokenStream extends AsyncIterableIterator<Token> {
   readonly unread?: number;
   /** Log-probabilities of the computed prompt tokens except the first; empty unless the job asked for them. */
   readonly promptLogprobs?: readonly TokenLogprobs[];
+  /** Changes the running job. `endReasoning` needs `reasoningControl` in the job. Absent: the job cannot be changed. */
+  control?(action: JobControl): void;
   /** Calls `listener` with all tokens that the reader is about to get. */
   observe(listener: (tokens: readonly Token[]) => void): void;
   /**

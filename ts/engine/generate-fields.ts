@@ -87,6 +87,7 @@ const COMMON: Readonly<Record<string, Check>> = {
   logprobsAfter: boolean,
   reasoningBudget: orNull(integer(0)),
   reasoningMessage: orNull(text),
+  reasoningControl: boolean,
   adapters: orNull({
     says: 'a list of adapters and their scales',
     accepts: isListOf((each) => isObject(each) && integer(0).accepts(each.adapter) && Number.isFinite(each.scale)),

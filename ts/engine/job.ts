@@ -58,6 +58,8 @@ export interface Job {
   reasoningBudget: number | null;
   /** Text that is inserted when the budget ends reasoning; `null`, the default: as in the load options. */
   reasoningMessage: string | null;
+  /** The reasoning can be ended while it runs (`TokenStream.control`). Default: false. */
+  reasoningControl: boolean;
   /** Each adapter at most once; `null`, the default: those in use by the engine. */
   adapters: readonly AdapterUse[] | null;
 }
@@ -90,6 +92,7 @@ export function completeJob(options: GenerateOptions, defaults: Readonly<Samplin
     reasoning: options.reasoning ?? null,
     reasoningBudget: options.reasoningBudget ?? null,
     reasoningMessage: options.reasoningMessage ?? null,
+    reasoningControl: options.reasoningControl ?? false,
     adapters: options.adapters ?? null,
     sampling: Object.fromEntries(
       SETTINGS.map((name) => [name, options[name] ?? defaults[name]]),
@@ -101,7 +104,7 @@ const SETTINGS = Object.keys(NEUTRAL_SAMPLING) as (keyof SamplingSettings)[];
 
 type ReasoningFields = Pick<
   Job,
-  'reasoning' | 'reasoningBudget' | 'reasoningMessage' | 'stop' | 'grammar' | 'maxTokens'
+  'reasoning' | 'reasoningBudget' | 'reasoningMessage' | 'reasoningControl' | 'stop' | 'grammar' | 'maxTokens'
 >;
 
 /** The limits that `loadModel` sets for jobs without their own. */
@@ -127,14 +130,14 @@ const UNLIMITED = 2 ** 31 - 1;
 
 /** The limit on the reasoning of a job; `null`: unlimited. Jobs with stop strings have one, because the engine follows it. */
 export function reasoningLimitOf(
-  { reasoning, reasoningBudget, reasoningMessage, stop, grammar, maxTokens }: ReasoningFields,
+  { reasoning, reasoningBudget, reasoningMessage, reasoningControl, stop, grammar, maxTokens }: ReasoningFields,
   defaults: ReasoningLimits,
 ): (NativeReasoningTags & { maxTokens: number; message: string }) | null {
   const isCallForced = grammar?.calls === true && !grammar.lazy;
   // Leaves half of the tokens to the call.
   const beforeCall = isCallForced && maxTokens !== null ? Math.floor(maxTokens / 2) : null;
   const limits = [defaults.budget, beforeCall].filter((limit) => limit !== null);
-  const unlimited = stop.length > 0 ? UNLIMITED : null;
+  const unlimited = stop.length > 0 || reasoningControl ? UNLIMITED : null;
   const unset = limits.length > 0 ? Math.min(...limits) : unlimited;
   const budget = reasoningBudget ?? unset;
   if (reasoning === null || budget === null) return null;

@@ -101,6 +101,7 @@ export class Model extends Engine {
         // The engine ignores ids of jobs that were still being prepared.
         if (left && this.#closed === null && this.#end === null) this.#core.cancel(id);
       },
+      onControl: (action) => this.#core.control(id, action),
       onBacklog: (paused) => this.#core.pause(id, paused),
     });
     if (this.#end !== null) stream.fail(this.#end);

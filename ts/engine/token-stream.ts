@@ -2,7 +2,7 @@
 import { ChasquiError, type ErrorCode } from '../errors.js';
 import { FIELDS_PER_RECORD, type NativeFailure, type NativeLogprobs, RECORD_FLAGS } from '../native/addon.js';
 import { GROWTH_FLAGS, type ParsedText } from './core.js';
-import type { AbortOptions, Finish, Prefill, Token, TokenStream } from './engine-types.js';
+import type { AbortOptions, Finish, JobControl, Prefill, Token, TokenStream } from './engine-types.js';
 
 /** A reader that waits for tokens, or for the end. */
 interface Reader {
@@ -21,6 +21,7 @@ export interface JobSource {
   /** Called once. `left`: the reader has left before the end of the job. `finish`: the job has finished. */
   onEnd(left: boolean, finish?: Finish): void;
   onBacklog(paused: boolean): void;
+  onControl?(action: JobControl): void;
 }
 
 export interface JobStreamOptions extends AbortOptions {
@@ -75,6 +76,10 @@ export class JobStream implements TokenStream {
 
   observe(listener: (tokens: readonly Token[]) => void): void {
     this.#observers.push(listener);
+  }
+
+  control(action: JobControl): void {
+    if (!this.ended) this.#source?.onControl?.(action);
   }
 
   /** From now on `source` computes the job, from its beginning. */

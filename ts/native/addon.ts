@@ -297,6 +297,8 @@ export interface NativeEngine {
   cancel(jobId: number): void;
   /** Ends the job with its next token, as if the model had ended it. */
   finish(jobId: number): void;
+  /** Ends the job's running reasoning, if it has a limit. */
+  endReasoning(jobId: number): void;
   stats(): NativeStats;
   close(): Promise<void>;
 }

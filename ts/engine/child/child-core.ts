@@ -4,7 +4,7 @@ import { deserialize } from 'node:v8';
 import type { NativeConstraint, NativeMedia, NativePrompt } from '../../native/addon.js';
 import { CALLS, type CallArgs, type CallName, type CallResult, type CallTarget, callTarget } from '../calls.js';
 import type { CoreJob, EngineCore } from '../core.js';
-import type { AbortOptions } from '../engine-types.js';
+import type { AbortOptions, JobControl } from '../engine-types.js';
 import { deliver, type JobStream } from '../token-stream.js';
 import { EventsDecoder, encodeFrame, FRAME, FrameReader } from './frames.js';
 import type { WireError } from './messages.js';
@@ -105,6 +105,10 @@ export class ChildCore implements EngineCore, CallTarget {
     const [media, limit] = [job.media, constraint] as unknown as [Handle | null, Handle | null];
     this.#tell('submit', { ...job, media: media?.id ?? null }, limit?.id ?? null);
     this.#keepAlive.ref();
+  }
+
+  control(jobId: number, action: JobControl): void {
+    this.#tell('control', jobId, action);
   }
 
   pause(jobId: number, paused: boolean): void {

@@ -2,6 +2,7 @@
 import type { NativeConstraint, NativePrompt } from '../../native/addon.js';
 import { CALLS, type CallArgs, type CallName, type CallTarget } from '../calls.js';
 import type { CoreJob } from '../core.js';
+import type { JobControl } from '../engine-types.js';
 import type { LocalCore } from '../local/local-core.js';
 import { MediaTable } from './media-table.js';
 
@@ -13,6 +14,7 @@ export type WirePrompt = Omit<NativePrompt, 'media'> & { media: number | null };
 /** Calls without a result. */
 export interface WorkerMessages {
   submit: [job: WireJob, constraint: number | null];
+  control: [jobId: number, action: JobControl];
   pause: [jobId: number, paused: boolean];
   cancel: [jobId: number];
   cancelOwner: [owner: number];
@@ -28,7 +30,7 @@ export class WorkerTarget implements CallTarget {
 
   /** `fail` reports an error in a job, and ends it. */
   constructor(
-    private readonly core: Pick<LocalCore, 'run' | 'cancelOwner' | 'submit' | 'pause' | 'cancel'>,
+    private readonly core: Pick<LocalCore, 'run' | 'cancelOwner' | 'submit' | 'pause' | 'cancel' | 'control'>,
     private readonly fail: (jobId: number, thrown: unknown) => void,
   ) {
     this.#media = new MediaTable((...args) => core.run('tokenizePrompt', ...args));
@@ -52,6 +54,10 @@ export class WorkerTarget implements CallTarget {
     } catch (thrown) {
       this.fail(job.id, thrown);
     }
+  }
+
+  control(jobId: number, action: JobControl): void {
+    this.core.control(jobId, action);
   }
 
   pause(jobId: number, paused: boolean): void {

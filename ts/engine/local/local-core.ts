@@ -2,7 +2,7 @@
 import type { NativeConstraint, NativeEngine } from '../../native/addon.js';
 import { type CallArgs, type CallName, type CallResult, type CallTarget, callTarget } from '../calls.js';
 import type { CoreJob, EngineCore } from '../core.js';
-import type { AbortOptions } from '../engine-types.js';
+import type { AbortOptions, JobControl } from '../engine-types.js';
 import type { ReplyParsers } from './reply-parsers.js';
 
 interface Embedding {
@@ -52,6 +52,10 @@ export class LocalCore implements EngineCore, CallTarget {
   cancel(jobId: number): void {
     this.parsers.remove(jobId);
     this.native.cancel(jobId);
+  }
+
+  control(jobId: number, action: JobControl): void {
+    this.native[action](jobId);
   }
 
   pause(jobId: number, paused: boolean): void {

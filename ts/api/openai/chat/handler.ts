@@ -12,6 +12,7 @@ import type { ExtendedEndpoint } from '../../shared/completion/completion-extens
 import { newCompletionHead, PromptProgress, runningUsage } from '../../shared/completion/reply-fields.js';
 import { dataFailure, streamCompletion } from '../../shared/completion/stream-reply.js';
 import { OwnFiles } from '../../shared/own-files.js';
+import { ownerOf } from '../../shared/owner.js';
 import { functionsFor } from '../../shared/tools/functions-for.js';
 import { withModel } from '../../shared/with-model.js';
 import { toCompletion } from './reply.js';
@@ -66,7 +67,12 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
             : undefined,
         });
         const encoder = extension?.extendChunks(chunks) ?? chunks;
-        return await streamCompletion(request, reply, { streams, encoder, signal, translate }, options);
+        const remove = context.chats.add(head.id, {
+          owner: ownerOf(request, context.isBehindGateway),
+          streams,
+          hasControl: body.reasoning_control ?? false,
+        });
+        return await streamCompletion(request, reply, { streams, encoder, signal, translate }, options).finally(remove);
       } catch (thrown) {
         throw translate(thrown);
       }

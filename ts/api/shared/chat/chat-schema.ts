@@ -188,6 +188,9 @@ const optional = {
     minimum: 0,
     maximum: MAX_TOP_LOGPROBS,
   }),
+  reasoning_control: field('Lets `/v1/chat/completions/control` end the reasoning of this stream.', boolean, {
+    default: false,
+  }),
   response_format: field(
     'Form of the completion: `text`, `json_object`, or `json_schema` with a schema.',
     responseFormat,

@@ -48,6 +48,7 @@ export function toJob(
     format: rendered.format,
     reasoning: toReasoningTags(body, rendered),
     reasoningBudget: toReasoningBudget(body),
+    reasoningControl: body.reasoning_control ?? false,
     ...(body.reasoning_budget_message !== undefined && { reasoningMessage: body.reasoning_budget_message }),
     topLogprobs: body.logprobs ? (body.top_logprobs ?? 0) : null,
     ...(body.ignore_eos !== undefined && { ignoreEos: body.ignore_eos }),

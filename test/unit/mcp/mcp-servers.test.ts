@@ -126,11 +126,13 @@ test('closing ends calls, the process and its descendants', async ({ mcp }) => {
   assert.is(mcp.pids.length, 1);
 });
 
-test('a process that ignores the end of its input and SIGTERM is killed', async ({ mcp }) => {
+test('a descendant that ignores the end of its input and SIGTERM is killed', async ({ mcp }) => {
   const stubborn = `process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); await import(process.argv[1]);`;
   const { args } = mcp.stdio() as { args: string[] };
-  const all = ['--input-type=module', '-e', stubborn, ...args];
-  const servers = mcp.servers({ test: { command: process.execPath, args: all } });
+  // The shell ends at SIGTERM, and its child does not.
+  const script = '"$0" "$@"; true';
+  const all = ['-c', script, process.execPath, '--input-type=module', '-e', stubborn, ...args];
+  const servers = mcp.servers({ test: { command: 'sh', args: all } });
   await servers.get('test')?.listTools(never);
   const [pid = 0] = mcp.pids;
   await servers.close();

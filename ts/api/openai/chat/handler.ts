@@ -15,6 +15,7 @@ import { OwnFiles } from '../../shared/own-files.js';
 import { ownerOf } from '../../shared/owner.js';
 import { functionsFor } from '../../shared/tools/functions-for.js';
 import { withModel } from '../../shared/with-model.js';
+import { completeWithServers } from './mcp/stream-chat.js';
 import { toCompletion } from './reply.js';
 import { chatChunkSchema } from './schema.js';
 import { ChunkEncoder } from './stream.js';
@@ -31,7 +32,12 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
 
   const complete = withModel<SentChatCompletion>(
     context,
-    async (request, reply, { engine, signal }) => {
+    async (request, reply, leased) => {
+      const { engine, signal } = leased;
+      // LM Studio's replies have other fields.
+      if (context.mcp !== null && extended === undefined && request.body.tools?.some(({ type }) => type === 'mcp')) {
+        return completeWithServers(request, reply, leased, context);
+      }
       const chat = functionsFor(request.body);
       const { body, origins, customTools, hasOldForm } = chat;
       if (strict) refusePassedOver(chat.passedOver);

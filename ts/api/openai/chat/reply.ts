@@ -16,6 +16,8 @@ export interface CompletionOptions {
   customTools?: ReadonlySet<string> | undefined;
   /** Replies with calls as `function_call`; default false. */
   hasOldForm?: boolean | undefined;
+  /** Gets the deltas of the first choice. The completion waits for its promise. */
+  onDeltas?: ((deltas: readonly CompletionDelta[]) => void | Promise<void>) | undefined;
 }
 
 export async function toCompletion(
@@ -27,12 +29,15 @@ export async function toCompletion(
     timings = false,
     customTools = new Set(),
     hasOldForm = false,
+    onDeltas,
   }: CompletionOptions = {},
 ): Promise<ChatCompletion> {
   const choices = streams.map(() => new Choice(parsed, logprobs, new CallForms(customTools)));
   await forEachChoice(streams, ({ index, tokens }) => {
     const choice = choices[index] as Choice;
-    for (const delta of choice.reader.read(tokens)) choice.add(delta);
+    const deltas = choice.reader.read(tokens);
+    for (const delta of deltas) choice.add(delta);
+    return index === 0 ? onDeltas?.(deltas) : undefined;
   });
   const readers = choices.map(({ reader }) => reader);
   const finishes = readers.map(({ finish }) => finish);

@@ -1,10 +1,10 @@
 /** Converts tools and `tool_choice` to their form in chat bodies. Tools that only OpenAI's servers run are skipped. */
 
 import type { FieldOrigins } from '../../shared/chat/field-origins.js';
+import type { McpOffer } from '../../shared/mcp/mcp-offer.js';
 import { describeFormat, parametersOf } from '../../shared/tools/custom-tools.js';
 import { InputGrammars, patternField } from '../../shared/tools/input-grammars.js';
 import { type ClientToolType, clientToolName, clientToolOf, toClientFunction } from './local-tools.js';
-import type { McpOffer } from './mcp/mcp-offer.js';
 import type { ResponsesRequest } from './schema.js';
 import { nameInChat } from './tool-names.js';
 import type { ResponseTool, ResponseToolChoice } from './tools-schema.js';

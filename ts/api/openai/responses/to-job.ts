@@ -4,6 +4,7 @@ import type { AbortOptions, Engine, RenderedPrompt, TokenStream } from '../../..
 import type { ImageInput } from '../../../engine/job.js';
 import { ChasquiError } from '../../../errors.js';
 import { MAX_IGNORED_PARTS } from '../../../http/read-fields.js';
+import type { McpServers } from '../../../mcp/mcp-servers.js';
 import type { SamplingSettings } from '../../../options/sampling-table.js';
 import type { AppContext } from '../../context.js';
 import type { ChatCompletionRequest } from '../../shared/chat/chat-schema.js';
@@ -12,12 +13,14 @@ import { type ReadFilesOptions, readFiles } from '../../shared/chat/read-files.j
 import { refusePassedOver, renderChat, renderMessages } from '../../shared/chat/render-chat.js';
 import { toRenderOptions } from '../../shared/chat/render-options.js';
 import { startCompletion } from '../../shared/chat/to-job.js';
+import { readMcpEntries } from '../../shared/mcp/mcp-entries.js';
+import { McpOffer } from '../../shared/mcp/mcp-offer.js';
 import { OwnFiles } from '../../shared/own-files.js';
 import type { Leased } from '../../shared/with-model.js';
 import { Conversations } from './conversations.js';
 import type { StoredItem } from './input-schema.js';
 import { approvedCalls } from './mcp/approvals.js';
-import { McpOffer } from './mcp/mcp-offer.js';
+import { clientNames } from './mcp/client-names.js';
 import { conversationOf, newResponse } from './new-response.js';
 import type { OutputItem, ResponseObject } from './object-schema.js';
 import type { OwnResponses } from './own-responses.js';
@@ -70,7 +73,7 @@ export class ResponseWork {
     this.items = items;
     this.#all = items;
     this.#body = body;
-    this.offer = context.mcp && new McpOffer(body, context.mcp);
+    this.offer = context.mcp && toOffer(body, context.mcp);
     if (this.offer !== null) approvedCalls(items, this.offer);
     this.#translation = this.#toChat(items);
     if (context.options.strict) refusePassedOver(this.#translation.passedOver);
@@ -177,6 +180,13 @@ export class ResponseWork {
     record.follow(engine.model.id, streams, { prompt: rendered.prompt });
     return { streams, parsed: rendered.format !== null, ignored };
   }
+}
+
+function toOffer({ tools = [] }: ResponsesRequest, servers: McpServers): McpOffer {
+  return new McpOffer(
+    readMcpEntries(tools, servers),
+    tools.flatMap((tool) => clientNames(tool)),
+  );
 }
 
 /** A forced call has been made. */

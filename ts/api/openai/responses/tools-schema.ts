@@ -1,8 +1,8 @@
 /** The fields `tools` and `tool_choice` of `POST /v1/responses`. */
 import * as s from '../../../http/schema/json-schema.js';
 import { functionName, variantsBy } from '../../../http/schema/variants.js';
+import { mcpToolFields } from '../../shared/mcp/mcp-tool-schema.js';
 import { customFormat, toolChoiceOf } from '../../shared/tools/tool-schema.js';
-import { mcpToolFields } from './mcp/mcp-schema.js';
 
 const optional = {
   name: functionName,

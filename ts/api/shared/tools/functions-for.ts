@@ -10,7 +10,7 @@ import { readConstraints } from '../chat/output-constraints.js';
 import type { TranslatedChat } from '../chat/render-chat.js';
 import { describeFormat, parametersOf, toArguments } from './custom-tools.js';
 import { InputGrammars, patternField } from './input-grammars.js';
-import type { CustomTool, NamedFunction, NamedTool, SentToolChoice, Tool, ToolChoice } from './tool-schema.js';
+import type { NamedFunction, NamedTool, SentTool, SentToolChoice, Tool, ToolChoice } from './tool-schema.js';
 
 export interface WithFunctions extends TranslatedChat {
   customTools: ReadonlySet<string>;
@@ -23,6 +23,8 @@ const CONSTRAINTS = ['json_schema', ...Object.keys(constraintFields)];
 
 /** Throws `invalid_grammar` if the format of a tool is invalid. */
 export function functionsFor(request: SentChatCompletion): WithFunctions {
+  const server = request.tools?.findIndex(({ type }) => type === 'mcp') ?? -1;
+  if (server >= 0) throw noServersHere(`tools[${server}]`);
   if (request.functions?.length) return fromFunctions(request, request.functions);
   if (typeof request.function_call === 'object') {
     const message = '`function_call` names a function, but there are no `functions`.';
@@ -71,6 +73,11 @@ function fromFunctions(request: SentChatCompletion, functions: readonly Tool['fu
   return { ...translated, origins, hasOldForm: true };
 }
 
+function noServersHere(field: string): ChasquiError {
+  const message = `\`${field}\` is a tool of an MCP server, but this server has none, or this endpoint cannot call it.`;
+  return new ChasquiError('unsupported_parameter', message, field);
+}
+
 const UNCHANGED: Omit<WithFunctions, 'body'> = {
   origins: new FieldOrigins(),
   customTools: new Set(),
@@ -91,8 +98,9 @@ class CustomTools {
 
   constructor(private readonly origins: FieldOrigins) {}
 
-  toFunction(tool: Tool | CustomTool, path: string): Tool {
+  toFunction(tool: SentTool, path: string): Tool {
     if (tool.type === 'function') return tool;
+    if (tool.type === 'mcp') throw noServersHere(path);
     const { name, description: own, format = null } = tool.custom;
     const origin = `${path}.custom`;
     this.names.add(name);

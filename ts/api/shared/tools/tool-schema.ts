@@ -1,6 +1,7 @@
 /** The tools that a request offers to the model, and which of them it must use. */
 import * as s from '../../../http/schema/json-schema.js';
 import { functionName, jsonSchema, variantsBy } from '../../../http/schema/variants.js';
+import { mcpToolSchema } from '../mcp/mcp-tool-schema.js';
 
 export const functionSchema = s.objectOf(
   { name: functionName },
@@ -33,9 +34,10 @@ const customToolSchema = s.objectOf({
   custom: s.objectOf({ name: functionName }, { description: s.orNull(s.string), format: s.orNull(customFormat) }),
 });
 
-export const toolSchema = variantsBy('type', [functionToolSchema, customToolSchema]);
+export const toolSchema = variantsBy('type', [functionToolSchema, customToolSchema, mcpToolSchema]);
 
 export type CustomFormat = s.Static<typeof customFormat>;
+export type SentTool = s.Static<typeof toolSchema>;
 export type CustomTool = s.Static<typeof customToolSchema>;
 /** A function. Custom tools become functions while a body is read. */
 export type Tool = s.Static<typeof functionToolSchema>;

@@ -1,8 +1,8 @@
 /** Calls that a client has approved in this request. */
 import { ChasquiError } from '../../../../errors.js';
+import type { McpOffer } from '../../../shared/mcp/mcp-offer.js';
 import type { InputItem } from '../input-schema.js';
 import type { SourcedItem } from '../resolve-input.js';
-import type { McpOffer } from './mcp-offer.js';
 import type { ApprovalRequestItem, ApprovalResponseItem } from './mcp-schema.js';
 
 /** By their ids. */

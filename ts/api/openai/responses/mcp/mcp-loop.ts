@@ -1,25 +1,19 @@
 /** Alternates completions and their calls of MCP servers until a completion calls nothing. */
 import type { SseEvent } from '../../../../http/sse.js';
-import type { McpResult } from '../../../../mcp/tool-result.js';
+import type { McpTool } from '../../../../mcp/mcp-server.js';
 import { newId } from '../../../../new-id.js';
-import { parseArguments } from '../../../shared/completion/call-arguments.js';
 import type { CompletionProtocol } from '../../../shared/completion/completion-event-encoder.js';
 import { forEachChoice } from '../../../shared/completion/stream-reply.js';
+import { McpCalls } from '../../../shared/mcp/mcp-calls.js';
+import type { McpEntry } from '../../../shared/mcp/mcp-entries.js';
+import type { McpOffer } from '../../../shared/mcp/mcp-offer.js';
 import type { Leased } from '../../../shared/with-model.js';
 import type { OutputItem } from '../object-schema.js';
 import type { ResponseEvents } from '../response-events.js';
 import { ResponseEncoder } from '../stream.js';
 import type { ResponseWork } from '../to-job.js';
 import { approvedCalls } from './approvals.js';
-import type { McpEntry } from './mcp-entries.js';
-import type { McpOffer } from './mcp-offer.js';
 import type { McpCallItem, McpListItem } from './mcp-schema.js';
-
-export const DEFAULT_MAX_CALLS = 32;
-/** No calls are made after this time. */
-const MAX_LOOP_MS = 600_000;
-/** Limit of the results of all calls of a response, in UTF-16 units. */
-const MAX_RESULTS_LENGTH = 4 * 2 ** 20;
 
 /** Sends events. The loop waits for the promise of a slow client. */
 type Emit = (events: readonly SseEvent[]) => void | Promise<void>;
@@ -35,9 +29,7 @@ export function runMcpLoop(
 }
 
 class McpLoop {
-  #callsLeft: number;
-  #resultsLength = 0;
-  readonly #deadline = performance.now() + MAX_LOOP_MS;
+  readonly #calls: McpCalls;
 
   constructor(
     private readonly work: ResponseWork & { offer: McpOffer },
@@ -45,7 +37,7 @@ class McpLoop {
     private readonly leased: Leased,
     private readonly emit: Emit,
   ) {
-    this.#callsLeft = work.request.body.max_tool_calls ?? DEFAULT_MAX_CALLS;
+    this.#calls = new McpCalls(work.offer, leased.signal, work.request.body.max_tool_calls);
   }
 
   async run(): Promise<void> {
@@ -57,7 +49,7 @@ class McpLoop {
     );
     for (const call of approved) await emit(announceCall(events, call));
     await this.#runCalls(approved);
-    for (let choice: 'asked' | 'auto' | 'none' = 'asked'; ; choice = this.#canCall() ? 'auto' : 'none') {
+    for (let choice: 'asked' | 'auto' | 'none' = 'asked'; ; choice = this.#calls.isOpen ? 'auto' : 'none') {
       work.continueWith(events.response.output, choice);
       const { items, encoder } = await this.#complete();
       const calls = items.filter((item) => item.type === 'mcp_call' && item.status === 'in_progress');
@@ -82,10 +74,6 @@ class McpLoop {
     return { items: events.response.output.slice(first), encoder };
   }
 
-  #canCall(): boolean {
-    return this.#callsLeft > 0 && performance.now() < this.#deadline;
-  }
-
   /** The conversation has one list of each server. */
   async #listTools(entry: McpEntry): Promise<void> {
     const { work, events, emit } = this;
@@ -106,14 +94,15 @@ class McpLoop {
     const outcome = error === null ? 'completed' : 'failed';
     await emit([
       events.ofItem(`response.mcp_list_tools.${outcome}`, list),
-      events.closeItem({ ...list, tools, error }),
+      events.closeItem({ ...list, tools: tools.map(toShownTool), error }),
     ]);
   }
 
   async #runCalls(calls: readonly McpCallItem[]): Promise<void> {
     await Promise.all(
       calls.map(async (call) => {
-        const result = await this.#run(call);
+        const { server_label: label, name, arguments: json } = call;
+        const result = await this.#calls.run(this.work.offer.find(label, name), json);
         const status = result.error === null ? 'completed' : 'failed';
         const { events } = this;
         const done = { ...call, ...result, status } as const;
@@ -121,27 +110,14 @@ class McpLoop {
       }),
     );
   }
+}
 
-  async #run({ server_label, name, arguments: json }: McpCallItem): Promise<McpResult> {
-    const offered = this.work.offer.find(server_label, name);
-    if (offered === null) return failed(`The MCP server \`${server_label}\` offers no tool \`${name}\` here.`);
-    if (!this.#canCall()) return failed('The limit of tool calls of this response is reached.');
-    this.#callsLeft -= 1;
-    const args = parseArguments(json);
-    if (args === null) return failed('The arguments are not a JSON object, or are nested too deeply.');
-    const result = await offered.entry.server.callTool(name, args, this.leased.signal);
-    this.#resultsLength += (result.output ?? result.error).length;
-    if (this.#resultsLength <= MAX_RESULTS_LENGTH) return result;
-    return failed(`The results of all calls exceed the limit of ${MAX_RESULTS_LENGTH} characters.`);
-  }
+function toShownTool({ inputSchema: input_schema, ...tool }: McpTool): McpListItem['tools'][number] {
+  return { ...tool, input_schema };
 }
 
 function labelOf(item: object): unknown {
   return (item as { server_label?: unknown }).server_label;
-}
-
-function failed(error: string): McpResult {
-  return { output: null, error };
 }
 
 function newCall(call: Pick<McpCallItem, 'server_label' | 'name' | 'arguments' | 'approval_request_id'>): McpCallItem {

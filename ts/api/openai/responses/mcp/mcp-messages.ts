@@ -1,7 +1,7 @@
 /** Calls of MCP servers as messages of the chat. */
 import type { ChatMessageBuilder } from '../../../shared/chat/chat-message-builder.js';
 import { toFunctionName } from '../../../shared/mcp/function-names.js';
-import type { McpOffer } from './mcp-offer.js';
+import type { McpOffer } from '../../../shared/mcp/mcp-offer.js';
 import type { ApprovalRequestItem, ApprovalResponseItem, McpCallInput } from './mcp-schema.js';
 
 export function addMcpCall(

@@ -3,11 +3,11 @@ import type { FastifyReply } from 'fastify';
 import { toChasquiError, toErrorBody } from '../../../../http/error-handler.js';
 import { EventStream } from '../../../../http/sse.js';
 import type { AppContext } from '../../../context.js';
+import type { McpOffer } from '../../../shared/mcp/mcp-offer.js';
 import type { Leased } from '../../../shared/with-model.js';
 import { type ResponseEvents, responseFraming } from '../response-events.js';
 import type { ResponseWork } from '../to-job.js';
 import { runMcpLoop } from './mcp-loop.js';
-import type { McpOffer } from './mcp-offer.js';
 
 /** Failures after the first event are events of the stream. */
 export async function streamMcpLoop(

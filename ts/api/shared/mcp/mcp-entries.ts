@@ -1,8 +1,8 @@
 /** The tools of the type `mcp` in a request: which servers they select, and which of their tools. */
-import { ChasquiError } from '../../../../errors.js';
-import type { McpServer, McpTool } from '../../../../mcp/mcp-server.js';
-import type { McpServers } from '../../../../mcp/mcp-servers.js';
-import type { ResponseTool } from '../tools-schema.js';
+import { ChasquiError } from '../../../errors.js';
+import type { McpServer, McpTool } from '../../../mcp/mcp-server.js';
+import type { McpServers } from '../../../mcp/mcp-servers.js';
+import type { McpToolFields } from './mcp-tool-schema.js';
 
 export interface McpEntry {
   /** Path of the tool in the request. */
@@ -23,7 +23,7 @@ interface ToolFilter {
 const REFUSED = ['server_url', 'connector_id', 'authorization', 'headers'] as const;
 
 /** @throws {ChasquiError} a tool cannot be used as the request asks */
-export function readMcpEntries(tools: readonly ResponseTool[], servers: McpServers): McpEntry[] {
+export function readMcpEntries(tools: readonly ({ type: string } & McpToolFields)[], servers: McpServers): McpEntry[] {
   const entries: McpEntry[] = [];
   for (const [index, tool] of tools.entries()) {
     if (tool.type !== 'mcp') continue;
@@ -37,7 +37,7 @@ export function readMcpEntries(tools: readonly ResponseTool[], servers: McpServe
   return entries;
 }
 
-function toEntry(tool: ResponseTool, origin: string, servers: McpServers): McpEntry {
+function toEntry(tool: McpToolFields, origin: string, servers: McpServers): McpEntry {
   for (const name of REFUSED) {
     if (tool[name] == null) continue;
     const message =
@@ -62,7 +62,7 @@ function toEntry(tool: ResponseTool, origin: string, servers: McpServers): McpEn
   };
 }
 
-function asksBy(approval: NonNullable<ResponseTool['require_approval']> | null, field: string): McpEntry['asks'] {
+function asksBy(approval: NonNullable<McpToolFields['require_approval']> | null, field: string): McpEntry['asks'] {
   if (approval === null || approval === 'always') return () => true;
   if (approval === 'never') return () => false;
   if (typeof approval === 'string') {

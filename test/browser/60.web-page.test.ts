@@ -56,7 +56,7 @@ pages('a running completion is stopped, and what came stays', async () => {
   await page.goto(open.url);
   await page.getByLabel('Message', { exact: true }).fill('Count.');
   await page.getByRole('button', { name: 'Send' }).click();
-  await page.getByRole('article', { name: 'Model' }).getByText(/\w/).first().waitFor();
+  await page.locator('.message.assistant .block').first().waitFor();
   await page.getByRole('button', { name: 'Stop' }).click();
   await page.getByRole('button', { name: 'Copy the message' }).waitFor();
   assert.is(await page.getByRole('alert').count(), 0);

@@ -60,7 +60,8 @@ std::string take_last_errors() { return std::exchange(t_errors, {}); }
 
 ErrorCode load_failure_code(const std::string& errors) {
     // Messages of ggml, its backends, libstdc++ and llama.cpp.
-    for (const char* sign : {"insufficient memory", "bad_alloc", "failed to allocate", "unable to allocate", "out of memory"})
+    for (const char* sign : {"insufficient memory", "bad_alloc", "failed to allocate", "unable to allocate", "out of memory",
+                             "Cannot allocate memory"})
         if (errors.find(sign) != std::string::npos) return ErrorCode::out_of_memory;
     return ErrorCode::model_load_failed;
 }

@@ -150,9 +150,9 @@ function TurnView({ turn: { role, content, reasoning, stats }, live }: { turn: T
       )}
       <Markdown text={content} complete={!live} />
       {live && content === '' && !reasoning && <p class="waiting">Waiting for the first token …</p>}
-      {!live && content !== '' && (
+      {!live && (content !== '' || stats) && (
         <footer class="message-foot">
-          <CopyButton label="Copy the message" text={() => content} />
+          {content !== '' && <CopyButton label="Copy the message" text={() => content} />}
           {stats && <span class="help">{stats}</span>}
         </footer>
       )}

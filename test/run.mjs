@@ -95,7 +95,7 @@ const tiers = [
   { name: 'real', seconds: 180, cores: 1, extra: 15 * minute, when: () => noPypi('real') },
   { name: 'property', seconds: 15, cores: 0.9 },
   { name: 'hostile', seconds: 130, cores: 0.7 },
-  { name: 'faults', seconds: 350, cores: 0.5, when: noProcesses },
+  { name: 'faults', seconds: 350, cores: 0.3, when: noProcesses },
   // Last: it reads the replies of all other tiers.
   { name: 'conformance', seconds: 15, cores: Infinity, last: true },
 ];

@@ -256,7 +256,7 @@ export class Supervisor {
       withSecrets,
       logFileOf(logFolder, app.id, id),
       runner.listener,
-      this.#isolate(id, manifest, { bytes, responses, gpus: gpus.reserved }),
+      this.#isolate(app.org, id, manifest, { bytes, responses, gpus: gpus.reserved }),
     );
     store.setPid(id, runner.process.pid);
     this.#say(app, `runner ${id} of revision ${revision} starts`);
@@ -279,13 +279,14 @@ export class Supervisor {
   }
 
   #isolate(
+    organisation: string,
     id: string,
     manifest: Manifest,
     { bytes, responses, gpus }: { bytes: number; responses: string; gpus: readonly string[] },
   ): Isolation {
     const { podman, runFolder, isolation } = this.parts;
     const container = isolation === 'podman' ? new Container(podman, runFolder, id) : null;
-    return { container, limits: limitsOf(manifest, bytes, gpus), writable: [responses] };
+    return { organisation, container, limits: limitsOf(manifest, bytes, gpus), writable: [responses] };
   }
 
   #hooks(app: LiveApp): RunnerHooks {
@@ -350,7 +351,12 @@ export class Supervisor {
     app.runnersById.set(id, runner);
     const { podman, runFolder } = this.parts;
     const container = isolation === 'podman' ? new Container(podman, runFolder, id) : null;
-    runner.process = RunnerProcess.adopt(runFolder, { id, bootId, pid, memoryBytes }, runner.listener, container);
+    runner.process = RunnerProcess.adopt(
+      runFolder,
+      { id, organisation: app.org, bootId, pid, memoryBytes },
+      runner.listener,
+      container,
+    );
   }
 
   #remove(app: LiveApp): void {

@@ -4,9 +4,11 @@ import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describeExit } from '../../process/fork-script.js';
+import { runnerCgroup } from './cgroups.js';
 import { type Container, describeContainerExit } from './container.js';
 import type { ContainerLimits } from './container-arguments.js';
 import { ControlLink } from './control-link.js';
+import { CpuShare } from './cpu-share.js';
 import { MemoryLimit } from './memory-limit.js';
 import type { RunnerConfig, RunnerStatus } from './protocol.js';
 import { runnerEnvironment } from './runner-environment.js';
@@ -18,6 +20,7 @@ export interface RunnerCommand {
 }
 
 export interface Isolation {
+  readonly organisation: string;
   /** Null: a process of this account. */
   readonly container: Container | null;
   readonly limits: ContainerLimits;
@@ -33,6 +36,7 @@ export interface RunnerListener {
 /** Stored data for finding a runner again. */
 export interface RunnerRecord {
   readonly id: string;
+  readonly organisation: string;
   readonly bootId: string;
   readonly pid: number | null;
   readonly memoryBytes: number;
@@ -54,6 +58,7 @@ export class RunnerProcess {
   #how: string | null = null;
   #child: ChildProcess | null = null;
   #limit: MemoryLimit | null = null;
+  #cpus: CpuShare | null = null;
   #exceeded: string | null = null;
 
   private constructor(
@@ -78,8 +83,9 @@ export class RunnerProcess {
     command: SecretCommand,
     logFile: string,
     listener: RunnerListener,
-    { container, limits, writable }: Isolation,
+    isolation: Isolation,
   ): RunnerProcess {
+    const { container, limits, organisation } = isolation;
     const runner = new RunnerProcess(config.id, folder, config.bootId, null, listener, container);
     let log: number | null = null;
     try {
@@ -88,9 +94,9 @@ export class RunnerProcess {
       const child =
         container === null
           ? runner.#spawn(config, command, log)
-          : runner.#contain(config, command, log, { container, limits, writable });
+          : runner.#contain(config, command, log, { ...isolation, container });
       runner.#watch(child);
-      runner.#limitMemory(limits.memoryBytes);
+      runner.#limitResources(organisation, limits.memoryBytes);
     } catch (error) {
       setImmediate(() => runner.#end(`it failed to start: ${(error as Error).message}`));
     } finally {
@@ -110,7 +116,7 @@ export class RunnerProcess {
     const pid = container?.pid ?? record.pid;
     const runner = new RunnerProcess(id, folder, bootId, pid, listener, container);
     const deadline = performance.now() + ADOPTION_MS;
-    runner.#limitMemory(record.memoryBytes);
+    runner.#limitResources(record.organisation, record.memoryBytes);
     runner.#connect(() => performance.now() < deadline && (pid === null || isProcess(pid, runner.#configFile)));
     return runner;
   }
@@ -143,6 +149,7 @@ export class RunnerProcess {
   release(): void {
     this.#ended = true;
     this.#limit?.close();
+    this.#cpus?.close();
     this.#link?.close();
   }
 
@@ -183,10 +190,13 @@ export class RunnerProcess {
   }
 
   /** Podman limits containers. */
-  #limitMemory(bytes: number): void {
+  #limitResources(organisation: string, bytes: number): void {
     if (this.container !== null || process.platform !== 'linux') return;
     const pid = () => (this.#pid !== null && isProcess(this.#pid, this.#configFile) ? this.#pid : null);
-    this.#limit = new MemoryLimit(`chasqui-${this.id}`, pid, bytes, (reason) => {
+    const cgroup = runnerCgroup(organisation, this.id);
+    const started = pid();
+    if (started !== null) this.#cpus = new CpuShare(cgroup, started);
+    this.#limit = new MemoryLimit(cgroup, pid, bytes, (reason) => {
       this.#exceeded = reason;
       this.kill();
     });
@@ -241,6 +251,7 @@ export class RunnerProcess {
     if (this.#ended) return;
     this.#ended = true;
     this.#limit?.close();
+    this.#cpus?.close();
     this.#link?.close();
     this.#endEngine();
     for (const extension of ['sock', 'ctl', 'json']) {

@@ -72,7 +72,12 @@ test('what podman leaves where it works is left in the folder of the runner, and
   fs.writeFileSync(program, `#!/bin/sh\n: > oom; ls "$PWD"/* > ${folder}/left\n`, { mode: 0o755 });
   const model = { modelPath: '/models/none.gguf', options: {}, others: [] };
   const config = { ...model, id: 'r1', bootId: RunnerProcess.newBootId(), endsWithParent: false };
-  const isolation = { container, limits: { memoryBytes: 2 ** 20, cpus: null, gpus: [] }, writable: [] };
+  const isolation = {
+    organisation: 'me',
+    container,
+    limits: { memoryBytes: 2 ** 20, cpus: null, gpus: [] },
+    writable: [],
+  };
   const command = { command: [], environment: { PATH: `${folder}:/usr/bin:/bin` }, secrets: {} };
   const log = path.join(folder, 'log');
   const how = await new Promise<string>((onEnd) => {

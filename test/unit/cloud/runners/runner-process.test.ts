@@ -16,7 +16,12 @@ test('a log that cannot be opened is the end of its runner, and of nothing else'
   const command = { command: [process.execPath], environment: {}, secrets: {} };
   const how = await new Promise<string>((onEnd) => {
     const listener = { onStatus: () => undefined, onEnd };
-    const isolation = { container: null, limits: { memoryBytes: 2 ** 30, cpus: null, gpus: [] }, writable: [] };
+    const isolation = {
+      organisation: 'me',
+      container: null,
+      limits: { memoryBytes: 2 ** 30, cpus: null, gpus: [] },
+      writable: [],
+    };
     RunnerProcess.start(folder, config as never, command as never, path.join(noFolder, 'r1.log'), listener, isolation);
   });
   assert.match(how, /^it failed to start: E(EXIST|NOTDIR)/);
@@ -37,7 +42,11 @@ async function toldOf(written: string): Promise<unknown[]> {
       resolve();
     };
     const onStatus = (status: RunnerStatus) => told.push(status);
-    RunnerProcess.adopt(folder, { id: 'r1', bootId: 'b1', pid: null, memoryBytes: 2 ** 30 }, { onStatus, onEnd });
+    RunnerProcess.adopt(
+      folder,
+      { id: 'r1', organisation: 'me', bootId: 'b1', pid: null, memoryBytes: 2 ** 30 },
+      { onStatus, onEnd },
+    );
   });
   await new Promise((resolve) => server.close(resolve));
   fs.rmSync(folder, { recursive: true });

@@ -91,8 +91,8 @@ struct Q8_0 : Format<block_q8_0, 1, 8, false, 8, 128> {
     }
 };
 
-inline __m128i iq4_table() {
-    const __m128i values = _mm_loadu_si128((const __m128i *) kvalues_iq4nl);
+inline __m128i table_of(const int8_t * sixteen) {
+    const __m128i values = _mm_loadu_si128((const __m128i *) sixteen);
     return _mm_xor_si128(values, _mm_set1_epi8((char) (kEightBitsSigned ? 0 : 0x80)));
 }
 
@@ -101,7 +101,18 @@ struct IQ4_NL : Format<block_iq4_nl, 1, 8, false, 8, 128> {
         Ints head[4], v[4];
         unpack_scale(rows, stride, head, out);
         transpose(rows + offsetof(Block, qs), stride, v);
-        out.groups(0, [&](auto g) { return look_up(iq4_table(), nibbles(v, g)); });
+        out.groups(0, [&](auto g) { return look_up(table_of(kvalues_iq4nl), nibbles(v, g)); });
+    }
+};
+
+// The scale is a power of two. The table has twice the values of the weights.
+struct MXFP4 : Format<block_mxfp4, 1, 8, false, 8, 128> {
+    template <class Out> static void unpack(const uint8_t * rows, size_t stride, Out & out) {
+        Ints head[4], v[4];
+        transpose(rows, stride, head);
+        out.scale(0, times(as_floats(left<23>(masked(head[0], all(0xFF)))), all(0.5f)));
+        transpose(rows + offsetof(Block, qs), stride, v);
+        out.groups(0, [&](auto g) { return look_up(table_of(kvalues_mxfp4), nibbles(v, g)); });
     }
 };
 
@@ -116,7 +127,7 @@ struct IQ4_XS : Format<block_iq4_xs, 8, 8, false, 8, 128> {
             out.scale(i, times(d, to_floats(minus(joined(low, left<4>(high)), all(32)))));
             Ints v[4];
             transpose(rows + offsetof(Block, qs) + 16 * i, stride, v);
-            out.groups(i, [&](auto g) { return look_up(iq4_table(), nibbles(v, g)); });
+            out.groups(i, [&](auto g) { return look_up(table_of(kvalues_iq4nl), nibbles(v, g)); });
         });
     }
 };

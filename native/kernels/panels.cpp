@@ -18,8 +18,10 @@
 #include "ggml-cpu-impl.h"
 #include "ggml-cpu.h"
 #include "ggml-impl.h"
+#include "panels-experts.h"
 #include "panels-products.h"
 #include "panels-shares.h"
+#include "panels-tiles.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -31,114 +33,6 @@
 using namespace ggml::cpu::panels;
 
 namespace {
-
-// The columns of a tile; the last one may have fewer.
-int64_t width_of_tiles(int64_t n) {
-    if (n <= kOnlyColumns) return n;
-    const int64_t n_tiles = (n + kStoredColumns - 1) / kStoredColumns;
-    return (n + n_tiles - 1) / n_tiles;
-}
-
-// Writes the blocks [first, last) of column j of n to its tile; `quantized` is the column in the format of vec_dot.
-template <class F>
-void lay_out(int32_t * tiles, int64_t n_blocks, int64_t n, int64_t j, int64_t first, int64_t last,
-             const void * quantized) {
-    const int64_t before = j / width_of_tiles(n) * width_of_tiles(n);
-    const int64_t width  = std::min(width_of_tiles(n), n - before);
-    int32_t *     out    = tiles + (before * n_blocks + first * width) * words_of_a_block<F>() + (j - before);
-    for (int64_t l = first; l < last; ++l) {
-        float          d;
-        const int8_t * qs;
-        int32_t        sums[F::subs];
-        if constexpr (F::subs == 1) {
-            const block_q8_0 & block = ((const block_q8_0 *) quantized)[l];
-            d  = GGML_CPU_FP16_TO_FP32(block.d);
-            qs = block.qs;
-            sums[0] = 0;
-            for (int i = 0; i < F::size; ++i) sums[0] += qs[i];
-        } else {
-            const block_q8_K & block = ((const block_q8_K *) quantized)[l];
-            d  = block.d;
-            qs = block.qs;
-            for (int s = 0; s < F::subs; ++s) {
-                sums[s] = F::subs == 16 ? block.bsums[s] : block.bsums[2 * s % 16] + block.bsums[(2 * s + 1) % 16];
-            }
-        }
-        memcpy(out, &d, sizeof d);
-        for (int s = 0; s < F::subs; ++s) {
-            if (F::mins) {
-                const float sum = (float) sums[s];
-                memcpy(out + width * (1 + s), &sum, sizeof sum);
-            } else {
-                out[width * (1 + s)] = -F::offset * sums[s];
-            }
-        }
-        int32_t * const groups = out + width * (1 + F::subs);
-        for (int g = 0; g < F::size / 4; ++g) memcpy(groups + width * g, qs + 4 * g, 4);
-        out += width * words_of_a_block<F>();
-    }
-}
-
-template <class F>
-void unpack(const uint8_t * rows, size_t stride, int64_t n_blocks, Prefetch<kStoredColumns> & next,
-            typename F::Sub * panel) {
-    for (int64_t l = 0; l < n_blocks; ++l) {
-        next.step();
-        Stored<F> block{panel + l * F::subs};
-        F::unpack(rows + l * sizeof(typename F::Block), stride, block);
-    }
-}
-
-// The destination of a panel: column j begins at data + j * stride. The first `skip` lanes belong to the previous panel.
-struct Results {
-    float * data;
-    int64_t stride;
-    int     skip;
-
-    void put(int64_t j, Floats values) const { store_behind(skip, data + j * stride, values); }
-};
-
-// Multiplies P panels by a tile that begins at column j.
-template <class F, int N, int P>
-void multiply_tile(int64_t n_blocks, const typename F::Sub * panels, const int32_t * tile, Prefetch<kStoredColumns> next,
-                   const Results * results, int64_t j) {
-    Floats values[P * N];
-    multiply_together<F, N, P>(n_blocks, panels, tile, next, values);
-    each<P * N>([&](auto i) { results[i / N].put(j + i % N, values[i]); });
-}
-
-template <class F, int P>
-void multiply_tiles(int64_t n_blocks, int64_t n, const typename F::Sub * panels, const int32_t * tiles,
-                    Prefetch<kStoredColumns> next, const Results * results) {
-    const Prefetch<kStoredColumns> none(nullptr, 0, 1);
-    const int64_t                  of_tile = width_of_tiles(n);
-    for (int64_t j = 0; j < n; j += of_tile) {
-        const int64_t   width = std::min(of_tile, n - j);
-        const int32_t * tile  = tiles + j * n_blocks * words_of_a_block<F>();
-        each<kStoredColumns>([&](auto i) {
-            if (width == i + 1) multiply_tile<F, i + 1, P>(n_blocks, panels, tile, j == 0 ? next : none, results, j);
-        });
-    }
-}
-
-// Multiplies by the only tile, one block of each row at a time.
-template <class F, int N>
-void multiply_rows(const uint8_t * rows, size_t stride, int64_t n_blocks, const int32_t * tile, Prefetch<N> next,
-                   const Results & results) {
-    Floats values[N];
-    if constexpr (multiplies_unpacking<F, N>()) {
-        multiply_unpacking<F, N>(rows, stride, n_blocks, tile, next, values);
-    } else {
-        typename F::Sub block[F::subs];
-        const auto      unpacked = [&](int64_t l) {
-            Stored<F> stored{block};
-            F::unpack(rows + l * sizeof(typename F::Block), stride, stored);
-            return block;
-        };
-        multiply<F, N>(n_blocks, unpacked, tile, next, values);
-    }
-    each<N>([&](auto j) { results.put(j, values[j]); });
-}
 
 // The panels of a product. The last one may overlap the one before.
 struct Panels {
@@ -190,25 +84,6 @@ void multiply_stored(const ggml_compute_params * params, const ggml_products & p
     });
 }
 
-// Quantises this thread's share of the blocks of each column.
-template <class F>
-void quantize_and_lay_out(const ggml_compute_params * params, const ggml_tensor * columns, char * quantized,
-                          int32_t * tiles) {
-    const auto    from_float = ggml_get_type_traits_cpu(F::columns)->from_float;
-    const int64_t n = ggml_nrows(columns), n_blocks = columns->ne[0] / F::size;
-    const int64_t first = n_blocks * params->ith / params->nth, last = n_blocks * (params->ith + 1) / params->nth;
-    if (first == last) return;
-    const size_t skipped = first * ggml_type_size(F::columns);
-    for (int64_t j = 0; j < n; ++j) {
-        const int64_t plane  = j / columns->ne[1];
-        const char *  values = (const char *) columns->data + j % columns->ne[1] * columns->nb[1] +
-                              plane % columns->ne[2] * columns->nb[2] + plane / columns->ne[2] * columns->nb[3];
-        char * const  row    = quantized + j * ggml_row_size(F::columns, columns->ne[0]);
-        from_float((const float *) values + first * F::size, row + skipped, (last - first) * F::size);
-        lay_out<F>(tiles, n_blocks, n, j, first, last, row);
-    }
-}
-
 // Calls body with the format of these weights. Returns false if there is none.
 template <class Body> bool with_format(const ggml_tensor * weights, const Body & body) {
     switch (weights->type) {
@@ -220,6 +95,7 @@ template <class Body> bool with_format(const ggml_tensor * weights, const Body &
         case GGML_TYPE_Q6_K: return body(Q6_K()), true;
         case GGML_TYPE_IQ4_NL: return body(IQ4_NL()), true;
         case GGML_TYPE_IQ4_XS: return body(IQ4_XS()), true;
+        case GGML_TYPE_MXFP4: return body(MXFP4()), true;
         default: return false;
     }
 }
@@ -234,20 +110,22 @@ struct Layout {
         const size_t  columns = (size_t) ggml_nrows(dst);
         const size_t  row     = ggml_row_size(F::columns, k);
         Layout        layout;
-        layout.tiles    = GGML_PAD(row * columns, 64);
+        layout.tiles    = GGML_PAD(row * ggml_nrows(dst->src[1]), 64);
         layout.panels   = layout.tiles + GGML_PAD(columns * blocks * words_of_a_block<F>() * sizeof(int32_t), 64);
         layout.of_panels = GGML_PAD(kPanels * blocks * F::subs * sizeof(typename F::Sub), 64);
         return layout;
     }
 };
 
-}  // namespace
-
-bool ggml_cpu_panels_take(const struct ggml_tensor * weights) {
+bool fits_panels(const ggml_tensor * weights) {
     bool fits = false;
     with_format(weights, [&](auto format) { fits = weights->ne[0] % format.size == 0; });
-    return fits && ggml_n_dims(weights) <= 2 && weights->ne[1] >= kLanes && ggml_is_contiguous(weights);
+    return fits && weights->ne[1] >= kLanes && ggml_is_contiguous(weights);
 }
+
+}  // namespace
+
+bool ggml_cpu_panels_take(const struct ggml_tensor * weights) { return fits_panels(weights) && ggml_n_dims(weights) <= 2; }
 
 bool ggml_cpu_panels_supports_mul_mat(const struct ggml_tensor * dst) {
     const ggml_tensor * columns = dst->src[1];
@@ -296,11 +174,13 @@ void ggml_cpu_panels_mul_mat(const struct ggml_compute_params * params, const st
         auto * const tiles  = (int32_t *) (work + layout.tiles);
         auto * const panels = (typename F::Sub *) (work + layout.panels + layout.of_panels * params->ith);
         GGML_ASSERT(params->wsize >= layout.panels + layout.of_panels * params->nth);
-        quantize_and_lay_out<F>(params, dst->src[1], work, tiles);
+        const int64_t n = ggml_nrows(dst);
+        quantize<F>(params, dst->src[1], work, [&](int64_t j, int64_t first, int64_t last, const char * row) {
+            lay_out<F>(tiles, dst->src[0]->ne[0] / F::size, n, j, first, last, row);
+        });
         if (params->ith == 0) ggml_threadpool_chunk_set(params->threadpool, params->nth);
         ggml_barrier(params->threadpool);
 
-        const int64_t n = ggml_nrows(dst);
         if (n > kOnlyColumns) return multiply_stored<F>(params, *products, tiles, panels);
         each<kOnlyColumns>([&](auto i) {
             if (n == i + 1) multiply_only_tile<F, i + 1>(params, *products, tiles);
@@ -308,8 +188,35 @@ void ggml_cpu_panels_mul_mat(const struct ggml_compute_params * params, const st
     });
 }
 
+bool ggml_cpu_panels_supports_mul_mat_id(const struct ggml_tensor * dst) {
+    const ggml_tensor *weights = dst->src[0], *columns = dst->src[1], *ids = dst->src[2];
+    return fits_panels(weights) && weights->ne[3] == 1 && columns->type == GGML_TYPE_F32 &&
+           columns->nb[0] == sizeof(float) && columns->ne[3] == 1 && dst->type == GGML_TYPE_F32 && ggml_is_contiguous(dst) &&
+           ids->type == GGML_TYPE_I32 && ids->nb[0] == sizeof(int32_t);
+}
+
+size_t ggml_cpu_panels_experts_work_size(const struct ggml_tensor * dst, int n_threads) {
+    return ggml_cpu_panels_work_size(dst, n_threads) + Groups::size(dst) * n_threads;
+}
+
+void ggml_cpu_panels_mul_mat_id(const struct ggml_compute_params * params, struct ggml_tensor * dst) {
+    with_format(dst->src[0], [&](auto format) {
+        using F             = decltype(format);
+        const Layout layout = Layout::of(dst, format);
+        const size_t own    = layout.of_panels + Groups::size(dst);
+        char * const work   = (char *) params->wdata;
+        char * const panels = work + layout.panels + own * params->ith;
+        GGML_ASSERT(params->wsize >= layout.panels + own * params->nth);
+        multiply_experts<F>(params, dst, {work, (int32_t *) (work + layout.tiles), (typename F::Sub *) panels,
+                                          panels + layout.of_panels});
+    });
+}
+
 #else
 
+bool ggml_cpu_panels_supports_mul_mat_id(const struct ggml_tensor *) { return false; }
+size_t ggml_cpu_panels_experts_work_size(const struct ggml_tensor *, int) { return 0; }
+void ggml_cpu_panels_mul_mat_id(const struct ggml_compute_params *, struct ggml_tensor *) {}
 bool ggml_cpu_panels_take(const struct ggml_tensor *) { return false; }
 bool ggml_cpu_panels_supports_mul_mat(const struct ggml_tensor *) { return false; }
 bool ggml_cpu_panels_go_together(const struct ggml_tensor *, const struct ggml_tensor *) { return false; }

@@ -22,7 +22,7 @@ struct ggml_products {
 // Whether panels compute this GGML_OP_MUL_MAT.
 bool ggml_cpu_panels_supports_mul_mat(const struct ggml_tensor * dst);
 
-// Whether panels multiply these weights in the file's layout, without repacking. False for experts (GGML_OP_MUL_MAT_ID).
+// Whether panels multiply this matrix in the file's layout, without repacking. False for experts.
 bool ggml_cpu_panels_take(const struct ggml_tensor * weights);
 
 // Whether two products can be computed together.
@@ -40,6 +40,11 @@ size_t ggml_cpu_panels_work_size(const struct ggml_tensor * dst, int n_threads);
 
 // Called by each thread of the pool.
 void ggml_cpu_panels_mul_mat(const struct ggml_compute_params * params, const struct ggml_products * products);
+
+// The same for GGML_OP_MUL_MAT_ID, the products of a mixture of experts.
+bool   ggml_cpu_panels_supports_mul_mat_id(const struct ggml_tensor * dst);
+size_t ggml_cpu_panels_experts_work_size(const struct ggml_tensor * dst, int n_threads);
+void   ggml_cpu_panels_mul_mat_id(const struct ggml_compute_params * params, struct ggml_tensor * dst);
 
 #ifdef __cplusplus
 }

@@ -33,6 +33,14 @@ Build product(ggml_type type, int64_t n_rows) {
     };
 }
 
+Build experts(ggml_type type) {
+    return [=](ggml_context* context) {
+        ggml_tensor* const columns = ggml_new_tensor_3d(context, GGML_TYPE_F32, 512, 1, n_tokens);
+        ggml_tensor* const ids     = ggml_new_tensor_2d(context, GGML_TYPE_I32, 2, n_tokens);
+        return ggml_mul_mat_id(context, ggml_new_tensor_3d(context, type, 512, 64, 4), columns, ids);
+    };
+}
+
 Build attention(ggml_type keys, ggml_type values, int64_t width) {
     return [=](ggml_context* context) {
         ggml_tensor* const q = ggml_new_tensor_3d(context, GGML_TYPE_F32, width, n_tokens, 4);
@@ -49,22 +57,22 @@ const Test products("ggml: says of products whether they round alike", [] {
         expect(says_alike(product(type, 64)) == panels, std::string(ggml_type_name(type)));
     }
     for (const ggml_type type : {GGML_TYPE_Q4_0, GGML_TYPE_Q5_0, GGML_TYPE_Q8_0, GGML_TYPE_IQ4_NL, GGML_TYPE_Q4_K,
-                                 GGML_TYPE_Q5_K, GGML_TYPE_Q6_K, GGML_TYPE_IQ4_XS}) {
+                                 GGML_TYPE_Q5_K, GGML_TYPE_Q6_K, GGML_TYPE_IQ4_XS, GGML_TYPE_MXFP4}) {
         expect(says_alike(product(type, 64)) == panels, std::string(ggml_type_name(type)));
         expect(!says_alike(product(type, 4)), std::string(ggml_type_name(type)) + " of fewer rows than a panel");
     }
-    for (const ggml_type type : {GGML_TYPE_Q2_K, GGML_TYPE_Q3_K, GGML_TYPE_Q4_1, GGML_TYPE_Q5_1, GGML_TYPE_MXFP4}) {
+    for (const ggml_type type : {GGML_TYPE_Q2_K, GGML_TYPE_Q3_K, GGML_TYPE_Q4_1, GGML_TYPE_Q5_1}) {
         expect(!says_alike(product(type, 64)), std::string(ggml_type_name(type)));
     }
 });
 
-// True if an additional buffer type would repack these weights, which llama.cpp asks before loading.
-bool stored_otherwise(ggml_type type) {
+// True if an additional buffer type would repack the weights of this product, which llama.cpp asks before loading.
+bool stored_otherwise(const Build& build) {
     const ggml_backend_dev_t device = ggml_backend_get_device(cpu());
     auto* const list = reinterpret_cast<ggml_backend_dev_get_extra_bufts_t>(ggml_backend_reg_get_proc_address(
         ggml_backend_dev_backend_reg(device), "ggml_backend_dev_get_extra_bufts"));
     const Owned<ggml_context*> context(ggml_init({1 << 20, nullptr, true}));
-    ggml_tensor* const         node = product(type, 64)(context.get());
+    ggml_tensor* const         node = build(context.get());
     for (ggml_backend_buffer_type_t* kind = list(device); *kind != nullptr; ++kind) {
         const Owned<ggml_backend_buffer_t> none(ggml_backend_buft_alloc_buffer(*kind, 0));
         node->src[0]->buffer = none.get();
@@ -76,8 +84,9 @@ bool stored_otherwise(ggml_type type) {
 const Test storage("ggml: weights that panels take are stored as they are in the file", [] {
     if (!cpu_has_panels()) return;
     for (const ggml_type type : {GGML_TYPE_F16, GGML_TYPE_Q4_0, GGML_TYPE_Q5_0, GGML_TYPE_Q8_0, GGML_TYPE_IQ4_NL,
-                                 GGML_TYPE_Q4_K, GGML_TYPE_Q5_K, GGML_TYPE_Q6_K, GGML_TYPE_IQ4_XS}) {
-        expect(!stored_otherwise(type), ggml_type_name(type));
+                                 GGML_TYPE_Q4_K, GGML_TYPE_Q5_K, GGML_TYPE_Q6_K, GGML_TYPE_IQ4_XS, GGML_TYPE_MXFP4}) {
+        expect(!stored_otherwise(product(type, 64)), ggml_type_name(type));
+        if (type != GGML_TYPE_F16) expect(!stored_otherwise(experts(type)), std::string("experts, ") + ggml_type_name(type));
     }
 });
 

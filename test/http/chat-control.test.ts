@@ -53,11 +53,13 @@ test('a running stream is changed, by its own key only', async () => {
   assert.is((await control({ id, action: 'stop' })).json().success, false);
 });
 
-test('reasoning ends only if the request asked for that, and other actions are refused', async () => {
+test('streams without reasoning_control do not change, and other actions are refused', async () => {
   const { id, control, end, stream } = await start({});
-  const { success, message } = (await control({ id, action: 'reasoning_end' })).json();
-  assert.is(success, false);
-  assert.match(message, /reasoning_control/);
+  for (const action of ['reasoning_end', 'stop']) {
+    const { success, message } = (await control({ id, action })).json();
+    assert.is(success, false);
+    assert.match(message, /reasoning_control/);
+  }
   assert.equal(stream?.controls, []);
   for (const [body, field] of [
     [{ id, action: 'pause' }, 'action'],

@@ -1,4 +1,4 @@
-/** Streamed chat completions that run, by the id in their chunks. */
+/** Running streams of chats with `reasoning_control`, by the id in their chunks. */
 import type { TokenStream } from '../../engine/engine.js';
 
 interface RunningChat {
@@ -6,8 +6,6 @@ interface RunningChat {
   owner: string | null;
   /** One for each choice. */
   streams: readonly TokenStream[];
-  /** Whether its reasoning can be ended. */
-  hasControl: boolean;
 }
 
 export class RunningChats {

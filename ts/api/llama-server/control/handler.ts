@@ -12,9 +12,8 @@ export function chatControlRoute(app: FastifyInstance, context: AppContext): voi
   app.post<{ Body: ChatControl }>(url, route, async (request): Promise<ChatControlReply> => {
     const { id, action } = request.body;
     const chat = context.chats.find(id, ownerOf(request, context.isBehindGateway));
-    if (chat === undefined) return { success: false, message: 'No streamed completion with this id is running.' };
-    if (action === 'reasoning_end' && !chat.hasControl) {
-      return { success: false, message: 'Start the completion with `reasoning_control: true` to end its reasoning.' };
+    if (chat === undefined) {
+      return { success: false, message: 'No stream with this id and `reasoning_control: true` is running.' };
     }
     for (const stream of chat.streams) stream.control?.(action === 'stop' ? 'finish' : 'endReasoning');
     return { success: true };
@@ -26,8 +25,8 @@ const operation: Operation = {
   tag: 'llama-server',
   summary: 'Ends the reasoning of a running chat completion, or the completion (llama-server).',
   description:
-    'For streams, whose chunks contain the id. The completion continues with its answer after `reasoning_end`, and ' +
-    'finishes with `stop` after `stop`. Without effect on a completion that does not reason at the moment.',
+    'For streams with `reasoning_control`. Their chunks contain the id. `reasoning_end` has no effect on a completion that ' +
+    'is not reasoning.',
   requestName: 'ChatControl',
   reply: { json: { name: 'ChatControlReply', schema: chatControlReplySchema } },
   examples: () => {

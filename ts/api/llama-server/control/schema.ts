@@ -5,11 +5,11 @@ export const chatControlSchema = s.objectOf(
   {
     id: s.field('The id in the chunks of the stream.', s.limited(s.string, { minLength: 1, maxLength: 128 })),
     action: s.field(
-      '`reasoning_end` ends the reasoning, if the completion was started with `reasoning_control`. `stop` ends the completion with its next token.',
+      '`reasoning_end` ends the reasoning: the answer follows. `stop` ends the completion with its next token.',
       s.oneOf('reasoning_end', 'stop'),
     ),
   },
-  { model: s.field('Is not needed: the id is sufficient.', s.string) },
+  { model: s.field('Optional: the id is sufficient.', s.string) },
 );
 
 export const chatControlReplySchema = s.objectOf({ success: s.boolean }, { message: s.string });

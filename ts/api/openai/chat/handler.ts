@@ -73,12 +73,10 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
             : undefined,
         });
         const encoder = extension?.extendChunks(chunks) ?? chunks;
-        const remove = context.chats.add(head.id, {
-          owner: ownerOf(request, context.isBehindGateway),
-          streams,
-          hasControl: body.reasoning_control ?? false,
-        });
-        return await streamCompletion(request, reply, { streams, encoder, signal, translate }, options).finally(remove);
+        const reading = streamCompletion(request, reply, { streams, encoder, signal, translate }, options);
+        if (!body.reasoning_control) return await reading;
+        const owner = ownerOf(request, context.isBehindGateway);
+        return await reading.finally(context.chats.add(head.id, { owner, streams }));
       } catch (thrown) {
         throw translate(thrown);
       }

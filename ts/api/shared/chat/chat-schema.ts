@@ -188,7 +188,7 @@ const optional = {
     minimum: 0,
     maximum: MAX_TOP_LOGPROBS,
   }),
-  reasoning_control: field('Lets `/v1/chat/completions/control` end the reasoning of this stream.', boolean, {
+  reasoning_control: field('Lets `/v1/chat/completions/control` end this stream or its reasoning.', boolean, {
     default: false,
   }),
   response_format: field(

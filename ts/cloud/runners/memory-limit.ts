@@ -22,21 +22,30 @@ export class MemoryLimit {
   constructor(
     cgroup: string,
     private readonly pid: () => number | null,
-    bytes: number,
+    private readonly bytes: number,
     onExceeded: (reason: string) => void,
   ) {
     this.#group = makeGroup(cgroup, bytes, pid());
     this.#timer = setInterval(() => {
-      if (!this.#hasRunOut() && this.#usedBytes() <= bytes) return;
+      if (this.killReason() === null && this.#usedBytes() <= bytes) return;
       clearInterval(this.#timer);
-      onExceeded(`it ran out of memory: its limit is ${formatMemory(bytes)}`);
+      onExceeded(this.#reason);
     }, LOOK_MS);
     this.#timer.unref();
+  }
+
+  /** Returns a reason if the kernel has killed a process at the limit, else null. */
+  killReason(): string | null {
+    return this.#hasRunOut() ? this.#reason : null;
   }
 
   close(): void {
     clearInterval(this.#timer);
     removeCgroupSoon(this.#group);
+  }
+
+  get #reason(): string {
+    return `it ran out of memory: its limit is ${formatMemory(this.bytes)}`;
   }
 
   #hasRunOut(): boolean {

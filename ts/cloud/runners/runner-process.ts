@@ -247,7 +247,7 @@ export class RunnerProcess {
     return path.join(this.folder, `${this.id}.ctl`);
   }
 
-  #end(how = this.#exceeded ?? this.#how ?? 'its process does not exist'): void {
+  #end(how = this.#exceeded ?? this.#limit?.killReason() ?? this.#how ?? 'its process does not exist'): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#limit?.close();

@@ -13,7 +13,7 @@ const FAILURE_KEPT_MS = 3_600_000;
 /** The oldest results are dropped, because their modules may be gone. */
 const MAX_KEPT = 200;
 
-/** Variables that determine the driver and device of a module. */
+/** Variables that determine the driver and device of a module. An empty CUDA_VISIBLE_DEVICES hides all devices. */
 const DRIVER_SETTINGS = ['CUDA_VISIBLE_DEVICES', 'GGML_VK_VISIBLE_DEVICES', 'LD_LIBRARY_PATH', 'VK_DRIVER_FILES'];
 
 interface Kept {
@@ -88,10 +88,10 @@ function cacheFolder(): string {
   return join(homedir(), '.cache', 'chasqui');
 }
 
-function describeMachine(): string[] {
+function describeMachine(): (string | null)[] {
   const flags = /^(?:flags|Features)\s*:.*$/m.exec(readText('/proc/cpuinfo'))?.[0] ?? '';
   const drivers = ['/usr/share/vulkan/icd.d', '/etc/vulkan/icd.d'].flatMap(list);
-  const settings = DRIVER_SETTINGS.map((name) => process.env[name] ?? '');
+  const settings = DRIVER_SETTINGS.map((name) => process.env[name] ?? null);
   return [cpus()[0]?.model ?? '', flags, release(), readText('/proc/driver/nvidia/version'), ...drivers, ...settings];
 }
 

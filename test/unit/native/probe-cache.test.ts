@@ -49,6 +49,21 @@ for (const changed of ['module.so', 'chasqui.node']) {
   });
 }
 
+for (const name of ['CUDA_VISIBLE_DEVICES', 'GGML_VK_VISIBLE_DEVICES']) {
+  test(`is not found when ${name} is set to nothing, which hides all devices`, () => {
+    const before = process.env[name];
+    try {
+      delete process.env[name];
+      const key = cache().key('try', file, addon);
+      process.env[name] = '';
+      assert.is.not(cache().key('try', file, addon), key);
+    } finally {
+      if (before === undefined) delete process.env[name];
+      else process.env[name] = before;
+    }
+  });
+}
+
 test('is not written when there is nothing new', () => {
   cache().save();
   assert.not(existsSync(path.join(folder, 'probes.json')));

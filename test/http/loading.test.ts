@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { buildApp } from '../../ts/api/app.js';
+import type { AppOptions } from '../../ts/api/context.js';
 import type { AbortOptions, Engine } from '../../ts/engine/engine.js';
 import { ChasquiError } from '../../ts/errors.js';
 import { ManagedPool } from '../../ts/models/managed-pool.js';
@@ -17,7 +18,7 @@ import { until } from '../support/until.js';
 const test = suite('http: while the model is loaded');
 
 /** An app with a model that is 40 % loaded. */
-function loadingApp(profile = runtime) {
+function loadingApp(profile = runtime, options: AppOptions = {}) {
   let loaded: (engine: Engine) => void = () => undefined;
   let failed: (error: Error) => void = () => undefined;
   const pool = new ManagedPool([
@@ -34,7 +35,8 @@ function loadingApp(profile = runtime) {
     },
   ]);
   const loading = pool.start(['fake']).catch(() => undefined);
-  const app = buildApp(pool, profile, profile === serverless ? { deployment: DEPLOYMENT, access: 'public' } : {});
+  const hosting: AppOptions = profile === serverless ? { deployment: DEPLOYMENT, access: 'public' } : {};
+  const app = buildApp(pool, profile, { ...options, ...hosting });
   const end = async (outcome: Engine | Error) => {
     if (outcome instanceof Error) failed(outcome);
     else loaded(outcome);
@@ -69,6 +71,24 @@ test('what needs it is told to come again, and how far it is', async () => {
     const reply = await app.inject(url);
     expectError(reply, loading);
     assert.is(reply.headers['retry-after'], '5', url);
+  }
+});
+
+test('probes while it is loaded are logged at the level debug, requests as warnings', async () => {
+  for (const profile of [runtime, serverless]) {
+    const lines: { level: string; path: string }[] = [];
+    const { app } = loadingApp(profile, { log: { level: 'debug', write: (line) => lines.push(JSON.parse(line)) } });
+    for (const url of ['/health', '/ready']) assert.is((await app.inject(url)).statusCode, 503, url);
+    assert.equal(
+      lines.map(({ level, path }) => [level, path]),
+      [
+        ['debug', '/health'],
+        ['debug', '/ready'],
+      ],
+    );
+    if (profile === serverless) continue;
+    await app.inject({ method: 'POST', url: CHAT_PATH, payload: chatBody() });
+    assert.is(lines[2]?.level, 'warn');
   }
 });
 

@@ -88,7 +88,9 @@ const ROUTINE: readonly (string | null)[] = ['/live', '/ready', '/health', '/met
 /** Writes a line in the format of Fastify's. */
 export function logRequest(log: LogOptions, record: RequestRecord): void {
   const { arrival, timings, model, status } = record;
-  const level = status >= 500 ? 'warn' : ROUTINE.includes(arrival.endpoint) ? 'debug' : 'info';
+  const isRoutine = ROUTINE.includes(arrival.endpoint);
+  const isProblem = status >= 500 && !(isRoutine && record.errorCode === 'model_loading');
+  const level = isProblem ? 'warn' : isRoutine ? 'debug' : 'info';
   if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(log.level)) return;
   const line = {
     level,

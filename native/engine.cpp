@@ -296,6 +296,7 @@ bool Engine::finish(const Plan& plan) {
         drafter_.computed(plan, took.count());
         for (const Snapshot& snapshot : scheduler_.computed(plan, took.count())) decoder_.save(snapshot);
         ++counts_.decode_steps;
+        counts_.decode_passes = decoder_.n_passes();
         counts_.step_ms += took.count();
         report_progress(plan);
     });

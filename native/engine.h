@@ -89,6 +89,7 @@ struct EngineStats {
     uint64_t prompt_tokens = 0, completion_tokens = 0;
     uint64_t drafted_tokens = 0, accepted_tokens = 0;
     uint64_t decode_steps   = 0;
+    uint64_t decode_passes  = 0;  // passes over the weights in these steps
     double   step_ms        = 0;  // sum over these steps
     uint64_t preemptions    = 0;  // how often a sequence lost its slot
     uint64_t images_encoded = 0;

@@ -222,6 +222,7 @@ Napi::Value EngineWrap::stats(const Napi::CallbackInfo& call) {
     result.Set("draftedTokens", count(stats.drafted_tokens));
     result.Set("acceptedTokens", count(stats.accepted_tokens));
     result.Set("decodeSteps", count(stats.decode_steps));
+    result.Set("decodePasses", count(stats.decode_passes));
     result.Set("stepMs", stats.step_ms);
     result.Set("preemptions", count(stats.preemptions));
     result.Set("imagesEncoded", count(stats.images_encoded));

@@ -146,4 +146,34 @@ const Test no_memory("decoder: a snapshot that there is no memory for is one tha
     expect(loaded.decoder.place(from_snapshot(1, 8, 12)), "the next one is");
 });
 
+// Passes of one step that computes these numbers of tokens, one per slot, after a prefix of four.
+uint64_t passes_of_step(const std::vector<size_t>& n_tokens) {
+    constexpr size_t                       n_prefix = 4;
+    Loaded                                 loaded(static_cast<uint32_t>(n_tokens.size()));
+    std::vector<std::unique_ptr<Sequence>> sequences;
+    std::vector<PlanRow>                   rows;
+    for (const size_t n : n_tokens) {
+        Job job;
+        job.id = static_cast<uint32_t>(sequences.size() + 1);
+        job.prompt.assign(n_prefix + n, 50);
+        Sequence& sequence = *sequences.emplace_back(std::make_unique<Sequence>(std::move(job)));
+        sequence.admit(static_cast<int32_t>(sequences.size() - 1), 0, Clock::now());
+        loaded.decoder.decode({{&sequence, n_prefix}});
+        sequence.advance(n_prefix);
+        rows.push_back({&sequence, n});
+    }
+    const uint64_t before = loaded.decoder.n_passes();
+    loaded.decoder.decode(rows);
+    return loaded.decoder.n_passes() - before;
+}
+
+const Test passes("decoder: streams with equally many tokens share a pass over the weights", [] {
+    expect_equal(passes_of_step({1, 1, 1, 1}), uint64_t{1});
+    expect_equal(passes_of_step({12, 12, 12, 12}), uint64_t{1});
+    expect_equal(passes_of_step({40}), uint64_t{1});
+    // llama.cpp's split_equal(): one pass would be enough.
+    expect_equal(passes_of_step({1, 1, 1, 40}), uint64_t{2});
+    expect_equal(passes_of_step({20, 1, 8, 1}), uint64_t{3});
+});
+
 }  // namespace

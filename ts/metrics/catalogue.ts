@@ -48,6 +48,7 @@ export const CATALOGUE = {
   engine_process_resident_memory_bytes: gauge("Resident memory of the engine's own process; Linux only."),
   engine_step_age_seconds: gauge('How long the current step has taken so far; 0 when there is none.'),
   engine_steps_total: counter('Steps that the engine has computed.'),
+  engine_passes_total: counter('Passes over the weights in these steps (ubatches).'),
   engine_step_seconds_total: counter('Time that these steps took together.'),
   num_preemptions_total: counter('Completions that lost their slot to another one, and were computed on later.'),
   spec_decode_num_draft_tokens_total: counter('Tokens that drafts proposed.'),

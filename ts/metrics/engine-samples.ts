@@ -12,6 +12,7 @@ const NUMBERS: Partial<Record<MetricName, (stats: EngineStats) => number>> = {
   kv_cache_usage_perc: ({ kvCellsUsed, kvCellsTotal }) => (kvCellsTotal > 0 ? kvCellsUsed / kvCellsTotal : 0),
   engine_step_age_seconds: ({ stepAgeMs }) => stepAgeMs / 1000,
   engine_steps_total: ({ decodeSteps }) => decodeSteps,
+  engine_passes_total: ({ decodePasses }) => decodePasses,
   engine_step_seconds_total: ({ stepMs }) => stepMs / 1000,
   num_preemptions_total: ({ preemptions }) => preemptions,
   spec_decode_num_draft_tokens_total: ({ draftedTokens }) => draftedTokens,

@@ -17,6 +17,8 @@ export interface NativeStats {
   draftedTokens: number;
   acceptedTokens: number;
   decodeSteps: number;
+  /** Passes over the weights in these steps. A step takes several if its streams have different numbers of tokens. */
+  decodePasses: number;
   /** Milliseconds that these steps took together. */
   stepMs: number;
   preemptions: number;

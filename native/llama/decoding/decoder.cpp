@@ -7,6 +7,7 @@
 #include "../system/log.h"
 
 #include <llama.h>
+#include <passes.h>
 
 #include <algorithm>
 #include <chrono>
@@ -211,7 +212,9 @@ void Decoder::compute_image(const PlanRow& row, const ImageChunk& chunk) {
 
 void Decoder::run(const llama_batch& batch) {
     take_last_errors();
-    const int32_t result = llama_decode(context_.get(), batch);
+    const uint64_t n_passes_before = chasqui_passes();
+    const int32_t  result          = llama_decode(context_.get(), batch);
+    n_passes_ += chasqui_passes() - n_passes_before;
     if (result == 0) return;
     if (aborted_) throw Error(ErrorCode::engine_closed, "The engine was closed.");
     throw Error(ErrorCode::decode_failed,

@@ -78,6 +78,8 @@ public:
     void drop(const std::vector<int32_t>& ids);
     // Maximum rows of logits per decode(), drafts included.
     size_t n_outputs_max() const { return n_outputs_max_; }
+    // Passes over the weights in all calls of decode(): llama.cpp splits a step into several ubatches.
+    uint64_t n_passes() const { return n_passes_; }
     // Executes a placement. False if the cells could not be loaded; then the slot is empty.
     bool place(const Placement& placement);
     // Saves the slot's content. Without memory, place() will not find the snapshot.
@@ -146,6 +148,7 @@ private:
     size_t                                           bytes_per_token_    = 0;
     size_t                                           bytes_per_snapshot_ = 0;
     size_t                                           n_outputs_max_      = 0;
+    uint64_t                                         n_passes_           = 0;
     Truncation                                       truncation_         = Truncation::anywhere;
     bool                                             generates_          = false;
     bool                                             batch_invariant_    = false;

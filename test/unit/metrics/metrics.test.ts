@@ -21,6 +21,7 @@ test('tells what each engine tells', async () => {
   const first = engineWith('one', {
     ...counts,
     decodeSteps: 7,
+    decodePasses: 11,
     stepMs: 350,
     preemptions: 2,
     draftedTokens: 9,
@@ -40,6 +41,7 @@ test('tells what each engine tells', async () => {
   );
   assert.is(one('engine_step_age_seconds'), 1.5);
   assert.is(one('engine_steps_total'), 7);
+  assert.is(one('engine_passes_total'), 11);
   assert.is(one('engine_step_seconds_total'), 0.35);
   assert.is(one('num_preemptions_total'), 2);
   assert.is(one('spec_decode_num_draft_tokens_total'), 9);

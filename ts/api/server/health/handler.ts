@@ -49,6 +49,7 @@ export const NO_COUNTS: Readonly<EngineStats> = {
   draftedTokens: 0,
   acceptedTokens: 0,
   decodeSteps: 0,
+  decodePasses: 0,
   stepMs: 0,
   preemptions: 0,
   imagesEncoded: 0,

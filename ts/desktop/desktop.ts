@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import type { Agent } from 'undici';
+import { Agent, request } from 'undici';
 import { buildApp } from '../api/app.js';
 import type { AppOptions } from '../api/context.js';
 import type { ModelLibrary } from '../api/ollama/library/model-library.js';
@@ -308,19 +308,16 @@ async function openAppPort(
 ): Promise<{ app: DesktopApp; port: number }> {
   let port = appPort ?? (await usualPort());
   const { chats, events } = parts;
-  let dispatcher: Agent | undefined;
+  // Loading a model may take longer than any timeout.
+  const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   const completions = new ChatCompletions({
     chats,
     events,
     wantsTitles: () => parts.settings.current.generateTitles,
-    request: async (body, signal) => {
-      // Loaded on first use: undici has a hundred files.
-      const undici = await import('undici');
-      // Loading a model may take longer than any timeout.
-      dispatcher ??= new undici.Agent({ headersTimeout: 0, bodyTimeout: 0 });
+    request: (body, signal) => {
       const url = `http://${HOST}:${port}${COMPLETIONS_PATH}/v1/chat/completions`;
-      return undici.request(url, { method: 'POST', headers, body: JSON.stringify(body), signal, dispatcher });
+      return request(url, { method: 'POST', headers, body: JSON.stringify(body), signal, dispatcher });
     },
   });
   opened.push(() => completions.close());

@@ -1,14 +1,11 @@
 /** A remote server, over streamable HTTP. */
-import type { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { HttpServerConfig } from './mcp-config.js';
 import { MAX_MESSAGE_BYTES } from './message-lines.js';
 import { tooLong } from './too-long.js';
 
-type TransportClass = typeof StreamableHTTPClientTransport;
-
-/** The class is passed because the library is loaded late. */
-export function httpTransport(Transport: TransportClass, { url, headers }: HttpServerConfig) {
-  const transport = new Transport(url, {
+export function httpTransport({ url, headers }: HttpServerConfig): StreamableHTTPClientTransport {
+  const transport = new StreamableHTTPClientTransport(url, {
     requestInit: { headers, redirect: 'error' },
     reconnectionOptions: {
       maxRetries: 0,

@@ -1,12 +1,13 @@
 /** One configured MCP server: connected on its first use, and again after it has ended. */
 import { setMaxListeners } from 'node:events';
-import type { Client, StreamableHTTPClientTransport, Transport } from '@modelcontextprotocol/client';
+import { Client, type Transport } from '@modelcontextprotocol/client';
 import { RestartPolicy } from '../engine/child/restart-policy.js';
 import { withoutControls } from '../process/fork-script.js';
 import { VERSION } from '../version.js';
 import { CallSlots } from './call-slots.js';
+import { httpTransport } from './http-transport.js';
 import type { McpServerConfig } from './mcp-config.js';
-import type { Environment } from './stdio-transport.js';
+import { type Environment, StdioTransport } from './stdio-transport.js';
 import { type McpResult, toResult } from './tool-result.js';
 
 export interface McpTool {
@@ -142,9 +143,8 @@ export class McpServer {
   }
 
   async #connect(): Promise<Client> {
-    const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
     const client = new Client({ name: 'chasqui', version: VERSION }, { capabilities: {} });
-    const transport = await this.#transport(StreamableHTTPClientTransport);
+    const transport = this.#transport();
     try {
       client.onclose = () => this.#ended(transport.ending ?? 'the connection was closed');
       await client.connect(transport, { timeout: START_LIMIT_MS, signal: this.#closing.signal });
@@ -156,9 +156,9 @@ export class McpServer {
     }
   }
 
-  async #transport(Http: typeof StreamableHTTPClientTransport): Promise<Transport & { ending?: string | null }> {
-    if (this.config.kind === 'http') return (await import('./http-transport.js')).httpTransport(Http, this.config);
-    return new (await import('./stdio-transport.js')).StdioTransport(this.config, this.environment);
+  #transport(): Transport & { ending?: string | null } {
+    if (this.config.kind === 'http') return httpTransport(this.config);
+    return new StdioTransport(this.config, this.environment);
   }
 
   #ended(reason: string): void {

@@ -139,7 +139,7 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
   return { load, host, port, basePath, stop, stopWithinMs: shutdownTimeoutMs + AFTER_DRAINING_MS };
 }
 
-/** The servers start on their first use. */
+/** The servers start on their first use. Their modules are loaded now: an import that fails without free files never recovers. */
 async function openMcp(settings: McpSettings | undefined): Promise<McpServers | null> {
   if (settings === undefined) return null;
   const { file, environment } = settings;

@@ -169,7 +169,7 @@ test('a folder is not imported', async ({ run, folder }) => {
 });
 
 test('other names of commands', async ({ run }) => {
-  const usages = { pull: 'get|pull', list: 'ls|list', remove: 'rm|remove', delete: 'rm|remove', stop: 'unload|stop' };
+  const usages = { pull: 'get|pull', list: 'ls|list', remove: 'rm|remove', delete: 'rm|remove' };
   for (const [name, usage] of Object.entries({ ...usages, 'keys ls': 'keys list|ls', 'secrets remove': 'rm|remove' })) {
     const { code, stdout } = await run(...name.split(' '), '--help');
     assert.equal([code, stdout.includes(`${usage} [options]`)], [0, true], name);

@@ -44,8 +44,11 @@ test('a runner that is killed is replaced, its engine ends with it, and requests
   assert.ok(events.some(({ state, reason }) => state === 'CRASHED' && /it was ended by SIGKILL/.test(reason)));
 });
 
+/** Analysing it makes each load take a second or more. */
+const SLOW_TEMPLATE = '{% for i in range(4000) %}{% endfor %}{% for each in messages %}{{ each.content }}{% endfor %}';
+
 test('a load that was killed is repeated', async () => {
-  await cloud.deployed('killed', KEPT);
+  await cloud.deployed('killed', { ...KEPT, chatTemplate: SLOW_TEMPLATE });
   const pid = await pidOf('killed');
   process.kill(pid, 'SIGKILL');
   let starting: number | null | undefined;

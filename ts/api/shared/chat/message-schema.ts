@@ -111,7 +111,7 @@ export type SentMessage = s.Static<typeof message>;
 
 type SentAssistantMessage = s.Static<typeof assistantMessage>;
 
-/** A message in which calls of custom tools have become calls of functions. */
+/** A message with function calls in place of custom calls. */
 export type AssistantMessage = Omit<SentAssistantMessage, 'tool_calls'> & { tool_calls?: ToolCall[] | null };
 export type Message = Exclude<SentMessage, SentAssistantMessage> | AssistantMessage;
 

@@ -6,7 +6,7 @@ import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { accessibilityProblems, openApp, overflows, startBrowser } from '../support/browser.js';
+import { accessibilityProblems, openApp, openStoredChat, overflows, startBrowser } from '../support/browser.js';
 import { pdfOf } from '../support/pdf-file.js';
 import { writeScriptedModel } from '../support/scripted-model.js';
 import { type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
@@ -53,8 +53,7 @@ async function openChat(chat: object, width = 1280): Promise<{ page: Page; id: s
   const settings = { temperature: 0, tools: { javascript: 'ask' } };
   const { id } = await app.done('POST', '/api/v1/chats', { title: 'Tools', model, settings, ...chat });
   const { page } = await openApp(browser, app, { viewport: { width, height: 860 } });
-  await page.evaluate(`location.hash = '#/chat/${id}'`);
-  await page.getByRole('textbox', { name: 'Message' }).waitFor();
+  await openStoredChat(page, id);
   return { page, id };
 }
 

@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Chat } from '../../ts/desktop/api-types.js';
-import { accessibilityProblems, openApp, overflows, startBrowser } from '../support/browser.js';
+import { accessibilityProblems, openApp, openStoredChat, overflows, startBrowser } from '../support/browser.js';
 import { docxOf } from '../support/docx-file.js';
 import { MODEL } from '../support/long-answer.js';
 import { pdfOf } from '../support/pdf-file.js';
@@ -28,8 +28,7 @@ async function openChat(colorScheme: 'light' | 'dark', width: number): Promise<{
   const chat = { title: 'Files', model: MODEL, settings: { max_tokens: 8 } };
   const { id } = await app.done('POST', '/api/v1/chats', chat);
   const { page } = await openApp(browser, app, { viewport: { width, height: 860 }, colorScheme });
-  await page.evaluate(`location.hash = '#/chat/${id}'`);
-  await page.getByRole('textbox', { name: 'Message' }).waitFor();
+  await openStoredChat(page, id);
   return { page, id };
 }
 

@@ -92,6 +92,24 @@ async function createBatch(example: object, count: number): Promise<Response> {
   return reply;
 }
 
+const CONTROL = '/v1/chat/completions/control';
+
+/** Controls a running stream. */
+async function control(example: object): Promise<Response> {
+  const messages = [{ role: 'user', content: 'Hi' }];
+  const options = { stream: true, reasoning_control: true, ignore_eos: true };
+  const headers = { 'content-type': 'application/json' };
+  const body = JSON.stringify({ model: 'chasqui-demo', messages, ...options });
+  const stream = await fetch(`${server.url}/v1/chat/completions`, { method: 'POST', headers, body });
+  const reader = (stream.body as ReadableStream<Uint8Array>).getReader();
+  const first = new TextDecoder().decode((await reader.read()).value);
+  const [, id] = /"id":"([^"]+)"/.exec(first) ?? [];
+  const changed = JSON.stringify({ ...example, id });
+  const reply = await fetch(server.url + CONTROL, { method: 'POST', headers, body: changed });
+  await reader.cancel();
+  return reply;
+}
+
 function upload(content = 'Hello'): Promise<Response> {
   const body = new FormData();
   body.set('file', new Blob([content]), 'hello.txt');
@@ -111,6 +129,7 @@ async function send(method: string, path: string, body?: object): Promise<Respon
     return fetch(`${server.url}${path}?conv_id=chat`, { method });
   }
   if (path === BATCHES && body !== undefined) return createBatch(body, 1);
+  if (path === CONTROL && body !== undefined) return control(body);
   const url = server.url + (path.includes('{id}') ? await filledIn(path) : path);
   if (body === undefined) return fetch(url, { method });
   return fetch(url, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });

@@ -7,7 +7,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { LIVENESS_URL } from '../../ts/api/server/health/handler.js';
 import { DEPLOYMENT, MODES } from '../support/modes.js';
-import { documentOf, documentOfDesktopApp, documentOfDesktopServer } from './documents.js';
+import { documentOf, documentOfDesktopApp, documentOfDesktopServer, documentOfMcp } from './documents.js';
 import { type RecordedReply, ReplyCheck } from './reply-check.js';
 
 const test = suite('conformance: replies');
@@ -77,6 +77,7 @@ test('every reply and every event of a stream is as documented', async () => {
   const documents = [
     ...(await Promise.all(MODES.map(documentOf))),
     await documentOfDesktopServer(),
+    await documentOfMcp(),
     await documentOfDesktopApp(),
   ];
   const checks = documents.map((document) => new ReplyCheck(document));

@@ -1,6 +1,7 @@
 /** The OpenAPI documents of all modes, as servers give them. */
 import type { OpenApiDocument } from '../../ts/http/openapi/document.js';
 import { testApp } from '../support/build-app.js';
+import { TestMcp } from '../support/mcp-servers.js';
 import { DEPLOYMENT, type Mode, PROFILES } from '../support/modes.js';
 import { removeFolder, startDesktop } from '../support/start-desktop.js';
 
@@ -16,6 +17,17 @@ export async function documentOfDesktopServer(): Promise<OpenApiDocument> {
   const nothing = async () => undefined;
   const { app } = testApp({}, { library: { pull: nothing, remove: nothing } }, PROFILES.desktop);
   return (await app.inject('/openapi.json')).json();
+}
+
+/** That of a server with MCP servers. */
+export async function documentOfMcp(): Promise<OpenApiDocument> {
+  const mcp = new TestMcp();
+  try {
+    const { app } = testApp({}, { mcp: mcp.servers() });
+    return (await app.inject('/openapi.json')).json();
+  } finally {
+    await mcp.close();
+  }
 }
 
 /** That of the management API at the desktop app's own port. */

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { suite } from 'uvu';
@@ -177,6 +178,19 @@ test('a request with two Host headers is refused, whatever they say', async () =
       expectError(reply, { status: 400, code: 'bad_request', says: /several Host headers/ });
     }
   }
+});
+
+test('a new connection is served when the server stops listening before its request arrives', async () => {
+  const server = http.createServer((_request, reply) => reply.end('served'));
+  limitConnections(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const socket = net.connect((server.address() as AddressInfo).port, '127.0.0.1');
+  await once(server, 'connection');
+  const closed = once(server, 'close');
+  server.close();
+  socket.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  assert.match((await socket.toArray()).join(''), /served/);
+  await closed;
 });
 
 test.run();

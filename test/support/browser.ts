@@ -36,6 +36,13 @@ export async function openApp(
   return opened;
 }
 
+/** Opens a stored chat. Until it is shown, the page still has the message box of another one. */
+export async function openStoredChat(page: Page, id: string): Promise<void> {
+  await page.evaluate(`location.hash = '#/chat/${id}'`);
+  await page.locator(`[data-chat="${id}"]`).waitFor();
+  await page.getByRole('textbox', { name: 'Message' }).waitFor();
+}
+
 /** An empty page that records complaints, and requests to addresses that do not begin with `origin`. */
 export async function newPage(
   browser: Browser,

@@ -156,8 +156,13 @@ export function replyToBrokenHttp(error: NodeJS.ErrnoException, socket: Socket, 
   socket.setTimeout(ERROR_GRACE_MS, () => socket.destroy());
 }
 
+/** A new connection whose first request is in transit is not idle for so long. */
+const FIRST_REQUEST_MS = 1000;
+
 interface Connection {
-  /** Whether a request has arrived. The first request of a new connection may be in transit. */
+  /** By `performance.now()`. */
+  since: number;
+  /** Whether a request has arrived. */
   hasAsked: boolean;
   replies: number;
   /** Bytes read by the end of the last reply. A higher count means that a request has begun to arrive. */
@@ -167,14 +172,15 @@ interface Connection {
 /** Replaces the server's `closeIdleConnections`, which `close()` calls, by one that never cuts off a request. */
 export class IdleConnections {
   readonly #connections = new Map<Socket, Connection>();
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(server: Server) {
     server.on(server instanceof tls.Server ? 'secureConnection' : 'connection', (socket: Socket) => {
-      this.#connections.set(socket, { hasAsked: false, replies: 0, read: socket.bytesRead });
+      this.#connections.set(socket, { since: performance.now(), hasAsked: false, replies: 0, read: socket.bytesRead });
       socket.once('close', () => this.#connections.delete(socket));
     });
     server.on('request', (request, response) => this.add(request.socket, response));
-    server.closeIdleConnections = () => this.#close(() => true);
+    server.closeIdleConnections = () => this.#closeIdle();
   }
 
   /** For requests that arrive with another event than `request`. */
@@ -192,6 +198,17 @@ export class IdleConnections {
   /** Closes idle connections that have had at least one request. */
   makeRoom(): void {
     this.#close(({ hasAsked }) => hasAsked);
+  }
+
+  #closeIdle(): void {
+    const now = performance.now();
+    const isNew = ({ hasAsked, since }: Connection) => !hasAsked && now - since < FIRST_REQUEST_MS;
+    this.#close((connection) => !isNew(connection));
+    if (this.#timer !== undefined || ![...this.#connections.values()].some(isNew)) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#closeIdle();
+    }, FIRST_REQUEST_MS).unref();
   }
 
   #close(isMeant: (connection: Connection) => boolean): void {

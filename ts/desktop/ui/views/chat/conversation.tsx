@@ -69,7 +69,7 @@ export function Conversation({ session, name, spoken }: ConversationProps) {
     top.current = scrollTop;
   };
   return (
-    <section class="conversation" aria-label={name}>
+    <section class="conversation" aria-label={name} data-chat={session.id.value}>
       <header class="conversation-head">
         <ModelPicker
           label={t('model')}

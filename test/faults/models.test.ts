@@ -205,7 +205,7 @@ test('ps, ls, load and unload', async ({ folder }) => {
   assert.ok(Math.abs(memory / 2 ** 20 - resident) < residentMiB(preparation) / 2, `${memory} bytes, ${resident} MiB`);
   assert.ok(memory > 10_000_000 && loaded.status.expires_at > Date.now() / 1000);
   assert.match((await run('ps')).stdout, /^MODEL +STATE +PIDS .*\none +loaded +\d+ \d+ +\d+ MB +0 +0 +in \d+ s\n$/);
-  assert.match((await run('ls')).stdout, /^MODEL +STATE +SIZE\none +loaded +\d+ MB\ntwo +unloaded +\d+ MB\n$/);
+  assert.match((await run('ls')).stdout, /^MODEL +STATE +SIZE\none +loaded +[\d.]+ MB\ntwo +unloaded +[\d.]+ MB\n$/);
   assert.is((await run('load', 'two')).stdout, 'two is loaded.\n');
   assert.equal(await served.states(), { one: 'unloaded', two: 'loaded' });
   assert.is((await run('unload', 'two')).stdout, 'two is unloaded.\n');

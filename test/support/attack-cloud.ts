@@ -58,7 +58,7 @@ const ATTACKS: Readonly<Record<string, (attacker: Attacker) => Promise<unknown>>
     for (const socket of sockets) socket.destroy();
     return 'held';
   },
-  'large body without a key': ({ url }) => send(url, `POST /api/cloud/v1/keys HTTP/1.1\r\n${LARGE}`),
+  'large body without a key': ({ url }) => send(url, `POST /api/cloud/v1/keys HTTP/1.1\r\n${LARGE}`, 60_000),
   'slow upload': ({ url, key }) => {
     return send(url, `PUT /api/cloud/v1/models/${'0'.repeat(64)} HTTP/1.1\r\nAuthorization: Key ${key}\r\n${LARGE}`);
   },
@@ -66,11 +66,11 @@ const ATTACKS: Readonly<Record<string, (attacker: Attacker) => Promise<unknown>>
 
 const LARGE = `Host: x\r\nContent-Type: application/octet-stream\r\nContent-Length: ${2 ** 31}\r\n\r\nGGUF`;
 
-/** The status of the reply; the body stays incomplete. */
-function send(url: string, text: string): Promise<string> {
+/** The status of the reply, or `closed` without one. The body stays incomplete. */
+function send(url: string, text: string, patienceMs = 2000): Promise<string> {
   return new Promise((resolve) => {
     const socket = net.connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(text));
-    socket.setTimeout(2000, () => socket.destroy());
+    socket.setTimeout(patienceMs, () => socket.destroy());
     socket.on('error', () => undefined);
     socket.once('data', (data) => {
       resolve(data.toString('latin1').slice(9, 12));

@@ -71,7 +71,7 @@ export function nativeBill({ name, version, description, license }, components, 
   };
 }
 
-/** The licences of npm packages whose code is part of the scripts of the desktop app. */
+/** The licences of the npm packages in the scripts of the desktop app. */
 export function bundledNotices(root, bundled) {
   const sections = bundled.map((name) => {
     const folder = path.join(root, 'node_modules', name);

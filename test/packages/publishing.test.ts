@@ -1,4 +1,4 @@
-// What the registry receives: bills of materials, licences, and packages that npm accepts.
+// Packages for the registry: bills of materials, licences, and acceptance by npm.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';

@@ -6,10 +6,6 @@ const POLICY = [
   'sandbox allow-scripts',
   "default-src 'none'",
   "script-src 'unsafe-inline' 'unsafe-eval' blob:",
-  "style-src 'unsafe-inline'",
-  'img-src data: blob:',
-  'font-src data:',
-  'media-src data: blob:',
   'worker-src blob:',
   "connect-src 'none'",
   "form-action 'none'",
@@ -17,7 +13,7 @@ const POLICY = [
   "frame-ancestors 'self'",
 ].join('; ');
 
-/** Shows `html`, or runs `worker` with `code` in a worker and returns its message. The policy stays after `open`. */
+/** Runs `code` in the worker with the script `worker`, and returns the message of the worker. */
 const PAGE = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -25,12 +21,6 @@ const PAGE = `<!doctype html>
 <script>
   addEventListener('message', ({ data, source }) => {
     if (source !== parent) return;
-    if (data.html !== undefined) {
-      document.open();
-      document.write(data.html);
-      document.close();
-      return;
-    }
     const worker = new Worker(URL.createObjectURL(new Blob([data.worker], { type: 'text/javascript' })));
     worker.onmessage = (event) => parent.postMessage(event.data, '*');
     worker.onerror = ({ message }) => parent.postMessage({ error: message }, '*');

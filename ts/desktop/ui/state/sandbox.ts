@@ -35,25 +35,27 @@ onmessage = async ({ data: code }) => {
   postMessage({ output: lines.join('\\n').slice(0, ${MAX_CHARACTERS}), error });
 };`;
 
-/** A frame that shows or runs what it is sent. */
-export function sandboxFrame(title: string): HTMLIFrameElement {
+function sandboxFrame(): HTMLIFrameElement {
   const frame = document.createElement('iframe');
   frame.setAttribute('sandbox', 'allow-scripts');
-  frame.title = title;
+  frame.title = 'JavaScript';
+  frame.hidden = true;
   frame.src = '/sandbox';
   return frame;
 }
 
 /** Returns the output. Throws the error of the code, or an error after ten seconds. */
 export async function runJavaScript(code: string): Promise<string> {
-  const frame = sandboxFrame('JavaScript');
-  frame.hidden = true;
+  const frame = sandboxFrame();
+  let isRunning = false;
   const listening = new AbortController();
   const result = new Promise<{ output?: string; error?: string }>((resolve) => {
     const take = ({ data, source }: MessageEvent) => {
       if (source !== frame.contentWindow) return;
-      if (data === 'ready') frame.contentWindow?.postMessage({ worker: WORKER, code }, '*');
-      else resolve(data);
+      // Later messages come from the code, also another `ready`.
+      if (isRunning) return resolve(data ?? {});
+      isRunning = true;
+      frame.contentWindow?.postMessage({ worker: WORKER, code }, '*');
     };
     addEventListener('message', take, { signal: listening.signal });
     setTimeout(() => resolve({ error: t('timeLimit', { seconds: MAX_MS / 1000 }) }), MAX_MS);

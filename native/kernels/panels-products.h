@@ -55,10 +55,11 @@ class Reading {
 // misses than the second-level one. Products of more than four columns are limited by computation, which reads would delay.
 template <int N> using Prefetch = std::conditional_t<N <= 4, Reading, Prefetching<_MM_HINT_T1>>;
 
-#elif defined(__AMX_TILE__)
+#elif defined(GGML_LANES_512)
+// The panel being multiplied and the next one exceed a first-level cache of 32 KiB, for example 36 KiB of Q4_K in rows of 2048.
 template <int N> using Prefetch = Prefetching<_MM_HINT_T1>;
 #else
-// Other CPUs are faster with weights in the first-level cache.
+// Panels of eight rows fit.
 template <int N> using Prefetch = Prefetching<_MM_HINT_T0>;
 #endif
 

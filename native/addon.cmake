@@ -5,6 +5,7 @@ add_library(engine STATIC ${llama_sources} ${engine_sources})
 set_source_files_properties(native/llama/schema/patterns/pattern-parser.cpp PROPERTIES INCLUDE_DIRECTORIES "${CHASQUI_LLAMA_DIR}")
 # PRIVATE keeps llama.cpp's headers out of native/napi.
 target_link_libraries(engine PUBLIC engine-core PRIVATE llama llama-common mtmd vendor::hash vendor::stb)
+target_include_directories(engine SYSTEM PRIVATE "${CHASQUI_LLAMA_DIR}/vendor") # <miniaudio/miniaudio.h>
 set_warnings(engine)
 # Identifies llama.cpp, its patches and our kernels: a state on disk is only valid for the same ones.
 set(llama_stamp_file "${CHASQUI_LLAMA_DIR}/.chasqui-stamp")

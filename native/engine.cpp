@@ -36,7 +36,7 @@ PreparedPrompt Engine::tokenize_prompt(const std::string&                       
     check_generates();
     if (images.empty()) return {preparer_.tokenize_prompt(prompt, context_length_), nullptr};
     preparer_.check_length(prompt, context_length_);
-    if (!vision_) throw Error(ErrorCode::image_not_supported, "The model was loaded without a vision projector.");
+    if (!vision_) throw Error(ErrorCode::image_not_supported, "The model was loaded without a projector.");
     return vision_->prepare(tokenizer_.control_tokens().split(prompt), images);
 }
 
@@ -59,9 +59,9 @@ void Engine::check_prompt(const Job& job) const {
         if (!job.media || job.media->chunk_at(at) == nullptr) check_token(job.prompt[at], "The prompt");
     }
     if (job.prompt.size() >= context_length_) refuse_length(job.prompt.size());
-    if (!job.media || !job.media->is_indivisible) return;
+    if (!job.media) return;
     for (const ImageChunk& chunk : job.media->chunks) {
-        if (chunk.n_tokens <= decoder_.n_ubatch()) continue;
+        if (!chunk.is_indivisible || chunk.n_tokens <= decoder_.n_ubatch()) continue;
         throw Error(ErrorCode::invalid_image,
                     "The image takes " + std::to_string(chunk.n_tokens) + " tokens, but this model has to compute an " +
                         "image in one piece, and at most " + std::to_string(decoder_.n_ubatch()) + " fit.",

@@ -163,7 +163,7 @@ foreach(property LINK_LIBRARIES INTERFACE_LINK_LIBRARIES)
   list(REMOVE_ITEM libraries cpp-httplib "$<LINK_ONLY:cpp-httplib>")
   set_target_properties(llama-common PROPERTIES ${property} "${libraries}")
 endforeach()
-# Files of sound and video; native/llama/images/image-file.cpp reads those of images.
+# Files of sound and video; native/llama/images and native/llama/audio read those of images and sound.
 leave_out(mtmd "${CHASQUI_LLAMA_DIR}/tools/mtmd" mtmd-helper.cpp mtmd-helper-gen.cpp)
 
 file(GLOB parsers RELATIVE "${common}" CONFIGURE_DEPENDS "${common}/parsers/*.cpp")

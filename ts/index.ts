@@ -27,8 +27,16 @@ export type {
   TokenStream,
 } from './engine/engine.js';
 export type { GenerateRequest, GenerateTool, MessagesRequest, PromptRequest } from './engine/generate.js';
-export { type GenerateOptions, type Grammar, grammarOf, type ImageInput, type Job } from './engine/job.js';
+export {
+  type AudioInput,
+  type GenerateOptions,
+  type Grammar,
+  grammarOf,
+  type ImageInput,
+  type Job,
+} from './engine/job.js';
 export type {
+  GenerateAudioPart,
   GenerateImagePart,
   GenerateImageUrlPart,
   GenerateMessage,

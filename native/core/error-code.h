@@ -10,10 +10,13 @@ namespace chasqui {
 
 // The errors of native code. Their names are codes in `ts/errors.ts`.
 enum class ErrorCode {
+    audio_not_supported,
+    audio_too_large,
     context_length_exceeded,
     decode_failed,
     engine_closed,
     image_not_supported,
+    invalid_audio,
     invalid_grammar,
     invalid_image,
     invalid_job,
@@ -32,10 +35,13 @@ enum class ErrorCode {
 
 inline const char* to_string(ErrorCode code) {
     switch (code) {
+        case ErrorCode::audio_not_supported: return "audio_not_supported";
+        case ErrorCode::audio_too_large: return "audio_too_large";
         case ErrorCode::context_length_exceeded: return "context_length_exceeded";
         case ErrorCode::decode_failed: return "decode_failed";
         case ErrorCode::engine_closed: return "engine_closed";
         case ErrorCode::image_not_supported: return "image_not_supported";
+        case ErrorCode::invalid_audio: return "invalid_audio";
         case ErrorCode::invalid_grammar: return "invalid_grammar";
         case ErrorCode::invalid_image: return "invalid_image";
         case ErrorCode::invalid_job: return "invalid_job";

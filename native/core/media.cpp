@@ -55,7 +55,7 @@ size_t Media::resumable(size_t n_tokens) const {
     if (n_tokens == 0) return 0;
     const ImageChunk* chunk = chunk_at(n_tokens - 1);
     if (chunk == nullptr || n_tokens == chunk->end()) return n_tokens;
-    return is_indivisible || !chunk->positions.empty() ? chunk->begin : n_tokens;
+    return chunk->is_indivisible || !chunk->positions.empty() ? chunk->begin : n_tokens;
 }
 
 bool Media::is_needed(size_t image, size_t token) const {

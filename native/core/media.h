@@ -12,10 +12,12 @@
 
 namespace chasqui {
 
-// An image of a request: the bytes of a file, or RGB pixels.
+// An image of a request: the bytes of a file, or RGB pixels. Audio of a request has the same path, as an image of another
+// encoder.
 struct ImageSource {
     std::vector<uint8_t> bytes;
     uint32_t             width = 0, height = 0;  // in pixels; 0: a file
+    bool                 is_audio = false;       // samples of 16 bits at the encoder's rate
 };
 
 // Encoder output: for each chunk of the image, one row of numbers per token.
@@ -39,6 +41,7 @@ struct ImageChunk {
     // For attention. With two-dimensional positions (M-RoPE) a chunk takes fewer positions than tokens.
     int32_t              first_position = 0, n_positions = 0;
     std::vector<int32_t> positions;  // of all tokens by section (t, y, x, z); empty without M-RoPE
+    bool                 is_indivisible = false;  // attention is not causal: it must be computed at once
 
     size_t end() const { return begin + n_tokens; }
     bool   holds(size_t token) const { return token >= begin && token < end(); }
@@ -51,8 +54,7 @@ TokenId image_token(const ImageDigest& digest, size_t part, size_t at);
 class Media {
 public:
     std::vector<PromptImage> images;
-    std::vector<ImageChunk>  chunks;                  // ascending, without overlaps
-    bool                     is_indivisible = false;  // attention is not causal: a chunk must be computed at once
+    std::vector<ImageChunk>  chunks;  // ascending, without overlaps
 
     const ImageChunk* chunk_at(size_t token) const;
     // The end of the chunk that contains `token`, or else the beginning of the next chunk.

@@ -226,7 +226,7 @@ bool Scheduler::plan_image(Plan& plan) {
     last_was_image_ = next != nullptr && (n_text == 0 || !last_was_image_);
     if (!last_was_image_) return false;
     const size_t until = cache_.n_until_snapshot(next->slot);
-    const size_t n_max = next->media()->is_indivisible ? options_.n_batch : std::min(image_budget(n_decoding), until);
+    const size_t n_max = next->next_chunk()->is_indivisible ? options_.n_batch : std::min(image_budget(n_decoding), until);
     plan.rows.push_back({next, std::min(n_max, next->run_length())});
     return true;
 }

@@ -23,6 +23,14 @@ uint32_t number_argument(const Napi::CallbackInfo& call, size_t index, const cha
     return call[index].As<Napi::Number>().Uint32Value();
 }
 
+std::vector<uint8_t> bytes_argument(const Napi::CallbackInfo& call, size_t index, const char* name) {
+    if (!call[index].IsTypedArray() || call[index].As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array) {
+        throw Napi::TypeError::New(call.Env(), std::string(name) + " must be a Uint8Array.");
+    }
+    const auto array = call[index].As<Napi::Uint8Array>();
+    return {array.Data(), array.Data() + array.ElementLength()};
+}
+
 std::vector<TokenId> tokens_argument(const Napi::CallbackInfo& call, size_t index, const char* name) {
     if (!call[index].IsTypedArray() || call[index].As<Napi::TypedArray>().TypedArrayType() != napi_int32_array) {
         throw Napi::TypeError::New(call.Env(), std::string(name) + " must be an Int32Array.");

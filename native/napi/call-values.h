@@ -19,6 +19,7 @@ using Constraint = std::shared_ptr<TokenConstraint>;
 std::string              string_argument(const Napi::CallbackInfo& call, size_t index, const char* name);
 std::vector<std::string> texts_argument(const Napi::CallbackInfo& call, size_t index, const char* name);
 uint32_t                 number_argument(const Napi::CallbackInfo& call, size_t index, const char* name);
+std::vector<uint8_t>     bytes_argument(const Napi::CallbackInfo& call, size_t index, const char* name);
 std::vector<TokenId>     tokens_argument(const Napi::CallbackInfo& call, size_t index, const char* name);
 
 Napi::Value tokens_to_js(Napi::Env env, const std::vector<TokenId>& tokens);

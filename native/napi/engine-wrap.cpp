@@ -132,8 +132,9 @@ Napi::Value EngineWrap::info(const Napi::CallbackInfo& call) {
     result.Set("kvCells", static_cast<double>(engine.n_cells()));
     result.Set("parallel", engine.n_slots());
     result.Set("hasChatTemplate", Napi::Boolean::New(env, model.has_chat_template()));
-    result.Set("vision", Napi::Boolean::New(env, engine.vision() != nullptr));
     const Vision* vision = engine.vision();
+    result.Set("vision", Napi::Boolean::New(env, vision != nullptr && vision->sees()));
+    result.Set("audioSampleRate", vision == nullptr ? 0 : vision->sample_rate());
     result.Set("imageMarker", vision == nullptr ? env.Null() : Napi::String::New(env, vision->marker()));
     result.Set("quantization", model.quantization());
     result.Set("vocabularyType", model.vocabulary_type());

@@ -11,13 +11,17 @@ using Held = std::shared_ptr<const Media>;
 
 constexpr napi_type_tag kMediaTag{0x6368617371756931, 0x6d656469612d3031};
 
-std::vector<uint8_t> bytes_field(const Napi::Object& from, const char* name) {
+// Copies a Uint8Array, or an Int16Array.
+std::vector<uint8_t> bytes_field(const Napi::Object& from, const char* name,
+                                 napi_typedarray_type type = napi_uint8_array) {
     const Napi::Value value = from.Get(name);
-    if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array) {
-        throw Napi::TypeError::New(from.Env(), std::string("An image's ") + name + " must be a Uint8Array.");
+    if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != type) {
+        const char* array = type == napi_uint8_array ? " must be a Uint8Array." : " must be an Int16Array.";
+        throw Napi::TypeError::New(from.Env(), std::string("An image's ") + name + array);
     }
-    const auto array = value.As<Napi::Uint8Array>();
-    return std::vector<uint8_t>(array.Data(), array.Data() + array.ElementLength());
+    const auto  array = value.As<Napi::TypedArray>();
+    const auto* bytes = static_cast<const uint8_t*>(array.ArrayBuffer().Data()) + array.ByteOffset();
+    return std::vector<uint8_t>(bytes, bytes + array.ByteLength());
 }
 
 uint32_t side_field(const Napi::Object& from, const char* name) {
@@ -42,7 +46,10 @@ std::shared_ptr<const ImageSource> image_from_js(const Napi::Value& value) {
     if (!value.IsObject()) throw Napi::TypeError::New(value.Env(), "An image must be an object.");
     const auto from   = value.As<Napi::Object>();
     auto       source = std::make_shared<ImageSource>();
-    if (from.Has("bytes")) {
+    if (from.Has("samples")) {
+        source->is_audio = true;
+        source->bytes    = bytes_field(from, "samples", napi_int16_array);
+    } else if (from.Has("bytes")) {
         source->bytes = bytes_field(from, "bytes");
     } else {
         source->width  = side_field(from, "width");

@@ -10,7 +10,7 @@
 
 namespace chasqui {
 
-// Copies images from `{ bytes }` or `{ width, height, rgb }`. A value of the wrong type throws a TypeError with the
+// Copies images from `{ bytes }`, `{ width, height, rgb }` or `{ samples }`. A value of the wrong type throws a TypeError with the
 // field's name.
 std::vector<std::shared_ptr<const ImageSource>> images_from_js(const Napi::Value& value);
 

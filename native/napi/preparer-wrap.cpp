@@ -1,11 +1,13 @@
 #include "preparer-wrap.h"
 
+#include "../llama/audio/audio-file.h"
 #include "../llama/schema/schema-grammar.h"
 #include "../llama/chat/special-prompts.h"
 #include "addon-state.h"
 #include "call-values.h"
 #include "chat-values.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +47,12 @@ Napi::Value token_lists_to_js(Napi::Env env, const TokenLists& lists) {
     return result;
 }
 
+Napi::Value samples_to_js(Napi::Env env, const Samples& samples) {
+    Napi::Int16Array result = Napi::Int16Array::New(env, samples.size());
+    std::copy(samples.begin(), samples.end(), result.Data());
+    return result;
+}
+
 Napi::Value texts_to_js(Napi::Env env, const std::vector<std::string>& texts) {
     Napi::Array result = Napi::Array::New(env, texts.size());
     for (uint32_t i = 0; i < texts.size(); ++i) result[i] = Napi::String::New(env, texts[i]);
@@ -63,6 +71,7 @@ Napi::Function PreparerWrap::define(Napi::Env env) {
                         InstanceMethod<&PreparerWrap::tokenize_pairs>("tokenizePairs"),
                         InstanceMethod<&PreparerWrap::pieces>("pieces"),
                         InstanceMethod<&PreparerWrap::unenforced_parts>("unenforcedParts"),
+                        InstanceMethod<&PreparerWrap::decode_audio>("decodeAudio"),
                         InstanceMethod<&PreparerWrap::compile_grammar>("compileGrammar"),
                         InstanceMethod<&PreparerWrap::cancel_preparation>("cancelPreparation")});
 }
@@ -170,6 +179,16 @@ Napi::Value PreparerWrap::pieces(const Napi::CallbackInfo& call) {
             return spell(preparer.tokenizer(), tokens);
         },
         pieces_to_js);
+}
+
+Napi::Value PreparerWrap::decode_audio(const Napi::CallbackInfo& call) {
+    const uint32_t rate = number_argument(call, 1, "sampleRate"), max_samples = number_argument(call, 2, "maxSamples");
+    return prepare<Samples>(
+        call.Env(), {number_argument(call, 3, "owner"), "Decoding the audio"},
+        [file = bytes_argument(call, 0, "file"), rate, max_samples](Preparer&) {
+            return chasqui::decode_audio(file, rate, max_samples);
+        },
+        samples_to_js);
 }
 
 Napi::Value PreparerWrap::compile_grammar(const Napi::CallbackInfo& call) {

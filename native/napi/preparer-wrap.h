@@ -27,6 +27,7 @@ private:
     Napi::Value tokenize_inputs(const Napi::CallbackInfo& call);
     Napi::Value tokenize_pairs(const Napi::CallbackInfo& call);
     Napi::Value pieces(const Napi::CallbackInfo& call);
+    Napi::Value decode_audio(const Napi::CallbackInfo& call);
     Napi::Value compile_grammar(const Napi::CallbackInfo& call);
     void        cancel_preparation(const Napi::CallbackInfo& call);
 

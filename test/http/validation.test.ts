@@ -55,8 +55,8 @@ const REFUSED: [name: string, body: Record<string, unknown>, expected: ExpectedE
   ['part without type', { messages: [{ role: 'user', content: [{}] }] }, missing('messages[0].content[0].type')],
   [
     'part of unknown type',
-    { messages: [{ role: 'user', content: [{ type: 'input_audio' }] }] },
-    invalidValue('messages[0].content[0].type', /"text", "image_url" or "file", but got the string "input_audio"/),
+    { messages: [{ role: 'user', content: [{ type: 'input_video' }] }] },
+    invalidValue('messages[0].content[0].type', /"input_audio" or "file", but got the string "input_video"/),
   ],
   [
     'text part without text',

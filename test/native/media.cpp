@@ -18,10 +18,10 @@ ImageDigest digest(char digit) { return ImageDigest(64, digit); }
 // Text of `n_before` tokens, an image, text of `n_after` tokens.
 Job job_with_image(uint32_t id, char image, size_t n_before, size_t n_image, size_t n_after, bool mrope = false,
                    bool indivisible = false) {
-    auto media            = std::make_shared<Media>();
-    media->is_indivisible = indivisible;
+    auto media = std::make_shared<Media>();
     media->images.push_back({digest(image), std::make_shared<ImageSource>()});
     ImageChunk chunk{n_before, n_image, 0, 0, static_cast<int32_t>(n_before), static_cast<int32_t>(n_image), {}};
+    chunk.is_indivisible = indivisible;
     if (mrope) {
         chunk.n_positions = 2;  // two rows and two columns at most
         chunk.positions.assign(4 * n_image, chunk.first_position);

@@ -80,7 +80,9 @@ export class FakeEngine extends Engine {
   constructor(script: FakeScript = {}) {
     super({});
     this.#script = script;
-    this.model = { ...MODEL, ...script.model };
+    const model = { ...MODEL, ...script.model };
+    const media = [model.vision && ('image' as const), model.audioSampleRate > 0 && ('audio' as const)];
+    this.model = { ...model, inputModalities: ['text', ...media.filter((each) => each !== false)] };
   }
 
   /** Changes what later jobs do. */
@@ -259,6 +261,7 @@ const MODEL: ModelInfo = {
   inputModalities: ['text'],
   hasChatTemplate: true,
   vision: false,
+  audioSampleRate: 0,
   imageMarker: null,
   quantization: 'F16',
   vocabularyType: 2,

@@ -52,14 +52,72 @@ export const vitB16 = {
 
 /** Makes the projector unless it is there, and returns its path. */
 export function syntheticProjector(shape: ProjectorShape): string {
-  const file = path.join(modelsFolder, `mmproj-${shape.kind}-${shape.modelWidth}-${recipeDigest(shape)}.gguf`);
+  return keptProjector(`${shape.kind}-${shape.modelWidth}`, shape, metadata(shape), () => [
+    ...encoder(shape),
+    ...projector(shape),
+  ]);
+}
+
+/** An encoder of audio as Ultravox has: 75 tokens for each 30 seconds. */
+export function audioProjector(modelWidth: number): string {
+  const [layers, width, hidden, stack, bins] = [2, 64, 128, 20, 80];
+  const norm = (name: string, size = width) => [constant(`${name}.weight`, size, 1), constant(`${name}.bias`, size, 0)];
+  const conv = (layer: number, inputs: number) => [
+    randomTensor(`a.conv1d.${layer}.weight`, [3, inputs, width], 1 / Math.sqrt(3 * inputs)),
+    { ...constant(`a.conv1d.${layer}.bias`, width, 0), shape: [1, width] },
+  ];
+  const entries = [
+    textEntry('general.architecture', 'clip'),
+    boolEntry('clip.has_audio_encoder', true),
+    textEntry('clip.projector_type', 'ultravox'),
+    uint32Entry('clip.audio.num_mel_bins', bins),
+    uint32Entry('clip.audio.embedding_length', width),
+    uint32Entry('clip.audio.feed_forward_length', hidden),
+    uint32Entry('clip.audio.block_count', layers),
+    uint32Entry('clip.audio.attention.head_count', 2),
+    uint32Entry('clip.audio.projection_dim', modelWidth),
+    uint32Entry('clip.audio.projector.stack_factor', stack),
+    float32Entry('clip.audio.attention.layer_norm_epsilon', 1e-5),
+  ];
+  return keptProjector(
+    `ultravox-${modelWidth}`,
+    entries.map(({ bytes }) => bytes.toString('hex')),
+    entries,
+    () => [
+      ...conv(1, bins),
+      ...conv(2, width),
+      asF32(weights('a.position_embd', width, 1500, 0.02)),
+      ...Array.from({ length: layers }, (_, layer) => {
+        const block = (part: string) => `a.blk.${layer}.${part}`;
+        const product = (part: string, inputs = width, outputs = width) => weights(block(part), inputs, outputs);
+        return [
+          ...['ln1', 'ln2'].flatMap((name) => norm(block(name))),
+          ...['attn_q', 'attn_k', 'attn_v', 'attn_out'].map((part) => product(part)),
+          ...['attn_q', 'attn_v', 'attn_out'].map((part) => constant(block(`${part}.bias`), width, 0)),
+          product('ffn_up', width, hidden),
+          constant(block('ffn_up.bias'), hidden, 0),
+          product('ffn_down', hidden, width),
+          constant(block('ffn_down.bias'), width, 0),
+        ];
+      }).flat(),
+      ...norm('a.post_ln'),
+      constant('mm.a.norm_pre.weight', stack * width, 1),
+      weights('mm.a.mlp.1', stack * width, 2 * width),
+      constant('mm.a.norm_mid.weight', width, 1),
+      weights('mm.a.mlp.2', width, modelWidth, deviation),
+    ],
+  );
+}
+
+function keptProjector(name: string, recipe: unknown, entries: Entry[], tensors: () => Tensor[]): string {
+  const file = path.join(modelsFolder, `mmproj-${name}-${recipeDigest(recipe)}.gguf`);
   if (fs.existsSync(file)) return file;
   fs.mkdirSync(modelsFolder, { recursive: true });
-  writeGguf(file, metadata(shape), [...encoder(shape), ...projector(shape)]);
+  writeGguf(file, entries, tensors());
   return file;
 }
 
-function recipeDigest(shape: ProjectorShape): string {
+function recipeDigest(shape: unknown): string {
   const hash = createHash('sha256').update(JSON.stringify(shape));
   for (const source of ['synthetic-projector.ts', 'synthetic-model.ts', 'gguf.ts', 'random-weights.ts']) {
     hash.update(fs.readFileSync(new URL(source, import.meta.url)));

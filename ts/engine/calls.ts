@@ -2,11 +2,14 @@
  * The calls that an engine takes. `native/addon.ts` declares their arguments and results; this table declares the process that
  * runs them. Jobs (`submit`) are not calls.
  */
-import type { NativeEngine, NativePreparer, NativeStats } from '../native/addon.js';
+import type { NativeImage, NativePreparer, NativePrompt, NativeStats } from '../native/addon.js';
 import type { AbortOptions, ModelInfo } from './engine-types.js';
+import type { ImageInput } from './job.js';
 
 /** As native code has them: the last argument is the owner, a number for the request (see `NativePreparer`). */
-interface NativeCalls extends Omit<NativePreparer, 'cancelPreparation'>, Pick<NativeEngine, 'tokenizePrompt'> {
+interface NativeCalls extends Omit<NativePreparer, 'cancelPreparation'> {
+  /** `Model` decodes audio before. */
+  tokenizePrompt(prompt: string, images: readonly (ImageInput | NativeImage)[], owner: number): Promise<NativePrompt>;
   /** The vectors of all inputs, one after another; `tokens` holds the inputs likewise, `lengths` the length of each. */
   embed(tokens: Int32Array, lengths: Int32Array, owner: number): Promise<Float32Array>;
   stats(owner: number): Promise<NativeStats>;
@@ -40,6 +43,7 @@ export const CALLS: Readonly<Record<CallName, CallRule>> = {
   tokenizeInputs: { runsIn: 'preparation' },
   tokenizePairs: { runsIn: 'preparation' },
   pieces: { runsIn: 'preparation' },
+  decodeAudio: { runsIn: 'preparation' },
   tokenizePrompt: { runsIn: 'both', handles: 'media' },
   compileGrammar: { runsIn: 'both', handles: 'constraints' },
   embed: { runsIn: 'worker', limited: true },

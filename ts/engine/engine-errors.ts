@@ -1,6 +1,7 @@
 /** Errors that engines share, and those of native code as errors of the catalogue. */
 import { ChasquiError, ERRORS, type ErrorCode } from '../errors.js';
 import type { NativeFailure } from '../native/addon.js';
+import type { ModelInfo } from './engine-types.js';
 
 export function engineClosed(): ChasquiError {
   return new ChasquiError('engine_closed', 'The engine was closed.');
@@ -12,10 +13,13 @@ export function withReason(error: unknown, closedBy: ChasquiError | null): unkno
   return isClosed && closedBy !== null ? closedBy : error;
 }
 
-export function takesTextOnly(model: string): ChasquiError {
-  return new ChasquiError(
-    'image_not_supported',
-    `The model \`${model}\` takes text only; it was loaded without a vision projector (\`mmproj\`).`,
+/** @throws {ChasquiError} `image_not_supported`, `audio_not_supported` */
+export function refuseMedia({ id, inputModalities }: ModelInfo, kinds: readonly ('image' | 'audio')[]): void {
+  const kind = kinds.find((each) => !inputModalities.includes(each));
+  if (kind === undefined) return;
+  throw new ChasquiError(
+    `${kind}_not_supported`,
+    `The model \`${id}\` takes ${inputModalities.join(' and ')} only; it was loaded without a projector (\`mmproj\`) for ${kind}.`,
   );
 }
 

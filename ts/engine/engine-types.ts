@@ -27,7 +27,7 @@ export interface ModelInfo extends NativeModelInfo {
   adaptersInUse?: readonly AdapterUse[];
   /** Sampling defaults from the load options; absent: none. */
   sampling?: Partial<SamplingSettings>;
-  inputModalities: readonly ('text' | 'image')[];
+  inputModalities: readonly ('text' | 'image' | 'audio')[];
 }
 
 export interface DeviceMemory {

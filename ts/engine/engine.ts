@@ -6,7 +6,7 @@ import type { AdapterUse } from './adapter-file.js';
 import type { CallInput, CallName, CallResult } from './calls.js';
 import type { RenderDefaults } from './chat-template.js';
 import { embed, rank } from './embed.js';
-import { takesTextOnly } from './engine-errors.js';
+import { refuseMedia } from './engine-errors.js';
 import type {
   AbortOptions,
   ChatMessage,
@@ -23,8 +23,8 @@ import type {
   TokenStream,
 } from './engine-types.js';
 import { type GenerateRequest, generate } from './generate.js';
-import type { ImageInput, Job } from './job.js';
-import { areChatMessages, checkMessages, type GenerateMessage, hasImages, loadChatImages } from './load-chat-images.js';
+import { type ImageInput, type Job, kindOf } from './job.js';
+import { areChatMessages, checkMessages, type GenerateMessage, loadChatImages, mediaIn } from './load-chat-images.js';
 import type { LoadOptions } from './load-options.js';
 import { shareImages } from './prepared-prompts.js';
 import { toRenderRequest, toWellFormedJson } from './render-request.js';
@@ -121,15 +121,15 @@ export abstract class Engine {
     let images: ImageInput[] = [];
     const rendered = await this.call(
       'render',
-      ({ imageMarker, vision, id }) => {
+      (model) => {
         images = [];
         const request = toRenderRequest(
           messages,
           { ...this.renderDefaults, ...options, templateKwargs },
-          imageMarker ?? '',
+          model.imageMarker ?? '',
           images,
         );
-        if (images.length > 0 && !vision) throw takesTextOnly(id);
+        refuseMedia(model, images.map(kindOf));
         return [request] as [string];
       },
       on,
@@ -139,7 +139,7 @@ export abstract class Engine {
 
   async #toChatMessages(given: readonly GenerateMessage[], on?: AbortOptions): Promise<ChatMessage[]> {
     checkMessages(given);
-    if (hasImages(given) && !this.model.vision) throw takesTextOnly(this.model.id);
+    refuseMedia(this.model, mediaIn(given));
     return loadChatImages(given, { hosts: this.#imageHosts, ...on });
   }
 

@@ -2,7 +2,7 @@
 import { setMaxListeners } from 'node:events';
 import { ChasquiError } from '../errors.js';
 import { NEUTRAL_SAMPLING } from '../options/sampling-table.js';
-import { takesTextOnly } from './engine-errors.js';
+import { refuseMedia } from './engine-errors.js';
 import type {
   AbortOptions,
   ChatTool,
@@ -14,7 +14,7 @@ import type {
 } from './engine-types.js';
 import { checkRequest } from './generate-fields.js';
 import { completeJob, type GenerateOptions, type Grammar, grammarOf, type Job } from './job.js';
-import { checkMessages, type GenerateMessage, hasImages } from './load-chat-images.js';
+import { checkMessages, type GenerateMessage, mediaIn } from './load-chat-images.js';
 import { ReplyStream } from './reply-stream.js';
 
 /** A tool, as such or in the form of OpenAI's API. */
@@ -76,7 +76,7 @@ async function toJob(engine: Generator, request: GenerateRequest, on: AbortOptio
   >;
   const { continueFinalMessage, specialTokens, templateKwargs, ...job } = rest;
   checkMessages(messages);
-  if (hasImages(messages) && !engine.model.vision) throw takesTextOnly(engine.model.id);
+  refuseMedia(engine.model, mediaIn(messages));
   const options = { parallelToolCalls, continueFinalMessage, specialTokens, templateKwargs };
   const constraints = readConstraints(engine.model, { tools, toolChoice, jsonSchema });
   if (grammar && Object.keys(constraints).length > 0) throw notBesideGrammar(jsonSchema ? 'jsonSchema' : 'tools');

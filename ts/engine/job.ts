@@ -12,7 +12,16 @@ import type { AdapterUse } from './adapter-file.js';
 import type { LoadOptions } from './load-options.js';
 
 /** The bytes of a PNG, JPEG, BMP or GIF file (first frame), or decoded pixels: rows of three bytes per pixel. */
-export type ImageInput = { bytes: Uint8Array } | { width: number; height: number; rgb: Uint8Array };
+export type ImageInput = { bytes: Uint8Array } | { width: number; height: number; rgb: Uint8Array } | AudioInput;
+
+/** The bytes of a WAV, MP3 or FLAC file. It takes the place of an image. */
+export interface AudioInput {
+  audio: Uint8Array;
+}
+
+export function kindOf(image: ImageInput): 'image' | 'audio' {
+  return 'audio' in image ? 'audio' : 'image';
+}
 
 /** Made by `Engine.render`, `grammarOf` or `grammarOfSchema`. */
 export type Grammar = NativeGrammar;

@@ -1,6 +1,6 @@
-/** The conversations of library users: messages in our form or OpenAI's, with images to load. */
+/** The conversations of library users: messages in our form or OpenAI's, with images and audio to load. */
 import { ChasquiError } from '../errors.js';
-import { type ImageSource, imageSources } from '../images/image-sources.js';
+import { audioSource, type ImageSource, imageSources } from '../images/image-sources.js';
 import { type LoadImagesOptions, loadImages } from '../images/load-images.js';
 import type { ChatMessage, ChatPart, ChatTextPart, ChatToolCall } from './engine-types.js';
 import type { ImageInput } from './job.js';
@@ -17,7 +17,13 @@ export interface GenerateImageUrlPart {
   image_url: { url: string; detail?: 'auto' | 'low' | 'high' | null };
 }
 
-export type GeneratePart = ChatTextPart | GenerateImagePart | GenerateImageUrlPart;
+/** Base64 of a WAV, MP3 or FLAC file, a data URI or an http(s) URL, as in a request. */
+export interface GenerateAudioPart {
+  type: 'input_audio';
+  input_audio: { data: string; format?: string | null };
+}
+
+export type GeneratePart = ChatTextPart | GenerateImagePart | GenerateImageUrlPart | GenerateAudioPart;
 
 /** A tool call in a message of OpenAI's API. */
 export interface OpenAiToolCall {
@@ -37,7 +43,7 @@ export interface GenerateMessage extends Omit<ChatMessage, 'content'> {
 
 const ROLES: readonly unknown[] = ['system', 'developer', 'user', 'assistant', 'tool'] satisfies ChatMessage['role'][];
 /** The field of each part that holds its content. */
-const PART_FIELDS = { text: 'text', image: 'image', image_url: 'image_url' } as const;
+const PART_FIELDS = { text: 'text', image: 'image', image_url: 'image_url', input_audio: 'input_audio' } as const;
 
 /** Whether these are messages of the engine, with images that need no validation. */
 export function areChatMessages(messages: readonly GenerateMessage[]): messages is ChatMessage[] {
@@ -52,8 +58,13 @@ function isReady(part: GeneratePart): boolean {
   return part?.type === 'text' ? typeof part.text === 'string' : pixelsOf(part) !== null;
 }
 
-export function hasImages(messages: readonly GenerateMessage[]): boolean {
-  return messages.some(({ content }) => Array.isArray(content) && content.some(({ type }) => type !== 'text'));
+export function mediaIn(messages: readonly GenerateMessage[]): ('image' | 'audio')[] {
+  const parts = messages.flatMap(({ content }) => (Array.isArray(content) ? (content as readonly GeneratePart[]) : []));
+  return parts.filter(({ type }) => type !== 'text').map((part) => (isAudio(part) ? 'audio' : 'image'));
+}
+
+function isAudio(part: GeneratePart): boolean {
+  return part.type === 'input_audio' || (part.type === 'image' && 'audio' in part.image);
 }
 
 /** @throws {ChasquiError} `invalid_value`, naming the field */
@@ -76,7 +87,7 @@ export function checkMessages(messages: readonly GenerateMessage[]): void {
 function checkParts(parts: readonly GeneratePart[], path: string): void {
   for (const [index, part] of parts.entries()) {
     const field = Object.hasOwn(PART_FIELDS, part?.type) ? PART_FIELDS[part.type] : undefined;
-    if (field === undefined) throw invalid(`${path}[${index}].type`, 'text, image or image_url');
+    if (field === undefined) throw invalid(`${path}[${index}].type`, 'text, image, image_url or input_audio');
     const value = (part as unknown as Record<string, unknown>)[field];
     const isText = typeof value === 'string';
     if (field === 'text' ? !isText : typeof value !== 'object' || value === null) {
@@ -84,6 +95,9 @@ function checkParts(parts: readonly GeneratePart[], path: string): void {
     }
     if (part.type === 'image_url' && typeof part.image_url.url !== 'string') {
       throw invalid(`${path}[${index}].image_url.url`, 'a text');
+    }
+    if (part.type === 'input_audio' && typeof part.input_audio.data !== 'string') {
+      throw invalid(`${path}[${index}].input_audio.data`, 'a text');
     }
   }
 }
@@ -130,6 +144,7 @@ function ourNames({
 
 function toSource(part: GeneratePart, path: string): ImageSource | null {
   if (part.type === 'image_url') return { from: part.image_url.url, param: `${path}.image_url.url` };
+  if (part.type === 'input_audio') return audioSource(part.input_audio.data, path);
   if (part.type === 'text' || pixelsOf(part)) return null;
   const { image } = part as { image: Uint8Array | ArrayBuffer | { bytes: Uint8Array } };
   const bytes = image instanceof ArrayBuffer ? new Uint8Array(image) : 'bytes' in image ? image.bytes : image;
@@ -139,5 +154,5 @@ function toSource(part: GeneratePart, path: string): ImageSource | null {
 function pixelsOf(part: GeneratePart): ImageInput | null {
   if (part?.type !== 'image') return null;
   const { image } = part as { image?: GenerateImagePart['image'] | null };
-  return image instanceof Object && 'rgb' in image ? image : null;
+  return image instanceof Object && ('rgb' in image || 'audio' in image) ? image : null;
 }

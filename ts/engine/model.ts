@@ -5,10 +5,11 @@ import type { AdapterUse } from './adapter-file.js';
 import { CALLS, type CallArgs, type Caller, type CallInput, type CallName, type CallResult } from './calls.js';
 import { renderDefaults } from './chat-template.js';
 import type { CoreJob, EngineCore } from './core.js';
+import { decodeAudio } from './decode-audio.js';
 import { closeWhenDropped, Engine } from './engine.js';
-import { engineClosed, takesTextOnly, withCatalogueCode, withReason } from './engine-errors.js';
+import { engineClosed, refuseMedia, withCatalogueCode, withReason } from './engine-errors.js';
 import type { AbortOptions, EngineState, ModelInfo, Siblings, SubmitOptions, TokenStream } from './engine-types.js';
-import { type Job, type ReasoningLimits, reasoningLimitOf, reasoningLimits } from './job.js';
+import { type ImageInput, type Job, kindOf, type ReasoningLimits, reasoningLimitOf, reasoningLimits } from './job.js';
 import { type LoadHooks, type LoadOptions, splitHooks } from './load-options.js';
 import { openLocal } from './local/open-local.js';
 import { PreparedPrompts } from './prepared-prompts.js';
@@ -121,8 +122,11 @@ export class Model extends Engine {
       const args = typeof input === 'function' ? input(this.#info) : input;
       const [prompt, images] = args as unknown as CallArgs<'tokenizePrompt'>;
       if (method !== 'tokenizePrompt' || images.length === 0) return await this.#caller.call(method, args, on);
-      const tokenize = () => this.#caller.call('tokenizePrompt', [prompt, images], on);
-      return (await this.#prompts.get(prompt, images, tokenize)) as CallResult<M>;
+      const tokenize = async () => {
+        const decoded = await decodeAudio(this.#caller, images as ImageInput[], this.#info.audioSampleRate, on);
+        return this.#caller.call('tokenizePrompt', [prompt, decoded], on);
+      };
+      return (await this.#prompts.get(prompt, images as ImageInput[], tokenize)) as CallResult<M>;
     } catch (error) {
       throw withReason(withCatalogueCode(error), this.#closedBy);
     } finally {
@@ -197,7 +201,7 @@ export class Model extends Engine {
   }
 
   async #tokenizePrompt({ prompt, images }: Job, on: AbortOptions): Promise<NativePrompt> {
-    if (images.length > 0 && !this.#info.vision) throw takesTextOnly(this.#info.id);
+    refuseMedia(this.#info, images.map(kindOf));
     if (typeof prompt === 'string') return this.call('tokenizePrompt', [prompt, images], on);
     if (images.length === 0) return { tokens: Int32Array.from(prompt), media: null };
     throw new ChasquiError('invalid_job', 'A prompt of token ids cannot hold images: give it as text.');

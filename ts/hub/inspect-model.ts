@@ -20,8 +20,8 @@ export interface ModelFacts {
   contextLength: number | null;
   /** All parts, without the projector. */
   sizeBytes: number;
-  capabilities: readonly Capability[];
-  /** The vision projector beside the file. */
+  capabilities: readonly (Capability | 'audio')[];
+  /** The projector beside the file. */
   projector: string | null;
   license: string | null;
   /** Jinja. */
@@ -47,7 +47,8 @@ export async function inspectModel(file: string, given?: string | null): Promise
     return typeof value === 'string' ? value : null;
   };
   const projector = given ?? findProjector(file);
-  const described = describeHeader(header, projector !== null, partsOf(file).length > 1);
+  const encoders = projector === null ? [] : await encodersOf(projector);
+  const described = describeHeader(header, encoders.includes('vision'), partsOf(file).length > 1);
   return {
     path: file,
     name: text('general.name'),
@@ -56,9 +57,16 @@ export async function inspectModel(file: string, given?: string | null): Promise
     quantization: labelOf(file) ?? FILE_TYPES[Number(metadata.get('general.file_type'))] ?? null,
     contextLength: described.contextLength,
     sizeBytes: sizeOfModel(file) ?? 0,
-    capabilities: described.capabilities,
+    capabilities: [...described.capabilities, ...(encoders.includes('audio') ? ['audio' as const] : [])],
     projector,
     license: text('general.license'),
     chatTemplate: text('tokenizer.chat_template'),
   };
+}
+
+async function encodersOf(projector: string): Promise<('vision' | 'audio')[]> {
+  const { metadata } = await readGgufFile(projector).catch(() => ({ metadata: new Map<string, unknown>() }));
+  const hears = metadata.get('clip.has_audio_encoder') === true;
+  const sees = metadata.get('clip.has_vision_encoder') === true || !hears;
+  return [...(sees ? ['vision' as const] : []), ...(hears ? ['audio' as const] : [])];
 }

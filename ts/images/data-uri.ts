@@ -2,10 +2,10 @@
  * `data:<media type>;base64,<data>` → bytes. Invalid base64 is an error. The media type is ignored, because the first bytes
  * determine the format.
  */
-import { ImageError } from './image-error.js';
-import { MAX_FILE_BYTES, MIB } from './limits.js';
+import { fileTooLarge, ImageError } from './image-error.js';
+import { MAX_FILE_BYTES } from './limits.js';
 
-const EXPECTED = 'must have the form `data:image/png;base64,<data>`';
+const EXPECTED = 'must have the form `data:<type>;base64,<data>`';
 /** Longer than any media type: limits the search for the comma. */
 const MAX_HEAD_LENGTH = 200;
 
@@ -18,9 +18,7 @@ export function parseDataUri(uri: string): Uint8Array {
   const [head = ''] = /^data:[^,\s]*;base64,/i.exec(uri.slice(0, MAX_HEAD_LENGTH)) ?? [];
   if (head === '') throw new ImageError('invalid_image_url', `is not a base64 data URI: it ${EXPECTED}.`);
   const size = ((uri.length - head.length) * 3) / 4;
-  if (size - 2 > MAX_FILE_BYTES) {
-    throw new ImageError('image_too_large', `is larger than ${MAX_FILE_BYTES / MIB} MiB: send a smaller one.`);
-  }
+  if (size - 2 > MAX_FILE_BYTES) throw fileTooLarge();
   return decodeBase64(uri.slice(head.length));
 }
 

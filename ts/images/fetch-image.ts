@@ -1,8 +1,8 @@
 /** Fetches images by http and https. The address of every connection is checked first. */
 import type http from 'node:http';
 import { BadRedirect, getChecked, readAddress } from './get-checked.js';
-import { ImageError } from './image-error.js';
-import { FETCH_TIMEOUT_MS, MAX_FILE_BYTES, MAX_REDIRECTS, MIB } from './limits.js';
+import { fileTooLarge, ImageError } from './image-error.js';
+import { FETCH_TIMEOUT_MS, MAX_FILE_BYTES, MAX_REDIRECTS } from './limits.js';
 import type { ImageHosts } from './public-address.js';
 import type { Resolve } from './resolve-host.js';
 
@@ -68,10 +68,10 @@ async function readBody(response: http.IncomingMessage, onBytes: FetchOptions['o
   const chunks: Buffer[] = [];
   let size = 0;
   try {
-    if (Number(response.headers['content-length'] ?? 0) > MAX_FILE_BYTES) throw tooLarge();
+    if (Number(response.headers['content-length'] ?? 0) > MAX_FILE_BYTES) throw fileTooLarge();
     for await (const chunk of response as AsyncIterable<Buffer>) {
       size += chunk.length;
-      if (size > MAX_FILE_BYTES) throw tooLarge();
+      if (size > MAX_FILE_BYTES) throw fileTooLarge();
       onBytes?.(chunk.length);
       chunks.push(chunk);
     }
@@ -81,10 +81,6 @@ async function readBody(response: http.IncomingMessage, onBytes: FetchOptions['o
   return Buffer.concat(chunks, size);
 }
 
-function tooLarge(): ImageError {
-  return new ImageError('image_too_large', `is larger than ${MAX_FILE_BYTES / MIB} MiB: send a smaller one.`);
-}
-
 function failed(why: string): ImageError {
   return new ImageError('image_download_failed', `could not be downloaded: ${why}.`);
 }
@@ -92,7 +88,7 @@ function failed(why: string): ImageError {
 function unreachable(): ImageError {
   const error = failed(
     `its address must answer within ${FETCH_TIMEOUT_MS / 1000} seconds, and addresses in private networks are refused ` +
-      'unless `imageHosts` allows them; or send the image as a data URI',
+      'unless `imageHosts` allows them; or send it as a data URI',
   );
   error.option = 'imageHosts';
   return error;

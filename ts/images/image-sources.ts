@@ -1,6 +1,8 @@
-/** Finds the images in the messages of a conversation. */
+/** Finds the images and the audio in the messages of a conversation. */
 
 export interface ImageSource {
+  /** Default: image. */
+  kind?: 'audio';
   /** A file's bytes, a data URI, or an http or https URL. */
   from: Uint8Array | string;
   /** The request field, for errors: `messages[0].content[1].image_url.url`. */
@@ -11,7 +13,7 @@ interface MessageWithParts<Part> {
   content?: string | readonly Part[] | null | undefined;
 }
 
-/** `toSource` gets each part and its path, and returns null for parts that are no images. */
+/** `toSource` gets each part and its path, and returns null for parts of text. */
 export function imageSources<Part>(
   messages: readonly MessageWithParts<Part>[],
   toSource: (part: Part, path: string) => ImageSource | null,
@@ -20,4 +22,10 @@ export function imageSources<Part>(
     if (typeof content !== 'object' || content === null) return [];
     return content.flatMap((part, index) => toSource(part, `messages[${message}].content[${index}]`) ?? []);
   });
+}
+
+/** `data`: base64, a data URI or a URL. */
+export function audioSource(data: string, path: string): ImageSource {
+  const from = /^(data|https?):/i.test(data) ? data : `data:;base64,${data}`;
+  return { kind: 'audio', from, param: `${path}.input_audio.data` };
 }

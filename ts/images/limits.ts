@@ -15,6 +15,9 @@ export const MAX_SIDE = 16_384;
 /** Pixels of all images of one request together: about a hundred screens of 1920 x 1080. */
 export const MAX_TOTAL_PIXELS = 250_000_000;
 
+/** Seconds of all audio of one request together. */
+export const MAX_AUDIO_SECONDS = 600;
+
 /** The time from the first request to an address until the last byte of the image, redirects included. */
 export const FETCH_TIMEOUT_MS = 10_000;
 export const MAX_REDIRECTS = 3;

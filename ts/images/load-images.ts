@@ -1,11 +1,11 @@
-/** Loads and validates the image files of requests. */
-import { ChasquiError } from '../errors.js';
+/** Loads and validates the image and audio files of requests. */
+import { ChasquiError, type ErrorCode } from '../errors.js';
 import { isDataUri, parseDataUri } from './data-uri.js';
 import { type FetchOptions, fetchImage, parseAddress } from './fetch-image.js';
 import type { ImageType } from './formats/format.js';
-import { ImageError } from './image-error.js';
+import { fileTooLarge, ImageError } from './image-error.js';
 import type { ImageSource } from './image-sources.js';
-import { MAX_DOWNLOADS, MAX_IMAGES, MAX_TOTAL_FILE_BYTES, MAX_TOTAL_PIXELS, MIB } from './limits.js';
+import { MAX_DOWNLOADS, MAX_FILE_BYTES, MAX_IMAGES, MAX_TOTAL_FILE_BYTES, MAX_TOTAL_PIXELS, MIB } from './limits.js';
 import { type Loading, LoadingRoom } from './loading-room.js';
 import { validateImage } from './validate-image.js';
 import { webpToPng } from './webp-to-png.js';
@@ -17,10 +17,8 @@ export interface LoadImagesOptions extends Pick<FetchOptions, 'hosts' | 'resolve
   room?: LoadingRoom;
 }
 
-/** A PNG, JPEG, GIF or BMP file with a valid header; not decoded yet. */
-export interface LoadedImage {
-  bytes: Uint8Array;
-}
+/** A PNG, JPEG, GIF or BMP file with a valid header, or an audio file of any content; not decoded yet. */
+export type LoadedImage = { bytes: Uint8Array } | { audio: Uint8Array };
 
 /**
  * Returns the images in the order of `sources`. Reports errors that need no download before the first download begins.
@@ -33,29 +31,33 @@ export async function loadImages(sources: readonly ImageSource[], options: LoadI
   const total = new Total();
   const files = new Array<ValidFile>(sources.length);
   const downloads: Download[] = [];
-  for (const [index, { from, param }] of sources.entries()) {
-    await named(param, async () => {
-      if (typeof from === 'string' && !isDataUri(from)) downloads.push({ index, param, url: parseAddress(from) });
-      else files[index] = total.add(typeof from === 'string' ? parseDataUri(from) : from);
+  for (const [index, source] of sources.entries()) {
+    const { from, kind } = source;
+    await named(source, async () => {
+      if (typeof from !== 'string') files[index] = total.add(from, kind);
+      else if (isDataUri(from)) files[index] = total.add(parseDataUri(from), kind);
+      else downloads.push({ index, source, url: parseAddress(from) });
     });
   }
   if (downloads.length === 0 && files.every(({ type }) => type !== 'image/webp')) {
-    return files.map(({ bytes }) => ({ bytes }));
+    return files.map(({ type, bytes }) => (type === 'audio' ? { audio: bytes } : { bytes }));
   }
   const { room = LoadingRoom.ofAll } = options;
   return room.enter(options.signal, async (loading) => {
     const { signal } = loading;
     const onBytes = (bytes: number) => room.hold(loading, bytes);
     await downloadAll(downloads, loading, room, (download) =>
-      named(download.param, async () => {
-        const bytes = await fetchImage(download.url, { ...options, signal, onBytes });
-        files[download.index] = total.add(bytes);
+      named(download.source, async () => {
+        const { kind } = download.source;
+        const accept = `${kind ?? 'image'}/*`;
+        const bytes = await fetchImage(download.url, { ...options, signal, onBytes, accept });
+        files[download.index] = total.add(bytes, kind);
       }),
     );
     const images: LoadedImage[] = [];
-    for (const [index, { param }] of sources.entries()) {
-      await named(param, async () => {
-        images.push({ bytes: await toReadable(files[index] as ValidFile, signal) });
+    for (const [index, source] of sources.entries()) {
+      await named(source, async () => {
+        images.push(await toReadable(files[index] as ValidFile, signal));
       });
     }
     return images;
@@ -64,16 +66,17 @@ export async function loadImages(sources: readonly ImageSource[], options: LoadI
 
 interface ValidFile {
   bytes: Uint8Array;
-  type: ImageType;
+  type: ImageType | 'audio';
 }
 
-async function toReadable({ bytes, type }: ValidFile, signal: AbortSignal): Promise<Uint8Array> {
-  return type === 'image/webp' ? webpToPng(bytes, signal) : bytes;
+async function toReadable({ bytes, type }: ValidFile, signal: AbortSignal): Promise<LoadedImage> {
+  if (type === 'audio') return { audio: bytes };
+  return { bytes: type === 'image/webp' ? await webpToPng(bytes, signal) : bytes };
 }
 
 interface Download {
   index: number;
-  param: string;
+  source: ImageSource;
   url: URL;
 }
 
@@ -100,10 +103,15 @@ class Total {
   #bytes = 0;
   #pixels = 0;
 
-  add(bytes: Uint8Array): ValidFile {
+  /** The engine validates audio. */
+  add(bytes: Uint8Array, kind: ImageSource['kind']): ValidFile {
     this.#bytes += bytes.length;
     if (this.#bytes > MAX_TOTAL_FILE_BYTES) {
       throw tooLargeTogether(`${MAX_TOTAL_FILE_BYTES / MIB} MiB`);
+    }
+    if (kind === 'audio') {
+      if (bytes.length > MAX_FILE_BYTES) throw fileTooLarge();
+      return { bytes, type: 'audio' };
     }
     const { type, width, height } = validateImage(bytes);
     this.#pixels += width * height;
@@ -117,7 +125,7 @@ class Total {
 function tooLargeTogether(limit: string): ImageError {
   return new ImageError(
     'image_too_large',
-    `makes the images of this request exceed ${limit} together: send smaller ones.`,
+    `makes the files of this request exceed ${limit} together: send smaller ones.`,
   );
 }
 
@@ -131,12 +139,13 @@ function refuseTooMany(sources: readonly ImageSource[]): void {
   );
 }
 
-async function named(param: string, load: () => Promise<void>): Promise<void> {
+async function named({ param, kind }: ImageSource, load: () => Promise<void>): Promise<void> {
   try {
     await load();
   } catch (error) {
     if (!(error instanceof ImageError)) throw error;
-    const named = new ChasquiError(error.code, `The image at \`${param}\` ${error.predicate}`, param);
+    const code = error.code.replace('image', kind ?? 'image') as ErrorCode;
+    const named = new ChasquiError(code, `The ${kind ?? 'image'} at \`${param}\` ${error.predicate}`, param);
     named.option = error.option;
     throw named;
   }

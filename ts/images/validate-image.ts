@@ -6,8 +6,8 @@ import { isJpeg, readJpegSize } from './formats/jpeg.js';
 import { isPng, readPngSize } from './formats/png.js';
 import { unsupportedFormat } from './formats/unsupported.js';
 import { isWebp, readWebpSize } from './formats/webp.js';
-import { ImageError } from './image-error.js';
-import { MAX_FILE_BYTES, MAX_PIXELS, MAX_SIDE, MIB } from './limits.js';
+import { fileTooLarge, ImageError } from './image-error.js';
+import { MAX_FILE_BYTES, MAX_PIXELS, MAX_SIDE } from './limits.js';
 
 interface Format {
   type: ImageType;
@@ -31,9 +31,7 @@ export interface ValidImage extends ImageSize {
 /** @throws {ImageError} `invalid_image`, `image_too_large` */
 export function validateImage(bytes: Uint8Array): ValidImage {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (file.length > MAX_FILE_BYTES) {
-    throw new ImageError('image_too_large', `is larger than ${MAX_FILE_BYTES / MIB} MiB: send a smaller one.`);
-  }
+  if (file.length > MAX_FILE_BYTES) throw fileTooLarge();
   const format = FORMATS.find(({ matches }) => matches(file));
   if (format === undefined) {
     const name = unsupportedFormat(file);

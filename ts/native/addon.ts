@@ -7,8 +7,11 @@ import type { NativeStats } from './stats.js';
 
 export type { NativeFailure, NativeStats };
 
-/** A file's bytes, or pixels of three bytes each. */
-export type NativeImage = { bytes: Uint8Array } | { width: number; height: number; rgb: Uint8Array };
+/** A file's bytes, pixels of three bytes each, or audio from `decodeAudio`. */
+export type NativeImage =
+  | { bytes: Uint8Array }
+  | { width: number; height: number; rgb: Uint8Array }
+  | { samples: Int16Array };
 
 declare const media: unique symbol;
 
@@ -80,7 +83,9 @@ export interface NativeModelInfo {
   hasChatTemplate: boolean;
   /** Whether the model takes images. */
   vision: boolean;
-  /** Placeholder of an image in a prompt, random for each load; `null` without vision. */
+  /** Sample rate of the audio that the model takes, in Hz; 0: it takes none. */
+  audioSampleRate: number;
+  /** Placeholder of an image or audio in a prompt, random for each load; `null` if the model takes neither. */
   imageMarker: string | null;
   /** By llama.cpp's name: `Q4_K - Medium`. */
   quantization: string;
@@ -274,6 +279,8 @@ export interface NativePreparer {
   tokenizePairs(query: string, documents: readonly string[], most: number, owner: number): Promise<NativeTokenLists>;
   /** The concatenated bytes of the tokens, and the end of each. */
   pieces(tokens: Int32Array, owner: number): Promise<{ bytes: Uint8Array; ends: Int32Array }>;
+  /** Decodes a WAV, MP3 or FLAC file to one channel. Rejects with `invalid_audio` or `audio_too_large`. */
+  decodeAudio(file: Uint8Array, sampleRate: number, maxSamples: number, owner: number): Promise<Int16Array>;
   /** Returns one constraint for each of `copies` jobs. */
   compileGrammar(grammar: NativeGrammar, copies: number, owner: number): Promise<NativeConstraint[]>;
   /** Cancels all calls of an owner, and rejects their promises. */

@@ -12,8 +12,9 @@ export interface DescribedLoadOptions {
    */
   alias?: Value<'alias'>;
   /**
-   * GGUF file of the vision projector; none disables images. Must be a path or null. Default: mmproj-<model>.gguf,
-   * <model>-mmproj.gguf or <model>.mmproj.gguf beside the model, or the only mmproj*.gguf of a folder with one model.
+   * GGUF file of the projector for images and audio; none disables both. Must be a path or null. Default:
+   * mmproj-<model>.gguf, <model>-mmproj.gguf or <model>.mmproj.gguf beside the model, or the only mmproj*.gguf of a
+   * folder with one model.
    */
   mmproj?: Value<'mmproj'>;
   /**
@@ -158,11 +159,11 @@ export interface DescribedLoadOptions {
    */
   cacheFolder?: Value<'cacheFolder'>;
   /**
-   * Main memory for the embeddings of encoded images. Must be a whole number of MiB from 0 to 2147483647. Default:
-   * 256.
+   * Main memory for the embeddings of encoded images and audio. Must be a whole number of MiB from 0 to 2147483647.
+   * Default: 256.
    */
   imageCacheMiB?: Value<'imageCacheMiB'>;
-  /** Allowed image hosts. Must be public, loopback or any. Default: public. */
+  /** Allowed hosts of images and audio. Must be public, loopback or any. Default: public. */
   imageHosts?: Value<'imageHosts'>;
   /**
    * Compute each completion alone and without caches: equal requests get bit-identical results; slow. Must be true or

@@ -218,7 +218,7 @@ export const LOAD_OPTIONS = {
     flag: '--image-cache',
     aliases: ['--image-cache-mb'],
     group: COMPUTE,
-    help: 'Main memory for the embeddings of encoded images',
+    help: 'Main memory for the embeddings of encoded images and audio',
   },
   /** Applies to `generate`. A server has its own setting. */
   imageHosts: {
@@ -227,7 +227,7 @@ export const LOAD_OPTIONS = {
     default: 'public',
     flag: null,
     group: COMPUTE,
-    help: 'Allowed image hosts',
+    help: 'Allowed hosts of images and audio',
   },
   /**
    * Kernels round differently for other batch shapes: two tokens of nearly equal probability may swap when other requests

@@ -31,7 +31,7 @@ export const MODEL_OPTIONS = {
     flag: '--mmproj',
     aliases: ['-mm'],
     group: MODEL,
-    help: 'GGUF file of the vision projector; none disables images',
+    help: 'GGUF file of the projector for images and audio; none disables both',
     otherwise:
       'mmproj-<model>.gguf, <model>-mmproj.gguf or <model>.mmproj.gguf beside the model, or the only mmproj*.gguf of a ' +
       'folder with one model',

@@ -195,7 +195,7 @@ void Decoder::compute_image(const PlanRow& row, const ImageChunk& chunk) {
     const Sequence& sequence = *row.sequence;
     const size_t    from = sequence.n_computed - chunk.begin, n_tokens = row.n_tokens;
     const auto&     embeddings = sequence.embeddings[chunk.image];
-    const bool      whole      = sequence.media()->is_indivisible;
+    const bool      whole      = chunk.is_indivisible;
     if (embeddings == nullptr || chunk.part >= embeddings->size() ||
         (*embeddings)[chunk.part].size() != chunk.n_tokens * n_embd_) {
         throw Error(ErrorCode::decode_failed, "The image was encoded to another size than its place has.");

@@ -2,6 +2,7 @@
 
 #include "../../core/error-code.h"
 #include "../decoding/context-params.h"
+#include "../audio/audio-file.h"
 #include "image-file.h"
 #include "../system/log.h"
 #include "../system/system.h"
@@ -11,6 +12,8 @@
 #include <llama.h>
 #include <mtmd.h>
 
+#include <algorithm>
+#include <cstring>
 #include <deque>
 #include <random>
 #include <utility>
@@ -47,19 +50,40 @@ std::vector<std::vector<PromptPart>> split(const std::vector<PromptPart>& prompt
 
 ImageDigest digest_of(const ImageSource& source, size_t n_tokens) {
     std::string parts = hash_sha256_hex(source.bytes.data(), source.bytes.size()) + " " + std::to_string(n_tokens);
+    if (source.is_audio) parts += " audio";
     if (source.width > 0) parts += " " + std::to_string(source.width) + "x" + std::to_string(source.height);
     return hash_sha256_hex(parts.data(), parts.size());
 }
+
+bool is_text(const mtmd_input_chunk* chunk) { return mtmd_input_chunk_get_type(chunk) == MTMD_INPUT_CHUNK_TYPE_TEXT; }
 
 size_t count_image_tokens(const mtmd::input_chunks_ptr& chunks) {
     size_t n_tokens = 0;
     for (size_t i = 0; i < mtmd_input_chunks_size(chunks.get()); ++i) {
         const mtmd_input_chunk* chunk = mtmd_input_chunks_get(chunks.get(), i);
-        if (mtmd_input_chunk_get_type(chunk) == MTMD_INPUT_CHUNK_TYPE_IMAGE) {
-            n_tokens += mtmd_input_chunk_get_n_tokens(chunk);
-        }
+        if (!is_text(chunk)) n_tokens += mtmd_input_chunk_get_n_tokens(chunk);
     }
     return n_tokens;
+}
+
+// Without samples: only their number, which determines the tokens.
+mtmd::bitmap to_bitmap(const ImageSource& source, bool with_content) {
+    if (source.is_audio) {
+        const size_t       n_samples = source.bytes.size() / sizeof(int16_t);
+        std::vector<float> samples(with_content ? n_samples : 0);
+        for (size_t i = 0; i < samples.size(); ++i) {
+            int16_t sample;
+            std::memcpy(&sample, source.bytes.data() + i * sizeof(sample), sizeof(sample));
+            samples[i] = static_cast<float>(sample) / 32768.0f;
+        }
+        return mtmd::bitmap(mtmd_bitmap_init_from_audio(n_samples, with_content ? samples.data() : nullptr));
+    }
+    if (!with_content) {
+        const ImageSize size = inspect_image(source);
+        return {size.width, size.height, nullptr};
+    }
+    const Pixels pixels = decode_image(source);
+    return {pixels.size.width, pixels.size.height, pixels.rgb.get()};
 }
 
 // The text of a token that is not a part of other tokens.
@@ -88,7 +112,8 @@ mtmd::input_chunks_ptr tokenize(const mtmd_context* context, const std::vector<s
     take_last_errors();
     mtmd::input_chunks_ptr chunks(mtmd_input_chunks_init());
     if (mtmd_tokenize_from_parts(context, chunks.get(), pointers.data(), pointers.size(), add_special) != 0) {
-        throw Error(ErrorCode::invalid_image, "The image could not be prepared for the model: " + take_last_errors());
+        throw Error(ErrorCode::invalid_image,
+                    "The image or audio could not be prepared for the model: " + take_last_errors());
     }
     return chunks;
 }
@@ -102,6 +127,13 @@ std::vector<int32_t> positions_of(const mtmd_image_tokens* image, size_t n_token
         positions[2 * n_tokens + i] = static_cast<int32_t>(at.x);
         positions[3 * n_tokens + i] = static_cast<int32_t>(at.z);
     }
+    return positions;
+}
+
+// Audio has the positions of text.
+std::vector<int32_t> positions_of_audio(size_t n_tokens, int32_t first) {
+    std::vector<int32_t> positions(4 * n_tokens);
+    for (size_t i = 0; i < positions.size(); ++i) positions[i] = first + static_cast<int32_t>(i % n_tokens);
     return positions;
 }
 
@@ -149,8 +181,19 @@ Vision::Vision(const Model& model, const VisionOptions& options, const Model::Pr
         throw Error(load_failure_code(said),
                     "The projector " + options.path + " cannot be used with " + model.path() + ": " + said);
     }
-    if (!mtmd_support_vision(context_.get())) {
-        throw Error(ErrorCode::model_load_failed, "The projector " + options.path + " has no vision encoder.");
+    sees_        = mtmd_support_vision(context_.get());
+    sample_rate_ = static_cast<uint32_t>(std::max(mtmd_get_audio_sample_rate(context_.get()), 0));
+    if (!sees_ && !hears()) {
+        throw Error(ErrorCode::model_load_failed, "The projector " + options.path + " has no encoder of images or audio.");
+    }
+}
+
+// mtmd aborts on images and audio without their encoder, and on very short audio.
+void Vision::check_source(const ImageSource& source) const {
+    if (source.is_audio && !hears()) throw Error(ErrorCode::audio_not_supported, "The model takes no audio.");
+    if (!source.is_audio && !sees_) throw Error(ErrorCode::image_not_supported, "The model takes no images.");
+    if (source.is_audio && source.bytes.size() < sizeof(int16_t) * sample_rate_ / kMinAudioSamplesPerSecond) {
+        throw Error(ErrorCode::invalid_audio, "The audio is shorter than a tenth of a second.");
     }
 }
 
@@ -167,8 +210,8 @@ PreparedPrompt Vision::prepare(const std::vector<PromptPart>&                   
     mtmd::bitmaps placeholders;
     for (size_t i = 0; i < images.size(); ++i) {
         try {
-            const ImageSize size = inspect_image(*images[i]);
-            placeholders.entries.emplace_back(size.width, size.height, nullptr);
+            check_source(*images[i]);
+            placeholders.entries.push_back(to_bitmap(*images[i], false));
             placeholders.entries.back().set_id(std::to_string(i).c_str());
             media->images.push_back({{}, images[i]});
         } catch (const Error& error) {
@@ -179,8 +222,11 @@ PreparedPrompt Vision::prepare(const std::vector<PromptPart>&                   
 
     for (size_t i = 0; i < mtmd_input_chunks_size(chunks.get()); ++i) {
         const mtmd_input_chunk* chunk = mtmd_input_chunks_get(chunks.get(), i);
-        if (mtmd_input_chunk_get_type(chunk) != MTMD_INPUT_CHUNK_TYPE_IMAGE) continue;
-        media->images[std::stoul(mtmd_input_chunk_get_id(chunk))].n_tokens += mtmd_input_chunk_get_n_tokens(chunk);
+        if (is_text(chunk)) continue;
+        const size_t image    = std::stoul(mtmd_input_chunk_get_id(chunk));
+        const size_t n_tokens = mtmd_input_chunk_get_n_tokens(chunk);
+        if (n_tokens == 0) throw Error(ErrorCode::invalid_audio, "The audio is too short for the model.", image);
+        media->images[image].n_tokens += n_tokens;
     }
     for (PromptImage& image : media->images) image.digest = digest_of(*image.source, image.n_tokens);
 
@@ -191,10 +237,15 @@ PreparedPrompt Vision::prepare(const std::vector<PromptPart>&                   
         const mtmd_input_chunk* chunk    = mtmd_input_chunks_get(chunks.get(), i);
         const size_t            n_tokens = mtmd_input_chunk_get_n_tokens(chunk);
         const int32_t           n_pos    = mtmd_input_chunk_get_n_pos(chunk);
-        if (const mtmd_image_tokens* tokens = mtmd_input_chunk_get_tokens_image(chunk)) {
-            const size_t image = std::stoul(mtmd_input_chunk_get_id(chunk));
-            ImageChunk   added{prepared.tokens.size(), n_tokens, image, n_parts[image]++, position, n_pos, {}};
-            if (mtmd_decode_use_mrope(context_.get())) added.positions = positions_of(tokens, n_tokens, position);
+        if (!is_text(chunk)) {
+            const mtmd_image_tokens* tokens = mtmd_input_chunk_get_tokens_image(chunk);
+            const size_t             image  = std::stoul(mtmd_input_chunk_get_id(chunk));
+            ImageChunk added{prepared.tokens.size(), n_tokens, image, n_parts[image]++, position, n_pos, {}};
+            added.is_indivisible = mtmd_decode_use_non_causal(context_.get(), chunk);
+            if (mtmd_decode_use_mrope(context_.get())) {
+                added.positions = tokens == nullptr ? positions_of_audio(n_tokens, position)
+                                                    : positions_of(tokens, n_tokens, position);
+            }
             for (size_t at = 0; at < n_tokens; ++at) {
                 prepared.tokens.push_back(image_token(media->images[image].digest, added.part, at));
             }
@@ -206,8 +257,7 @@ PreparedPrompt Vision::prepare(const std::vector<PromptPart>&                   
         }
         position += n_pos;
     }
-    media->is_indivisible = is_indivisible();
-    prepared.media        = std::move(media);
+    prepared.media = std::move(media);
     return prepared;
 }
 
@@ -233,10 +283,7 @@ ImageEmbeddings Vision::encode(const ImageSource& source, size_t n_tokens, const
     } reset{yield_};
     yield_ = &yield;
     mtmd::bitmaps image;
-    {
-        const Pixels pixels = decode_image(source);
-        image.entries.emplace_back(pixels.size.width, pixels.size.height, pixels.rgb.get());
-    }
+    image.entries.push_back(to_bitmap(source, true));
     // DeepSeek-V4's projector aligns the image to four tokens of the whole prompt by padding. The same padding results
     // behind a text of up to three tokens.
     std::vector<PromptPart> before;
@@ -251,7 +298,7 @@ ImageEmbeddings Vision::encode(const ImageSource& source, size_t n_tokens, const
     ImageEmbeddings embeddings;
     for (size_t i = 0; i < mtmd_input_chunks_size(chunks.get()); ++i) {
         const mtmd_input_chunk* chunk = mtmd_input_chunks_get(chunks.get(), i);
-        if (mtmd_input_chunk_get_type(chunk) != MTMD_INPUT_CHUNK_TYPE_IMAGE) continue;
+        if (is_text(chunk)) continue;
         take_last_errors();
         gave_up_ |= can_yield_ && !yield();
         const bool encoded = !gave_up_ && mtmd_encode_chunk(context_.get(), chunk) == 0;

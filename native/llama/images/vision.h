@@ -29,7 +29,7 @@ struct PreparedPrompt {
     std::shared_ptr<const Media> media;  // nullptr: no images
 };
 
-// A model's vision encoder and projector, by llama.cpp's mtmd. mtmd aborts on misuse, so every condition is checked
+// A model's encoders of images and audio with their projectors, by llama.cpp's mtmd. mtmd aborts on misuse, so every condition is checked
 // here before the call.
 class Vision {
 public:
@@ -52,6 +52,10 @@ public:
     bool can_yield() const { return can_yield_; }
     // The placeholder of an image in a prompt: random, so no message can contain it.
     const std::string& marker() const { return marker_; }
+    // Whether it encodes images, and audio.
+    bool     sees() const { return sees_; }
+    bool     hears() const { return sample_rate_ > 0; }
+    uint32_t sample_rate() const { return sample_rate_; }  // of audio, in Hz; 0: none
     // Whether attention among an image's tokens is not causal, so they must be computed at once.
     bool is_indivisible() const;
 
@@ -60,6 +64,7 @@ private:
         void operator()(mtmd_context* context) const;
     };
 
+    void        check_source(const ImageSource& source) const;
     static bool on_operation(ggml_tensor* operation, bool ask, void* vision);
 
     std::string                         marker_;
@@ -68,7 +73,9 @@ private:
     const EncodeQueue::Yield*           yield_     = nullptr;  // while encoding
     bool                                gave_up_   = false;
     std::unique_ptr<mtmd_context, Free> context_;
-    size_t                              n_embd_ = 0;
+    size_t                              n_embd_      = 0;
+    bool                                sees_        = false;
+    uint32_t                            sample_rate_ = 0;
 };
 
 }  // namespace chasqui

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type GenerateMessage, hasImages, loadChatImages } from '../../../ts/engine/load-chat-images.js';
+import { type GenerateMessage, loadChatImages, mediaIn } from '../../../ts/engine/load-chat-images.js';
 import { ChasquiError } from '../../../ts/errors.js';
 import { picture, pictureUri } from '../../support/image-files.js';
 import { imageServer } from '../../support/image-server.js';
@@ -63,9 +63,11 @@ test('what is at fault is named', async () => {
 });
 
 test('whether there are any', () => {
-  assert.not.ok(hasImages([{ role: 'user', content: 'Hi' }]));
-  assert.not.ok(hasImages([{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }]));
-  assert.ok(hasImages([{ role: 'user', content: [{ type: 'text', text: 'Hi' }, imageUrl('x')] }]));
+  assert.equal(mediaIn([{ role: 'user', content: 'Hi' }]), []);
+  assert.equal(mediaIn([{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }]), []);
+  const audio = { type: 'input_audio' as const, input_audio: { data: 'x' } };
+  const content = [{ type: 'text' as const, text: 'Hi' }, imageUrl('x'), audio];
+  assert.equal(mediaIn([{ role: 'user', content }]), ['image', 'audio']);
 });
 
 test.run();

@@ -35,9 +35,9 @@ test.before(async (context) => {
 
 test.after(({ server }) => server.close());
 
-function load(from: readonly (string | Uint8Array)[], options: Partial<LoadImagesOptions> = {}) {
+async function load(from: readonly (string | Uint8Array)[], options: Partial<LoadImagesOptions> = {}) {
   const sources: ImageSource[] = from.map((source, index) => ({ from: source, param: `images[${index}]` }));
-  return loadImages(sources, { hosts: 'loopback', ...options });
+  return (await loadImages(sources, { hosts: 'loopback', ...options })) as { bytes: Uint8Array }[];
 }
 
 async function errorOf(promise: Promise<unknown>): Promise<ChasquiError> {

@@ -159,7 +159,7 @@ const keyedOperation: Operation = {
             loaded_instances: [{ id: model, config: { context_length: 4096 } }],
             max_context_length: 4096,
             format: 'gguf',
-            capabilities: { vision: false, trained_for_tool_use: true },
+            capabilities: { vision: false, audio: false, trained_for_tool_use: true },
             description: null,
           },
         ],

@@ -41,7 +41,11 @@ export function toKeyedModel({ id, sizeBytes, engine }: ModelEntry): LmStudioKey
     loaded_instances: model === null ? [] : [{ id, config: { context_length: contextLengthOf(model) } }],
     max_context_length: model?.trainedContextLength ?? null,
     format: 'gguf',
-    capabilities: { vision: model?.vision ?? false, trained_for_tool_use: model?.takesTools ?? false },
+    capabilities: {
+      vision: model?.vision ?? false,
+      audio: (model?.audioSampleRate ?? 0) > 0,
+      trained_for_tool_use: model?.takesTools ?? false,
+    },
     description: null,
   };
 }

@@ -43,7 +43,7 @@ export const lmStudioKeyedModelsSchema = s.objectOf({
       loaded_instances: s.arrayOf(s.objectOf({ id: s.string, config: s.recordOf(s.anything) })),
       max_context_length: s.orNull(s.integer),
       format: s.exactly('gguf'),
-      capabilities: s.objectOf({ vision: s.boolean, trained_for_tool_use: s.boolean }),
+      capabilities: s.objectOf({ vision: s.boolean, audio: s.boolean, trained_for_tool_use: s.boolean }),
       description: s.orNull(s.string),
     }),
   ),

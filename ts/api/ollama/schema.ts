@@ -259,7 +259,7 @@ export const ollamaModelSchema = s.objectOf({
   details,
   /** Under the keys that GGUF files have; empty for a model that is not loaded. */
   model_info: s.recordOf(s.anything),
-  capabilities: s.arrayOf(s.oneOf('completion', 'tools', 'insert', 'vision', 'thinking', 'embedding')),
+  capabilities: s.arrayOf(s.oneOf('completion', 'tools', 'insert', 'vision', 'audio', 'thinking', 'embedding')),
   modified_at: s.string,
 });
 

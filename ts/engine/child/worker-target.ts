@@ -1,5 +1,5 @@
 /** Runs the calls of a server in the process of an engine; native objects cross the pipe as numbers. */
-import type { NativeConstraint, NativePrompt } from '../../native/addon.js';
+import type { NativeConstraint, NativeImage, NativePrompt } from '../../native/addon.js';
 import { CALLS, type CallArgs, type CallName, type CallTarget } from '../calls.js';
 import type { CoreJob } from '../core.js';
 import type { JobControl } from '../engine-types.js';
@@ -75,7 +75,7 @@ export class WorkerTarget implements CallTarget {
 
   async #run(method: CallName, args: CallArgs<CallName>, owner: number): Promise<unknown> {
     const { handles } = CALLS[method];
-    if (handles === 'media') return this.#media.tokenize(args as CallArgs<'tokenizePrompt'>, owner);
+    if (handles === 'media') return this.#media.tokenize(args as [string, readonly NativeImage[]], owner);
     const result = await this.core.run(method, args, owner);
     return handles === 'constraints'
       ? (result as NativeConstraint[]).map((each) => this.#keepConstraint(each))

@@ -1,5 +1,5 @@
 /** The engine in this process: the addon's, and parsers for the completions of its jobs. */
-import type { NativeConstraint, NativeEngine } from '../../native/addon.js';
+import type { NativeConstraint, NativeEngine, NativeImage } from '../../native/addon.js';
 import { type CallArgs, type CallName, type CallResult, type CallTarget, callTarget } from '../calls.js';
 import type { CoreJob, EngineCore } from '../core.js';
 import type { AbortOptions, JobControl } from '../engine-types.js';
@@ -70,7 +70,7 @@ export class LocalCore implements EngineCore, CallTarget {
     if (method === 'stats') return this.native.stats();
     if (method === 'embed') return this.#embed(owner, ...(args as CallArgs<'embed'>));
     if (method === 'tokenizePrompt') {
-      return this.native.tokenizePrompt(...(args as CallArgs<'tokenizePrompt'>), owner);
+      return this.native.tokenizePrompt(...(args as [string, readonly NativeImage[]]), owner);
     }
     const preparer = this.native.preparer as unknown as Record<string, (...args: unknown[]) => unknown>;
     return preparer[method]?.(...args, owner);

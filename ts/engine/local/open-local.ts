@@ -81,7 +81,11 @@ function describe(native: NativeEngine, path: string, options: LoadOptions, { un
     id: modelIdOf(path, options),
     path,
     created: Math.floor((modifiedMsOf(path) ?? Date.now()) / 1000),
-    inputModalities: info.vision ? ['text', 'image'] : ['text'],
+    inputModalities: [
+      'text',
+      ...(info.vision ? ['image' as const] : []),
+      ...(info.audioSampleRate ? ['audio' as const] : []),
+    ],
     ...(unfitted !== undefined && { unfitted }),
     ...(Object.keys(sampling).length > 0 && { sampling }),
     ...(adapters.length > 0 && { adapters: adapters.map(({ name, scale }) => ({ name, scale })) }),

@@ -88,7 +88,7 @@ function forbidden(key: string): ChasquiError {
 function tooMuchText(): ChasquiError {
   return new ChasquiError(
     'request_too_large',
-    `The request body holds more text than this server's limit, ${MAX_TEXT_BYTES} characters beside its images.`,
+    `The request body holds more text than this server's limit, ${MAX_TEXT_BYTES} characters beside its images and audio.`,
   );
 }
 
@@ -185,7 +185,7 @@ export type Place =
   | 'elsewhere';
 
 const KEYS_OF_BODIES = new Set(['messages', 'input', 'items', 'images']);
-const KEYS_OF_SHOWN = new Set(['content', 'output', 'source', 'image_url', 'images', 'file']);
+const KEYS_OF_SHOWN = new Set(['content', 'output', 'source', 'image_url', 'input_audio', 'images', 'file']);
 
 /** Returns the place of the member `key` of `parent`, which is in `place`. */
 export function placeOf(place: Place, parent: object, key: string): Place {
@@ -201,12 +201,16 @@ export function isImage(place: Place, parent: object, key: string, value: string
   if (key === 'image_url') return (place === 'shown' || place === 'result') && isImageUri(value);
   if (place !== 'shown') return false;
   if (key === 'file_data') return isBinaryFile(value);
+  if (key === 'data' && AUDIO.test(value)) return true;
   if (key === 'data') return textOf(parent, 'type') === 'base64' && !/^text\//i.test(textOf(parent, 'media_type'));
   return key === 'url' && isImageUri(value);
 }
 
 /** Magic bytes of image files in base64: PNG, JPEG, GIF, WebP, BMP. */
 const IMAGE_BASE64 = /^(iVBORw0KGg|\/9j\/|R0lGOD|UklGR|Qk)/;
+
+/** A data URI of audio, or magic bytes in base64: WAV, FLAC, and MP3 with and without ID3. */
+const AUDIO = /^(data:audio\/|UklGR|ZkxhQ|SUQz|\/\/[I-Po-v])/;
 
 /** A data URI, or the plain base64 of a file. */
 export function isImageFile(value: unknown): boolean {

@@ -82,6 +82,11 @@ const OF_CONVERSATIONS: readonly ErrorCode[] = [
   'invalid_image',
   'image_too_large',
   'image_download_failed',
+  'audio_not_supported',
+  'invalid_audio_url',
+  'invalid_audio',
+  'audio_too_large',
+  'audio_download_failed',
   'template_failed',
 ];
 

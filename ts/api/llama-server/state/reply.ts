@@ -18,7 +18,7 @@ export function toProps(model: ModelInfo, sampling: SamplingSettings, isSleeping
     model_alias: model.id,
     model_path: basename(model.path),
     model_ftype: quantisationOf(model),
-    modalities: { vision: model.vision, audio: false, video: false },
+    modalities: { vision: model.vision, audio: model.audioSampleRate > 0, video: false },
     endpoint_slots: true,
     endpoint_props: false,
     endpoint_metrics: true,

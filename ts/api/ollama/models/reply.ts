@@ -76,12 +76,13 @@ function toModelInfo(model: ModelInfo): Record<string, unknown> {
 
 function capabilitiesOf(model: ModelInfo): OllamaModel['capabilities'] {
   if (!model.generates) return ['embedding'];
-  const { takesTools, infills, vision, reasons } = model;
+  const { takesTools, infills, vision, audioSampleRate, reasons } = model;
   return [
     'completion',
     ...(takesTools ? (['tools'] as const) : []),
     ...(infills ? (['insert'] as const) : []),
     ...(vision ? (['vision'] as const) : []),
+    ...(audioSampleRate > 0 ? (['audio'] as const) : []),
     ...(reasons ? (['thinking'] as const) : []),
   ];
 }

@@ -102,8 +102,8 @@ function toListedModel(entry: ModelEntry): ListedModel {
 /** The entry of a loaded model in the form of llama-server. */
 function toNativeModel({ id, engine }: ModelEntry): NativeModel[] {
   if (engine === null) return [];
-  const { vision, quantization } = engine.model;
-  const capabilities = [...capabilitiesOf(engine.model), ...(vision ? ['multimodal'] : [])];
+  const { inputModalities, quantization } = engine.model;
+  const capabilities = [...capabilitiesOf(engine.model), ...(inputModalities.length > 1 ? ['multimodal'] : [])];
   const details = { format: 'gguf' as const, quantization_level: quantization };
   return [{ name: id, model: id, type: 'model', capabilities, details }];
 }

@@ -1,6 +1,7 @@
 /** The items in `input` of `POST /v1/responses`: messages, tool calls and their results, reasoning. */
 import * as s from '../../../http/schema/json-schema.js';
 import { textOrParts, variantsBy, withFields } from '../../../http/schema/variants.js';
+import { audioPart } from '../../shared/chat/message-schema.js';
 import { mcpInputItems } from './mcp/mcp-schema.js';
 
 const textPart = <const Type extends string>(type: Type) => s.objectOf({ type: s.exactly(type), text: s.string });
@@ -20,7 +21,7 @@ const file = s.objectOf(
   },
 );
 
-const shownContent = textOrParts([inputText, image, file]);
+const shownContent = textOrParts([inputText, image, audioPart, file]);
 
 const message = withFields(
   variantsBy('role', [
@@ -122,7 +123,9 @@ export const inputItem = variantsBy('type', [
   hosted,
 ]);
 
-export type InputPart = s.Static<typeof inputText | typeof outputText | typeof refusal | typeof image | typeof file>;
+export type InputPart = s.Static<
+  typeof inputText | typeof outputText | typeof refusal | typeof image | typeof audioPart | typeof file
+>;
 export type ClientCall = s.Static<typeof clientCall>;
 export type ClientCallOutput = s.Static<typeof clientCallOutput>;
 export type InputItem = s.Static<typeof inputItem>;

@@ -157,6 +157,7 @@ function toPart(part: InputPart, origin: string): SourcedPart {
     const { type: _type, ...file } = part;
     return { part: { type: 'file', file }, origin, dataOrigin: `${origin}.file_data` };
   }
+  if (part.type === 'input_audio') return { part, origin };
   if (part.type !== 'input_image') return { part: { type: 'text', text: part.text }, origin };
   const image_url = { url: part.image_url };
   return { part: { type: 'image_url', image_url }, origin, imageOrigin: `${origin}.image_url` };

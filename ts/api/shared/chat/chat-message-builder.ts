@@ -1,6 +1,6 @@
 /**
  * Converts another protocol's conversation to the messages of a chat body. That protocol separates reasoning, text and
- * tool calls; they become one assistant message. Images among a tool's results become a user message after them,
+ * tool calls; they become one assistant message. Images and audio among a tool's results become a user message after them,
  * because the message of a tool contains text only.
  */
 
@@ -30,11 +30,15 @@ interface AssistantTurn extends AssistantMessage {
   reasoning_content?: string;
 }
 
+function isMedia({ part }: SourcedPart): boolean {
+  return part.type === 'image_url' || part.type === 'input_audio';
+}
+
 export class ChatMessageBuilder {
   readonly #messages: Message[] = [];
   /** The last message, if it is the assistant's and may still be extended. */
   #turn: AssistantTurn | null = null;
-  /** Images that no user message contains yet. */
+  /** Images and audio that no user message contains yet. */
   #images: SourcedPart[] = [];
 
   constructor(private readonly origins: FieldOrigins) {}
@@ -90,8 +94,8 @@ export class ChatMessageBuilder {
     this.#turn = null;
     let texts = content;
     if (typeof content !== 'string') {
-      this.#images.push(...content.filter(({ part }) => part.type === 'image_url'));
-      texts = content.filter(({ part }) => part.type !== 'image_url');
+      this.#images.push(...content.filter(isMedia));
+      texts = content.filter((part) => !isMedia(part));
     }
     const placed = this.#place(texts, origin) as string | TextPart[];
     this.#push({ role: 'tool', tool_call_id: callId, content: placed }, origin);

@@ -4,7 +4,7 @@
  */
 import { ChasquiError } from '../../../errors.js';
 import { fieldOfError } from '../../../http/error-handler.js';
-import type { ImageSource } from '../../../images/image-sources.js';
+import { audioSource, type ImageSource } from '../../../images/image-sources.js';
 import type { ChatCompletionRequest } from './chat-schema.js';
 import type { Message } from './message-schema.js';
 
@@ -76,14 +76,15 @@ function nameFailedImage(thrown: unknown, messages: readonly Message[]): unknown
   return thrown.withMessage(`\`${param}\`: ${thrown.message}`, param);
 }
 
-/** The images of all image parts, in order, with their paths. */
+/** The images and the audio of all parts, in order, with their paths. */
 export function imagesIn(messages: readonly Message[]): ImageSource[] {
   const found: ImageSource[] = [];
   for (const [message, { content }] of messages.entries()) {
     if (!Array.isArray(content)) continue;
     for (const [index, part] of content.entries()) {
-      const param = `messages[${message}].content[${index}].image_url.url`;
-      if (part.type === 'image_url') found.push({ from: part.image_url.url, param });
+      const path = `messages[${message}].content[${index}]`;
+      if (part.type === 'image_url') found.push({ from: part.image_url.url, param: `${path}.image_url.url` });
+      else if (part.type === 'input_audio') found.push(audioSource(part.input_audio.data, path));
     }
   }
   return found;

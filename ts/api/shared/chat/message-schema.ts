@@ -17,6 +17,15 @@ const imageUrl = s.objectOf(
 
 const imagePart = s.objectOf({ type: s.exactly('image_url'), image_url: imageUrl });
 
+/** `data`: base64, also as a data URI, or an http or https URL. The file determines the format. */
+export const audioPart = s.objectOf({
+  type: s.exactly('input_audio'),
+  input_audio: s.objectOf(
+    { data: s.limited(s.string, { minLength: 1 }) },
+    { format: s.orNull(s.oneOf('wav', 'mp3', 'flac')) },
+  ),
+});
+
 const filePart = s.objectOf({
   type: s.exactly('file'),
   file: s.objectOf(
@@ -57,7 +66,7 @@ const name = s.orNull(s.string);
 
 const instructionMessage = s.objectOf({ role: s.oneOf('system', 'developer'), content: textContent }, { name });
 const userMessage = s.objectOf(
-  { role: s.exactly('user'), content: textOrParts([textPart, imagePart, filePart], notEmpty) },
+  { role: s.exactly('user'), content: textOrParts([textPart, imagePart, audioPart, filePart], notEmpty) },
   { name },
 );
 const assistantMessage = s.objectOf(
@@ -90,12 +99,13 @@ const functionMessage = s.objectOf({
 const message = variantsBy('role', [instructionMessage, userMessage, assistantMessage, toolMessage, functionMessage]);
 
 export const messages = s.field(
-  'The conversation: texts and images, the oldest message first. A last message of the assistant is continued.',
+  'The conversation: texts, images and audio, the oldest message first. A last message of the assistant is continued.',
   s.limited(s.arrayOf(message), { minItems: 1 }),
 );
 
 export type TextPart = s.Static<typeof textPart>;
 export type ImagePart = s.Static<typeof imagePart>;
+export type AudioPart = s.Static<typeof audioPart>;
 export type RefusalPart = s.Static<typeof refusalPart>;
 type SentFile = s.Static<typeof filePart>;
 export interface FilePart extends SentFile {
@@ -103,7 +113,7 @@ export interface FilePart extends SentFile {
   file: SentFile['file'] & { file_url?: string | null; context?: string | null };
 }
 /** A content part after translation from another protocol. */
-export type ContentPart = TextPart | ImagePart | FilePart;
+export type ContentPart = TextPart | ImagePart | AudioPart | FilePart;
 export type MessagePart = ContentPart | RefusalPart;
 export type ToolCall = s.Static<typeof functionCall>;
 export type CustomCall = s.Static<typeof customCall>;

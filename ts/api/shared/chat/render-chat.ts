@@ -11,6 +11,7 @@ import type {
 } from '../../../engine/engine.js';
 import type { ImageInput } from '../../../engine/job.js';
 import { ChasquiError } from '../../../errors.js';
+import type { ImageSource } from '../../../images/image-sources.js';
 import { type LoadImagesOptions, loadImages } from '../../../images/load-images.js';
 import { limitTextDepth } from '../json-schema/json-depth.js';
 import { placesOf } from '../json-schema/keyword-places.js';
@@ -20,8 +21,9 @@ import type { ChatCompletionRequest } from './chat-schema.js';
 import { type ChatTranslation, imagesIn } from './field-origins.js';
 import {
   type AssistantMessage,
+  type ContentPart,
   callsOf,
-  type ImagePart,
+  type FilePart,
   type Message,
   type MessagePart,
   type TextPart,
@@ -92,13 +94,13 @@ async function renderReadBody(
   refuseUnsupported(body, engine.model);
   const options = toRenderOptions(body, engine.model);
   const sources = imagesIn(body.messages);
-  if (sources[0] !== undefined && !engine.model.vision) throw imageRefused(engine.model, sources[0].param);
+  refuseSources(engine.model, sources);
   const images = sources.length === 0 ? [] : await loadImages(sources, loading);
   return renderMessages(engine, body.messages, images, options, loading);
 }
 
 /**
- * `images`: those of all image parts, in order. Adds the name of the field to errors in grammars, because native code
+ * `images`: those of all image and audio parts, in order. Adds the name of the field to errors in grammars, because native code
  * does not know the origin of a grammar.
  */
 export async function renderMessages(
@@ -124,11 +126,15 @@ export function refusePassedOver([path]: readonly string[]): void {
   throw new ChasquiError('unsupported_parameter', `\`${path}\` is not supported by this server.`, path);
 }
 
-function imageRefused(model: ModelInfo, path: string): ChasquiError {
-  return new ChasquiError(
-    'image_not_supported',
-    `The model \`${model.id}\` takes text only, but \`${path}\` is an image.`,
-    path,
+function refuseSources({ id, inputModalities }: ModelInfo, sources: readonly ImageSource[]): void {
+  const refused = sources.find(({ kind }) => !inputModalities.includes(kind ?? 'image'));
+  if (refused === undefined) return;
+  const { kind, param } = refused;
+  const taken = inputModalities.join(' and ');
+  throw new ChasquiError(
+    kind ? 'audio_not_supported' : 'image_not_supported',
+    `The model \`${id}\` takes ${taken} only, but \`${param}\` is ${kind ?? 'an image'}.`,
+    param,
   );
 }
 
@@ -159,7 +165,7 @@ function toReasoningAndCalls(message: AssistantMessage, index: number): Pick<Cha
 }
 
 function toContent(content: readonly MessagePart[], images: Iterator<ImageInput>): ChatMessage['content'] {
-  const parts = content.map((part): TextPart | ImagePart => {
+  const parts = content.map((part): Exclude<ContentPart, FilePart> => {
     if (part.type === 'file') throw new Error('A file part has not been read.');
     return part.type === 'refusal' ? { type: 'text', text: part.refusal } : part;
   });
@@ -172,7 +178,7 @@ function toContent(content: readonly MessagePart[], images: Iterator<ImageInput>
   });
 }
 
-function isText(part: TextPart | ImagePart): part is TextPart {
+function isText(part: ContentPart): part is TextPart {
   return part.type === 'text';
 }
 

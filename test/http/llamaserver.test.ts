@@ -368,14 +368,10 @@ test('texts are ranked in the form of Text Embeddings Inference, documents in ll
   assert.is((await send('/rerank', { query: 'q', texts: [] })).statusCode, 400);
 });
 
-test('sound is refused in words, and never as a failure of the server', async () => {
-  const { app } = testApp();
-  for (const name of ['transcriptions', 'translations', 'speech']) {
-    const headers = { 'content-type': 'multipart/form-data; boundary=x' };
-    const reply = await app.inject({ method: 'POST', url: `/v1/audio/${name}`, headers, payload: '--x--' });
-    assert.equal([reply.statusCode, reply.json().error.code], [404, 'unknown_url']);
-    assert.match(reply.json().error.message, /neither hears nor speaks/);
-  }
+test('speech synthesis is refused with a reason', async () => {
+  const reply = await testApp().send('/v1/audio/speech', { input: 'x' });
+  assert.equal([reply.statusCode, reply.json().error.code], [404, 'unknown_url']);
+  assert.match(reply.json().error.message, /does not speak/);
 });
 
 test('a prompt that is too long has the error type of llama-server', async () => {

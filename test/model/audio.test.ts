@@ -122,6 +122,22 @@ test('in processes of their own, a hostile file is an error of its sender', asyn
     assert.is(good.statusCode, 200, good.body);
     const param = 'messages[0].content[0].input_audio.data';
     expectError(bad, { status: 400, code: 'invalid_audio', param, says: /truncated/ });
+    const transcribe = async (file: Buffer) => {
+      const form = new FormData();
+      for (const [name, value] of Object.entries({ model: 'x', response_format: 'verbose_json', language: 'en' })) {
+        form.set(name, value);
+      }
+      form.set('file', new Blob([new Uint8Array(file)]), 'speech.wav');
+      const { headers, body } = new Request('http://x/', { method: 'POST', body: form });
+      const payload = Buffer.from(await new Response(body).arrayBuffer());
+      const url = '/v1/audio/transcriptions';
+      return app.inject({ method: 'POST', url, headers: Object.fromEntries(headers), payload });
+    };
+    const { text, usage, ...rest } = (await transcribe(whole)).json();
+    assert.equal(rest, { task: 'transcribe', language: 'en', duration: 1 });
+    assert.ok(typeof text === 'string' && usage.input_tokens > 75);
+    const damaged = await transcribe(whole.subarray(0, 30));
+    expectError(damaged, { status: 400, code: 'invalid_audio', param: 'file', says: /no samples/ });
   } finally {
     await engine.close();
   }

@@ -22,6 +22,7 @@ import { ollamaCompletionRoutes } from './ollama/chat/handler.js';
 import { ollamaEmbeddingRoutes } from './ollama/embed/handler.js';
 import { ollamaLibraryRoutes } from './ollama/library/handler.js';
 import { ollamaModelRoutes } from './ollama/models/handler.js';
+import { audioRoutes } from './openai/audio/handler.js';
 import { batchesRoutes } from './openai/batches/handler.js';
 import { chatCompletionsRoute } from './openai/chat/handler.js';
 import { completionsRoute } from './openai/completions/handler.js';
@@ -49,6 +50,7 @@ const ROUTES: readonly ((app: FastifyInstance, context: AppContext) => void)[] =
   modelEventsRoute,
   chatCompletionsRoute,
   responsesRoutes,
+  audioRoutes,
   filesRoutes,
   batchesRoutes,
   messagesRoutes,

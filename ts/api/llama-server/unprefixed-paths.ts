@@ -6,6 +6,7 @@ import type { AppContext } from '../context.js';
 import { nativeErrorSchema, toNativeError } from './native-errors.js';
 
 const PATHS: Readonly<Record<string, string>> = {
+  '/v1/audio/transcriptions': '/audio/transcriptions',
   '/v1/chat/completions': '/chat/completions',
   '/v1/chat/completions/input_tokens': '/chat/completions/input_tokens',
   '/v1/models': '/models',
@@ -18,7 +19,8 @@ const PATHS: Readonly<Record<string, string>> = {
 /** Registers the other path of each route of this scope that has one. Call it before the routes. */
 export function addUnprefixedPaths(scope: FastifyInstance, { options }: AppContext): void {
   const nativeErrors = errorHandler(options, toNativeError);
-  scope.addHook('onRoute', (route) => {
+  // `this` is the scope of the route, which may have a parser of its own.
+  scope.addHook('onRoute', function (route) {
     const { config } = route;
     const url = PATHS[route.url];
     // Fastify adds HEAD itself.
@@ -32,6 +34,6 @@ export function addUnprefixedPaths(scope: FastifyInstance, { options }: AppConte
       summary: `Same as \`${route.url}\` (llama-server).`,
       requestName: requestNameOf(config.operation),
     };
-    scope.route({ errorHandler: nativeErrors, ...route, url, config: { ...config, operation } });
+    this.route({ errorHandler: nativeErrors, ...route, url, config: { ...config, operation } });
   });
 }

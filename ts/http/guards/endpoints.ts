@@ -117,12 +117,9 @@ function otherMethod(
   return new ChasquiError('method_not_allowed', `\`${url}\` takes ${allowed.join(' or ')}, not ${method}.`);
 }
 
-/** Unsupported endpoints of other servers, with the reason: OpenAI's for speech, Ollama's for changing models. */
+/** Unsupported endpoints of other servers, with the reason: OpenAI's for speech synthesis, Ollama's for changing models. */
 const NEVER_HERE: readonly (readonly [path: RegExp, why: string])[] = [
-  [
-    /\/audio\/(speech|transcriptions|translations)$/,
-    'this server takes texts and images, and neither hears nor speaks',
-  ],
+  [/\/audio\/speech$/, 'this server does not speak'],
   [
     /^\/api\/(pull|push|create|copy|delete|blobs\/[^/]+)$/,
     'clients cannot change the models of this server in that way',

@@ -7,7 +7,8 @@ import type { AppContext } from '../../context.js';
 import { type FileObject, fileSchema } from '../../shared/file-schema.js';
 import { notFound, OwnFiles } from '../../shared/own-files.js';
 import { toPage } from '../../shared/page.js';
-import { readUpload, refusePages, type Upload } from './read-upload.js';
+import { refusePages } from '../../shared/read-form.js';
+import { readUpload, type Upload } from './read-upload.js';
 import { type DeletedFile, deletedFileSchema, type FileList, fileListSchema, uploadSchema } from './schema.js';
 
 const URL = '/v1/files';

@@ -17,7 +17,7 @@ const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '7' },
     threads: { type: 'string', default: String(availableParallelism()) },
-    types: { type: 'string', default: 'q4_0,q5_0,q8_0,iq4_nl,q4_K,q5_K,q6_K,iq4_xs,f16,bf16' },
+    types: { type: 'string', default: 'q4_0,q4_1,q5_0,q5_1,q8_0,iq4_nl,mxfp4,q4_K,q5_K,q6_K,iq4_xs,f16,bf16' },
     other: { type: 'string' },
   },
 });

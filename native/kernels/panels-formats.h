@@ -33,7 +33,8 @@ constexpr bool kEightBitsSigned = true;
 // The base of the quantisations. Weights are unsigned with `Bits` bits, `offset` above their value, or signed without offset.
 //
 // unpack() splits a block of each row. For each sub-block s, in any order, it calls out.scale(s, d), out.minimum(s, m) if there
-// are minima, and out.groups(s, weights_of), where weights_of(g) returns group g.
+// are minima, and out.groups(s, weights_of), where weights_of(g) returns group g. Minima of sub-blocks are subtracted, the minimum
+// of a block without sub-blocks is added.
 template <class B, int Subs, int Groups, bool Mins, int Bits, int Offset> struct Format {
     using Block = B;
     using Sub   = SubBlock<Groups, Mins>;
@@ -76,6 +77,33 @@ struct Q5_0 : Format<block_q5_0, 1, 8, false, 5, 16> {
         Ints head[4], v[4];
         unpack_scale(rows, stride, head, out);
         const Ints qh = joined(right<16>(head[0]), left<16>(head[1]));
+        transpose(rows + offsetof(Block, qs), stride, v);
+        out.groups(0, [&](auto g) { return joined(nibbles(v, g), fifth_bits<g>(qh)); });
+    }
+};
+
+// The scale and the minimum of a block without sub-blocks: its first four bytes.
+template <class Out> inline void unpack_scale_and_minimum(Ints head, Out & out) {
+    out.scale(0, halves(head));
+    out.minimum(0, halves(right<16>(head)));
+}
+
+struct Q4_1 : Format<block_q4_1, 1, 8, true, 4, 0> {
+    template <class Out> static void unpack(const uint8_t * rows, size_t stride, Out & out) {
+        Ints head[4], v[4];
+        transpose(rows, stride, head);
+        unpack_scale_and_minimum(head[0], out);
+        transpose(rows + offsetof(Block, qs), stride, v);
+        out.groups(0, [&](auto g) { return nibbles(v, g); });
+    }
+};
+
+struct Q5_1 : Format<block_q5_1, 1, 8, true, 5, 0> {
+    template <class Out> static void unpack(const uint8_t * rows, size_t stride, Out & out) {
+        Ints head[4], v[4];
+        transpose(rows, stride, head);
+        unpack_scale_and_minimum(head[0], out);
+        const Ints qh = head[offsetof(Block, qh) / 4];
         transpose(rows + offsetof(Block, qs), stride, v);
         out.groups(0, [&](auto g) { return joined(nibbles(v, g), fifth_bits<g>(qh)); });
     }

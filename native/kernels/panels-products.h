@@ -154,8 +154,9 @@ inline void add_scaled(const Ints * products, const float * d, const float * m, 
             scaled[j] = plus_product(scaled[j], product, scale);
         } else {
             total[j] = plus_product(total[j], product, times(scale, all_float_at(tile + j)));
+            if constexpr (F::mins) total[j] = plus_product(total[j], load_floats(m), all_float_at(sums + j));
         }
-        if constexpr (F::mins) scaled[j] = minus_product(scaled[j], load_floats(m), all_float_at(sums + j));
+        if constexpr (F::mins && F::subs > 1) scaled[j] = minus_product(scaled[j], load_floats(m), all_float_at(sums + j));
     });
 }
 

@@ -56,7 +56,7 @@ void lay_out(int32_t * tiles, int64_t n_blocks, int64_t n, int64_t j, int64_t fi
         memcpy(out, &d, sizeof d);
         for (int s = 0; s < F::subs; ++s) {
             if (F::mins) {
-                const float sum = (float) sums[s];
+                const float sum = F::subs == 1 ? d * (float) sums[s] : (float) sums[s];
                 memcpy(out + width * (1 + s), &sum, sizeof sum);
             } else {
                 out[width * (1 + s)] = -F::offset * sums[s];

@@ -88,7 +88,9 @@ void multiply_stored(const ggml_compute_params * params, const ggml_products & p
 template <class Body> bool with_format(const ggml_tensor * weights, const Body & body) {
     switch (weights->type) {
         case GGML_TYPE_Q4_0: return body(Q4_0()), true;
+        case GGML_TYPE_Q4_1: return body(Q4_1()), true;
         case GGML_TYPE_Q5_0: return body(Q5_0()), true;
+        case GGML_TYPE_Q5_1: return body(Q5_1()), true;
         case GGML_TYPE_Q8_0: return body(Q8_0()), true;
         case GGML_TYPE_Q4_K: return body(Q4_K()), true;
         case GGML_TYPE_Q5_K: return body(Q5_K()), true;

@@ -12,7 +12,7 @@ using namespace chasqui::test;
 
 namespace {
 
-const ggml_type all_types[] = {GGML_TYPE_Q4_0, GGML_TYPE_Q5_0, GGML_TYPE_Q8_0, GGML_TYPE_IQ4_NL,
+const ggml_type all_types[] = {GGML_TYPE_Q4_0, GGML_TYPE_Q4_1, GGML_TYPE_Q5_0, GGML_TYPE_Q5_1, GGML_TYPE_Q8_0, GGML_TYPE_IQ4_NL,
                                GGML_TYPE_Q4_K, GGML_TYPE_Q5_K, GGML_TYPE_Q6_K, GGML_TYPE_IQ4_XS, GGML_TYPE_MXFP4};
 
 // Tiles of each width, one alone and several with one of another width at the end.
@@ -53,7 +53,8 @@ void check(ggml_type type, int64_t m, int64_t k, std::mt19937& random) {
 
 const Test products("ggml: products with quantised weights, of any number of rows, columns and threads", [] {
     std::mt19937 random(1);
-    for (const ggml_type type : {GGML_TYPE_Q4_0, GGML_TYPE_Q5_0, GGML_TYPE_Q8_0, GGML_TYPE_IQ4_NL, GGML_TYPE_MXFP4}) {
+    for (const ggml_type type : {GGML_TYPE_Q4_0, GGML_TYPE_Q4_1, GGML_TYPE_Q5_0, GGML_TYPE_Q5_1, GGML_TYPE_Q8_0,
+                                 GGML_TYPE_IQ4_NL, GGML_TYPE_MXFP4}) {
         for (const int64_t m : {16, 37, 80}) {
             for (const int64_t k : {96, 896}) check(type, m, k, random);
         }

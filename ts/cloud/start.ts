@@ -35,6 +35,7 @@ import { reportReady, startSuccessor } from './hand-over.js';
 import { CloudMetrics, metricsRoute } from './metrics/cloud-metrics.js';
 import { type LocalAddress, makePlaces, OWN_ORG, type Places, placesIn } from './places.js';
 import { removeOrphanedContainers } from './runners/container.js';
+import { prioritizeControlPlane } from './runners/cpu-share.js';
 import { findGpus } from './runners/gpus.js';
 import { DEFAULT_IMAGE, Podman } from './runners/podman.js';
 import type { RunnerCommand } from './runners/runner-process.js';
@@ -134,6 +135,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   const boundPort = (front.address() as net.AddressInfo).port;
   publicUrl.value = settings.publicUrl?.replace(/\/+$/, '') ?? localUrl(settings, boundPort);
   writeAddress(places, { url: localUrl(settings, boundPort), token: parts.localToken, org: OWN_ORG, pid: process.pid });
+  if (process.platform === 'linux') prioritizeControlPlane();
   supervisor.start();
   const closeParts = (): void => {
     parts.metrics.close();

@@ -75,9 +75,8 @@ export class UsageStore implements UsageSink {
   /** Writes the pending sums. Throws if the write fails; the next flush retries. */
   flush(): void {
     if (this.#pending.size === 0) return;
-    this.database.transaction(() => {
-      for (const sum of this.#pending.values()) this.#write(sum);
-    });
+    const write = () => [...this.#pending.values()].forEach((sum) => void this.#write(sum));
+    this.database.withoutSync(() => this.database.transaction(write));
     this.#pending.clear();
   }
 

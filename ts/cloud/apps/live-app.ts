@@ -41,6 +41,8 @@ export interface Retry {
 
 /** Older crashes do not count. */
 export const CRASH_MEMORY_MS = 600_000;
+/** Clients that have just received a reply will probably send the next request soon. */
+const CLIENT_MEMORY_MS = 5000;
 const MIN_BACK_OFF_MS = 1000;
 const MAX_BACK_OFF_MS = 60_000;
 
@@ -54,6 +56,7 @@ export class LiveApp implements DeployedApp {
   retry: Retry | null = null;
   demand: Demand = { running: 0, queued: 0 };
   usedAt = performance.now();
+  #servedAt = Number.NEGATIVE_INFINITY;
   backOffUntil = 0;
   /** Why a wanted runner is not started. */
   waitsFor: string | null = null;
@@ -147,7 +150,12 @@ export class LiveApp implements DeployedApp {
     const before = this.demand;
     this.demand = demand;
     this.usedAt = performance.now();
+    this.#servedAt = this.usedAt;
     if (demand.running + demand.queued > before.running + before.queued) this.onDemand();
+  }
+
+  hasClients(now: number): boolean {
+    return this.demand.running + this.demand.queued > 0 || now - this.#servedAt < CLIENT_MEMORY_MS;
   }
 
   onChange(listener: () => void): () => void {

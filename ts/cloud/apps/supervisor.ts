@@ -154,6 +154,15 @@ export class Supervisor {
       });
       if (!waiting.has(app.id)) app.waitsFor = null;
     }
+    this.#shareCpus(now);
+  }
+
+  #shareCpus(now: number): void {
+    const apps = [...this.apps.values()];
+    const withClients = new Set(apps.filter((app) => app.hasClients(now)).map(({ org }) => org));
+    for (const { org, runnersById } of apps) {
+      for (const { process } of runnersById.values()) process?.setHasClients(withClients.has(org));
+    }
   }
 
   /**

@@ -1,8 +1,21 @@
-/** Control groups below that of the cloud: one for each organisation, and in it one for each of its runners. Linux only. */
+/**
+ * Control groups below that of the cloud: one for the control plane, one for each organisation, and in it one for each of
+ * its runners. Linux only.
+ */
 import fs from 'node:fs';
 import path from 'node:path';
 
-const ROOT = '/sys/fs/cgroup';
+/** Tests replace these places. */
+export interface CgroupPlaces {
+  readonly root: string;
+  /** The file that names the groups of this process. */
+  readonly own: string;
+}
+
+const PLACES: CgroupPlaces = { root: '/sys/fs/cgroup', own: '/proc/self/cgroup' };
+export const CONTROL_PLANE = 'chasqui-control-plane';
+/** In version 2, a group with limits for its children has no processes of its own, so the control plane moves to a child. */
+const OWN_CHILD = new RegExp(`/${CONTROL_PLANE}$`);
 /** Time for the child processes of an ended runner to end. */
 const ENDING_MS = 2000;
 
@@ -24,28 +37,34 @@ export function joinCgroup(
   name: string,
   pid: number | null,
   prepare: (folder: string) => void,
+  { root, own }: CgroupPlaces = PLACES,
 ): string | null {
-  const own = readOrEmpty('/proc/self/cgroup');
+  const groups = readOrEmpty(own);
   // Version 2 has one hierarchy for all controllers.
   const versions = [
-    { line: new RegExp(`^\\d+:(?:\\S+,)?${controller}(?:,\\S+)?:(.+)$`, 'm'), root: path.join(ROOT, controller) },
-    { line: /^0::(.+)$/m, root: ROOT },
+    { line: new RegExp(`^\\d+:(?:\\S+,)?${controller}(?:,\\S+)?:(.+)$`, 'm'), base: path.join(root, controller) },
+    { line: /^0::(.+)$/m, base: root },
   ];
-  for (const { line, root } of versions) {
-    const [, parent] = line.exec(own) ?? [];
-    if (parent === undefined) continue;
-    const folder = path.join(root, parent, name);
+  for (const { line, base } of versions) {
+    const [, group] = line.exec(groups) ?? [];
+    if (group === undefined) continue;
+    const folder = path.join(base, group.replace(OWN_CHILD, ''), name);
     try {
       fs.mkdirSync(folder, { recursive: true });
-      if (root === ROOT) enableControllers(path.dirname(folder));
+      if (pid !== null) moveTo(folder, pid);
+      if (base === root) enableControllers(path.dirname(folder));
       prepare(folder);
-      if (pid !== null) fs.writeFileSync(path.join(folder, 'cgroup.procs'), String(pid));
       return folder;
     } catch {
+      if (pid !== null) attempt(() => moveTo(path.join(base, group), pid));
       removeCgroup(folder);
     }
   }
   return null;
+}
+
+function moveTo(folder: string, pid: number): void {
+  fs.writeFileSync(path.join(folder, 'cgroup.procs'), String(pid));
 }
 
 /**
@@ -78,10 +97,15 @@ export function readOrEmpty(file: string): string {
 /** Each controller separately: a write with an unavailable one changes nothing. */
 function enableControllers(folder: string): void {
   for (const controller of ['cpu', 'memory'] satisfies Controller[]) {
-    try {
-      fs.writeFileSync(path.join(folder, 'cgroup.subtree_control'), `+${controller}`);
-    } catch {
-      // `prepare` detects missing files.
-    }
+    // `prepare` detects missing files.
+    attempt(() => fs.writeFileSync(path.join(folder, 'cgroup.subtree_control'), `+${controller}`));
+  }
+}
+
+function attempt(action: () => void): void {
+  try {
+    action();
+  } catch {
+    // This account may not do it.
   }
 }

@@ -1,11 +1,11 @@
 /**
- * The share of a runner in the CPUs. Organisations have groups of equal weight, so a busy one cannot slow down others by the
- * number of its runners and threads. Linux only.
+ * Shares of the CPUs: the control plane comes first, then organisations with waiting clients, in equal parts. All else, such
+ * as starts for deployments, gets an eighth of such a part. Linux only.
  */
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { joinCgroup, removeCgroupSoon } from './cgroups.js';
+import { type CgroupPlaces, CONTROL_PLANE, joinCgroup, removeCgroupSoon } from './cgroups.js';
 
 /** An organisation competes with other processes like one thread on each CPU, as a single runner without a group would. */
 const CPUS = os.availableParallelism();
@@ -14,13 +14,34 @@ const WEIGHTS = [
   { file: 'cpu.shares', one: 1024, max: 262_144 },
   { file: 'cpu.weight', one: 100, max: 10_000 },
 ];
+const WITHOUT_CLIENTS = 1 / 8;
+/** Without cgroups, a thread of a runner gets a third of the time of one of the control plane. */
+const NICENESS = 5;
+
+/** Gives this process the largest weight. The group stays for the next control plane. Returns false without permission for cgroups. */
+export function prioritizeControlPlane(places?: CgroupPlaces): boolean {
+  const prepare = (folder: string): void => weigh(folder, Number.POSITIVE_INFINITY);
+  return joinCgroup('cpu', CONTROL_PLANE, process.pid, prepare, places) !== null;
+}
 
 export class CpuShare {
   readonly #folder: string | null;
+  #hasClients = true;
 
-  /** Without permission for cgroups, the kernel divides the CPUs between threads. */
-  constructor(cgroup: string, pid: number) {
-    this.#folder = joinCgroup('cpu', cgroup, pid, (folder) => weigh(path.dirname(folder)));
+  constructor(cgroup: string, pid: number, places?: CgroupPlaces) {
+    this.#folder = joinCgroup('cpu', cgroup, pid, (folder) => weigh(path.dirname(folder), CPUS), places);
+    if (this.#folder === null) lowerPriority(pid);
+  }
+
+  /** Weighs the whole organisation. */
+  setHasClients(hasClients: boolean): void {
+    if (this.#folder === null || this.#hasClients === hasClients) return;
+    this.#hasClients = hasClients;
+    try {
+      weigh(path.dirname(this.#folder), hasClients ? CPUS : CPUS * WITHOUT_CLIENTS);
+    } catch {
+      // The runner has just ended.
+    }
   }
 
   close(): void {
@@ -28,8 +49,21 @@ export class CpuShare {
   }
 }
 
-function weigh(organisation: string): void {
-  const found = WEIGHTS.find(({ file }) => fs.existsSync(path.join(organisation, file)));
+/** `threads`: the weight, in threads of the default priority. */
+function weigh(group: string, threads: number): void {
+  const found = WEIGHTS.find(({ file }) => fs.existsSync(path.join(group, file)));
   if (found === undefined) throw new Error('The controller `cpu` is not available.');
-  fs.writeFileSync(path.join(organisation, found.file), String(Math.min(found.one * CPUS, found.max)));
+  fs.writeFileSync(path.join(group, found.file), String(Math.round(Math.min(found.one * threads, found.max))));
+}
+
+/** Threads that the process starts later inherit its niceness. */
+function lowerPriority(pid: number): void {
+  const niceness = Math.min(os.getPriority() + NICENESS, os.constants.priority.PRIORITY_LOW);
+  try {
+    os.setPriority(pid, niceness);
+    // The kernel compares niceness within a session only, and sessions by their own.
+    fs.writeFileSync(`/proc/${pid}/autogroup`, String(niceness));
+  } catch {
+    // The kernel has no such groups, or the process has ended.
+  }
 }

@@ -5,7 +5,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { formatMemory } from '../../hub/format-bytes.js';
-import { joinCgroup, readOrEmpty, removeCgroupSoon } from './cgroups.js';
+import { type CgroupPlaces, joinCgroup, readOrEmpty, removeCgroupSoon } from './cgroups.js';
 
 const LOOK_MS = 200;
 
@@ -24,8 +24,9 @@ export class MemoryLimit {
     private readonly pid: () => number | null,
     private readonly bytes: number,
     onExceeded: (reason: string) => void,
+    places?: CgroupPlaces,
   ) {
-    this.#group = makeGroup(cgroup, bytes, pid());
+    this.#group = makeGroup(cgroup, bytes, pid(), places);
     this.#timer = setInterval(() => {
       if (this.killReason() === null && this.#usedBytes() <= bytes) return;
       clearInterval(this.#timer);
@@ -60,13 +61,14 @@ export class MemoryLimit {
   }
 }
 
-function makeGroup(cgroup: string, bytes: number, pid: number | null): string | null {
-  return joinCgroup('memory', cgroup, pid, (folder) => {
+function makeGroup(cgroup: string, bytes: number, pid: number | null, places?: CgroupPlaces): string | null {
+  const prepare = (folder: string): void => {
     const isUnified = fs.existsSync(path.join(folder, 'cgroup.controllers'));
     const [limit, swap] = isUnified ? UNIFIED_LIMITS : LIMITS;
     fs.writeFileSync(path.join(folder, limit), String(bytes));
     if (fs.existsSync(path.join(folder, swap))) limitSwap(path.join(folder, swap), bytes);
-  });
+  };
+  return joinCgroup('memory', cgroup, pid, prepare, places);
 }
 
 /** Version 1 limits the sum of memory and swap, version 2 swap alone. Kernels may lack both. */

@@ -133,6 +133,11 @@ export class RunnerProcess {
     return this.#pid ?? this.container?.pid ?? null;
   }
 
+  /** Whether clients wait for replies of the organisation, which then gets a larger share of the CPUs. */
+  setHasClients(hasClients: boolean): void {
+    this.#cpus?.setHasClients(hasClients);
+  }
+
   /** Finishes running requests, then exits. */
   stop(): void {
     this.#signal('SIGTERM', false);

@@ -28,6 +28,22 @@ test('the folder and the file are for their owner alone', () => {
   assert.is(fs.statSync(path.join(home, 'cloud.db')).mode & 0o777, 0o600);
 });
 
+test('only writes that may be lost in a power failure skip the disk, and not inside other transactions', () => {
+  const database = openDatabase(newFolder());
+  const level = () => database.get<{ synchronous: number }>('PRAGMA synchronous')?.synchronous;
+  const [normal, full] = [1, 2];
+  assert.is(level(), full);
+  assert.is(database.withoutSync(level), normal);
+  assert.is(
+    database.transaction(() => database.withoutSync(level)),
+    full,
+  );
+  const failing = () => database.withoutSync(() => database.run('INSERT INTO nothing VALUES (1)'));
+  assert.is(codeOf(failing), 'cloud_store_failed');
+  assert.is(level(), full);
+  database.close();
+});
+
 test('each step of a migration is taken once, those of several rooms apart', () => {
   const home = newFolder();
   const first = openDatabase(home);

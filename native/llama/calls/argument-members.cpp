@@ -14,8 +14,6 @@ namespace {
 constexpr const char* kOfObjects[] = {"anyOf", "oneOf", "not", "if", "const", "enum", "minProperties", "maxProperties",
                                       "patternProperties", "propertyNames", "dependentRequired", "dependentSchemas", "dependencies"};
 
-bool is_true(const common_json& schema) { return schema.is_boolean() && schema.get<bool>(); }
-
 // Several schemas of a member apply together.
 ArgumentSchema::Property& add(ArgumentSchema::Properties& all, const std::string& name, const common_json& property) {
     const auto [found, is_new] = all.indexes.emplace(name, all.list.size());

@@ -6,6 +6,7 @@
 #include "../sampling/gbnf.h"
 #include "../schema/rules.h"
 
+#include <common.h>
 #include <json-schema-to-grammar.h>
 
 #include <algorithm>
@@ -23,12 +24,6 @@ using Values = CallFormat::Values;
 constexpr size_t kMaxPermuted = 5;
 // With more members, others cannot be told from them.
 constexpr size_t kMaxNames = 200;
-
-std::string trimmed(const std::string& text) {
-    const size_t begin = text.find_first_not_of(" \n\t");
-    if (begin == std::string::npos) return {};
-    return text.substr(begin, text.find_last_not_of(" \n\t") + 1 - begin);
-}
 
 // A pattern of the strings that json_of() takes for another type.
 std::string like(const std::set<std::string>& types) {
@@ -150,7 +145,7 @@ Peg ArgumentParser::json_of(const std::set<std::string>& types) {
     return any;
 }
 
-Peg ArgumentParser::close_json(const std::string& close) { return p.space() + p.literal(trimmed(close)); }
+Peg ArgumentParser::close_json(const std::string& close) { return p.space() + p.literal(string_strip(close)); }
 
 Peg ArgumentParser::raw_or_json(const ArgumentSchema& schema, const common_json& value, const std::string& close) {
     const std::set<std::string> types = schema.other_types(value);

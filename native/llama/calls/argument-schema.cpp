@@ -66,8 +66,6 @@ size_t length_of(const common_json& count) {
     return static_cast<size_t>(value);
 }
 
-bool is_true(const common_json& schema) { return schema.is_boolean() && schema.get<bool>(); }
-
 }  // namespace
 
 const common_json& ArgumentSchema::resolve(const common_json& schema) const {

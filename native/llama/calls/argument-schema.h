@@ -20,6 +20,8 @@ namespace chasqui {
 // Before the name of a keyword that is not enforced in the schema of the arguments themselves, but may be elsewhere.
 inline const std::string kOfParameters = "parameters.";
 
+inline bool is_true(const common_json& schema) { return schema.is_boolean() && schema.get<bool>(); }
+
 // Reads the JSON schema of a tool's arguments, for formats with raw strings.
 class ArgumentSchema {
 public:

@@ -19,12 +19,6 @@ using Values       = CallFormat::Values;
 
 const std::string kNoArguments = R"({"type":"object","properties":{}})";
 
-std::string trimmed(const std::string& text) {
-    const size_t begin = text.find_first_not_of(" \n\t");
-    if (begin == std::string::npos) return {};
-    return text.substr(begin, text.find_last_not_of(" \n\t") + 1 - begin);
-}
-
 // Without parameters, a function takes no arguments.
 common_json parameters_of(const common_chat_tool& tool) {
     const std::string& given = tool.parameters;
@@ -109,7 +103,7 @@ private:
     Peg reasoning() {
         const std::string&       open = rendered_.thinking_start_tag;
         std::vector<std::string> ends;
-        for (const std::string& end : rendered_.thinking_end_tags) ends.push_back(trimmed(end));
+        for (const std::string& end : rendered_.thinking_end_tags) ends.push_back(string_strip(end));
         if (open.empty() || ends.empty()) return p.eps();
         const std::string& prompt = rendered_.generation_prompt;
         const size_t       opened = prompt.rfind(open);

@@ -3,6 +3,8 @@
 #include "../../core/error-code.h"
 #include "../calls/generic-tools.h"
 
+#include <common.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -174,12 +176,6 @@ Messages merge_system(const Messages& messages, bool prepends) {
     return rest;
 }
 
-std::string trimmed(const std::string& text) {
-    const char*  blanks = " \n\r\t";
-    const size_t begin  = text.find_first_not_of(blanks);
-    return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
-}
-
 }  // namespace
 
 MessageOrder::MessageOrder(const Render& render) {
@@ -249,7 +245,7 @@ Messages MessageOrder::arrange(Messages messages, const Rules& rules) {
 void MessageOrder::check(const std::string& prompt, const Messages& messages, const Render& render) {
     size_t at = 0;
     for (const common_chat_msg& message : messages) {
-        const std::string text = trimmed(message.content);
+        const std::string text = string_strip(message.content);
         const size_t      n    = std::min(text.size(), kExcerptBytes);
         at                     = prompt.find(text.substr(text.size() - n), at);
         if (at == std::string::npos) break;
@@ -261,7 +257,7 @@ void MessageOrder::check(const std::string& prompt, const Messages& messages, co
     std::vector<std::vector<std::string>> texts(messages.size());
     for (size_t i = 0; i < messages.size(); ++i) {
         for (common_chat_tool_call& call : placeholders[i].tool_calls) call.arguments = "{}";
-        if (trimmed(messages[i].content).empty()) continue;
+        if (string_strip(messages[i].content).empty()) continue;
         texts[i] = {placeholders[i].content = placeholder(i)};
     }
     std::string again;

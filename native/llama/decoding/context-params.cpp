@@ -11,9 +11,6 @@ namespace chasqui {
 
 namespace {
 
-constexpr uint32_t kDefaultContextLength = 4096;
-constexpr uint32_t kCellPadding          = 256;  // llama.cpp rounds each sequence's cells up to this
-
 void check(const DecoderOptions& options) {
     const auto refuse = [](const std::string& message) { throw Error(ErrorCode::invalid_options, message); };
     if (options.n_slots < 1 || options.n_slots > llama_max_parallel_sequences()) {

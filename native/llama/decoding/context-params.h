@@ -14,6 +14,11 @@
 
 namespace chasqui {
 
+// Tokens, where an option of 0 asks for the default.
+constexpr uint32_t kDefaultContextLength = 4096;
+// llama.cpp rounds the cells of each sequence up to a multiple of this.
+constexpr uint32_t kCellPadding = 256;
+
 // `trained_length`: the model's trained context length. Throws `invalid_options`.
 llama_context_params decoder_context_params(uint32_t trained_length, const DecoderOptions& options);
 // `n_slots`: concurrent drafts, each of a sequence of at most `context_length` tokens. Throws `invalid_options`.

@@ -1,6 +1,7 @@
 #include "embedder.h"
 
 #include "../../core/error-code.h"
+#include "context-params.h"
 #include "../system/log.h"
 #include "../images/vision.h"
 
@@ -15,9 +16,7 @@ namespace chasqui {
 
 namespace {
 
-constexpr uint32_t kDefaultContextLength = 4096;
-constexpr uint32_t kMaxSlots             = 64;
-constexpr uint32_t kCellPadding          = 256;
+constexpr uint32_t kMaxSlots = 64;
 // A recurrent state takes memory for each slot, used or not.
 constexpr uint32_t kMaxRecurrentSlots = 4;
 

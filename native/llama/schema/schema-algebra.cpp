@@ -8,9 +8,9 @@ namespace chasqui::schema {
 
 namespace {
 
-constexpr size_t kMaxCases    = 512;  // of one node that are no constants
-constexpr size_t kMaxProduct  = 1'000'000;
-constexpr unsigned kMaxDepth  = 48;
+constexpr size_t kMaxAlternatives = 512;  // of one node that are no constants
+constexpr size_t kMaxProduct      = 1'000'000;
+constexpr unsigned kMaxDepth      = 48;
 
 template <typename T>
 void append(std::vector<T>& to, const std::vector<T>& from) {
@@ -154,7 +154,7 @@ Shape Schemas::product(const Shape& one, const Shape& other) {
         for (const Case& b : other) {
             std::optional<Case> both = meet(a, b);
             if (!both) continue;
-            if (both->literal == nullptr && ++n > kMaxCases) throw NotExpressible("too many alternatives");
+            if (both->literal == nullptr && ++n > kMaxAlternatives) throw NotExpressible("too many alternatives");
             result.push_back(*std::move(both));
         }
     }

@@ -1,6 +1,6 @@
 // The process of an engine is ended in every way, again and again, while sixteen clients stream: the server lives, each
 // request ends in an answer or an error that says what to do, and soon the next one is answered.
-// CHASQUI_FAULT_KILLS: how often (10).
+// CHASQUI_FAULT_KILLS: number of kills (5).
 import { readFileSync } from 'node:fs';
 import OpenAI from 'openai';
 import { suite } from 'uvu';
@@ -18,7 +18,7 @@ import {
 import { until } from '../support/until.js';
 import { ask, type Context, type Outcome, pidOf, question, serve } from './ask-server.js';
 
-const KILLS = Number(process.env.CHASQUI_FAULT_KILLS ?? 10);
+const KILLS = Number(process.env.CHASQUI_FAULT_KILLS ?? 5);
 const CLIENTS = 16;
 
 /** Ask one question after another until they are told to leave. */

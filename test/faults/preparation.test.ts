@@ -1,5 +1,5 @@
 // The preparation process is killed repeatedly in every way while sixteen clients stream. No stream is affected, and
-// requests in preparation are retried, except the one that caused the end. CHASQUI_FAULT_KILLS: number of kills (10).
+// requests in preparation are retried, except the one that caused the end. CHASQUI_FAULT_KILLS: number of kills (5).
 import { readFileSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -14,7 +14,7 @@ import {
 import { until } from '../support/until.js';
 import { ask, type Context, type Outcome, pidOf, serve } from './ask-server.js';
 
-const KILLS = Number(process.env.CHASQUI_FAULT_KILLS ?? 10);
+const KILLS = Number(process.env.CHASQUI_FAULT_KILLS ?? 5);
 const STREAMS = 16;
 const MORE_SLOTS = ['--parallel', '24'];
 const ANSWERED = { status: 200, code: null };
@@ -86,7 +86,7 @@ async function askNew(url: string, body: object = {}): Promise<Pick<Outcome, 'st
 const test = suite<Context>('faults: the process that prepares requests');
 
 test.before(async (context) => {
-  Object.assign(context, await serve([...MORE_SLOTS, ...SLOW]));
+  Object.assign(context, await serve([...MORE_SLOTS, ...SLOW, '--step-timeout', '3']));
 });
 test.after(async ({ server }) => {
   server.process.kill('SIGKILL');
@@ -215,13 +215,13 @@ const ENDLESS =
 const MANY = '@+'.repeat(200_000);
 
 test('a loop that no check can end is ended with its process, and only its request is refused', async () => {
-  const context = await serve([...MORE_SLOTS, '--chat-template', ENDLESS, '--prepare-timeout', '5']);
+  const context = await serve([...MORE_SLOTS, '--chat-template', ENDLESS, '--prepare-timeout', '3']);
   try {
     const { url, server } = context;
     const streams = new Streams(url);
     await until(() => streams.count >= 1, 'the first stream', 60_000);
     const engines = enginesOf(pidOf(context));
-    for (let end = 1; end <= 3; end += 1) {
+    for (let end = 1; end <= 2; end += 1) {
       const preparation = await untilPreparationOf(pidOf(context));
       const endless = ask(url, { messages: [{ role: 'user', content: `${end} ${MANY}` }] });
       const others = Array.from({ length: 8 }, () => askNew(url));

@@ -86,7 +86,7 @@ class FakeProcess {
   }
 }
 
-async function opened() {
+async function opened(stepTimeoutMs?: number) {
   const processes: FakeProcess[] = [];
   const events: RestartEvent[] = [];
   const states: EngineState[] = [];
@@ -99,6 +99,7 @@ async function opened() {
     return (processes.at(-1) as FakeProcess).started(processes.length);
   };
   const hooks = {
+    stepTimeoutMs,
     onRestart: (event: RestartEvent) => void events.push(event),
     onState: () => void states.push(preparation.state),
   };
@@ -201,37 +202,43 @@ test('what goes on and on is on trial for two signs of life, no longer', async (
   await preparation.close();
 });
 
-test('a process that gives no sign of life while something is asked of it is ended', async () => {
-  const { preparation, last, tokenize } = await opened();
-  const pass = (seconds: number) => {
-    for (let second = 0; second < seconds; second += 1) mock.timers.tick(1000);
-  };
-  const { now } = performance;
-  let clock = now.call(performance);
-  performance.now = () => {
-    clock += 500;
-    return clock;
-  };
-  try {
-    pass(60);
-    assert.equal(last().aborts, [], 'nothing was asked');
-    const answer = codeOf(tokenize('a'));
-    await turn();
-    for (let beat = 0; beat < 60; beat += 1) {
-      last().beat.at += 1;
-      pass(1);
+for (const [stepTimeoutMs, seconds] of [
+  [undefined, '1\\d'],
+  [0, '1\\d'],
+  [60_000, '1\\d'],
+  [3000, '[34]'],
+] as const)
+  test(`a process without a sign of life is ended while calls are pending, step timeout ${stepTimeoutMs}`, async () => {
+    const { preparation, last, tokenize } = await opened(stepTimeoutMs);
+    const pass = (seconds: number) => {
+      for (let second = 0; second < seconds; second += 1) mock.timers.tick(1000);
+    };
+    const { now } = performance;
+    let clock = now.call(performance);
+    performance.now = () => {
+      clock += 500;
+      return clock;
+    };
+    try {
+      pass(60);
+      assert.equal(last().aborts, [], 'nothing was asked');
+      const answer = codeOf(tokenize('a'));
+      await turn();
+      for (let beat = 0; beat < 60; beat += 1) {
+        last().beat.at += 1;
+        pass(1);
+      }
+      assert.equal(last().aborts, [], 'it beats');
+      pass(60);
+      assert.ok(last().aborts.length > 0);
+      assert.match(last().aborts[0] ?? '', new RegExp(`^it gave no sign of life for ${seconds} s$`));
+      await last().answerAll();
+      assert.is(await answer, 'resolved');
+    } finally {
+      performance.now = now;
     }
-    assert.equal(last().aborts, [], 'it beats');
-    pass(60);
-    assert.ok(last().aborts.length > 0);
-    assert.match(last().aborts[0] ?? '', /^it gave no sign of life for 1\d s$/);
-    await last().answerAll();
-    assert.is(await answer, 'resolved');
-  } finally {
-    performance.now = now;
-  }
-  await preparation.close();
-});
+    await preparation.close();
+  });
 
 test('what is cancelled is not asked again, and was not there at an end', async () => {
   const { preparation, last, tokenize, replace } = await opened();

@@ -31,7 +31,7 @@ import type { Attempt } from './suspects.js';
 
 /** `onProgress` and `signal` apply to the first load. */
 export interface SupervisorHooks extends LoadHooks {
-  /** The worker is ended if a step takes longer; 0: never. Default 60,000. */
+  /** Limit for a step of the worker; 0: none. Default 60,000. Limits below 10,000 apply to silence of the preparation too. */
   stepTimeoutMs?: number;
   /** Whether a crash may leave a core file; default false. */
   coreDumps?: boolean;
@@ -75,7 +75,7 @@ export class SupervisedEngine extends Engine {
     starts: Starts = { engine: startChild, preparation: startPreparation },
   ): Promise<SupervisedEngine> {
     const { onProgress, signal, coreDumps, onRestart, onState } = hooks;
-    const preparing = openPreparation(path, options, { signal, coreDumps, onRestart, onState }, starts.preparation);
+    const preparing = openPreparation(path, options, hooks, starts.preparation);
     const overload = new AbortController();
     // The worker reports errors in the model.
     preparing.catch((error) => {

@@ -5,6 +5,8 @@ import { LOAD_TIMEOUT_MS, type StartedPreparation, type StartPreparation, startP
 import { type EndOfProcess, type NextStart, type SupervisedProcess, Supervisor } from './supervisor.js';
 
 export interface PreparationHooks {
+  /** As of the engine. A shorter limit than SILENCE_MS applies here too. */
+  stepTimeoutMs?: number | undefined;
   /** Aborts the first start. */
   signal?: AbortSignal | undefined;
   coreDumps?: boolean | undefined;
@@ -23,7 +25,7 @@ const MAX_DELAY_MS = 30_000;
 export async function openPreparation(
   path: string,
   options: LoadOptions,
-  { signal, coreDumps, onRestart, onState }: PreparationHooks = {},
+  { stepTimeoutMs, signal, coreDumps, onRestart, onState }: PreparationHooks = {},
   start: StartPreparation = startPreparation,
 ): Promise<Supervisor<PreparationProcess>> {
   let failures = 0;
@@ -38,7 +40,7 @@ export async function openPreparation(
     {
       process: 'preparation',
       name: 'The preparation process',
-      stepTimeoutMs: SILENCE_MS,
+      stepTimeoutMs: Math.min(stepTimeoutMs || SILENCE_MS, SILENCE_MS),
       start: async (startSignal) => {
         const hooks = { coreDumps, signal: startSignal, loadTimeoutMs: LOAD_TIMEOUT_MS };
         const started = await start(path, options, hooks);

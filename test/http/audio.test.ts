@@ -73,6 +73,13 @@ test('invalid data', async ({ server }) => {
   await refuses(BASE64, { code: 'invalid_value', param }, { format: 'ogg' });
 });
 
+test('text that begins like an audio file counts as text', async () => {
+  const source = { type: 'text', media_type: 'text/plain', data: `UklGR${'A'.repeat(5 * 2 ** 20)}` };
+  const messages = [{ role: 'user', content: [{ type: 'document', source }] }];
+  const reply = await testApp(HEARING).send('/v1/messages', { model: 'fake', max_tokens: 9, messages });
+  assert.is(reply.statusCode, 413, reply.body);
+});
+
 test('a model without an audio encoder', async () => {
   const { chat } = testApp();
   expectError(await chat({ messages: [user(text('Listen'), audio(BASE64))] }), {

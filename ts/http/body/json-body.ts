@@ -201,8 +201,11 @@ export function isImage(place: Place, parent: object, key: string, value: string
   if (key === 'image_url') return (place === 'shown' || place === 'result') && isImageUri(value);
   if (place !== 'shown') return false;
   if (key === 'file_data') return isBinaryFile(value);
-  if (key === 'data' && AUDIO.test(value)) return true;
-  if (key === 'data') return textOf(parent, 'type') === 'base64' && !/^text\//i.test(textOf(parent, 'media_type'));
+  if (key === 'data') {
+    const type = textOf(parent, 'type');
+    // `input_audio` has no type.
+    return type === '' ? AUDIO.test(value) : type === 'base64' && !/^text\//i.test(textOf(parent, 'media_type'));
+  }
   return key === 'url' && isImageUri(value);
 }
 

@@ -31,6 +31,7 @@ bool floats_round_alike(const ggml_tensor * weights, const ggml_tensor * columns
 bool product_rounds_alike(const ggml_tensor * dst) {
     const ggml_tensor * weights = dst->src[0];
     if (weights->op != GGML_OP_NONE || !weights->buffer || !ggml_backend_buffer_is_host(weights->buffer)) return false;
+    if (dst->op == GGML_OP_MUL_MAT_ID) return ggml_cpu_panels_supports_mul_mat_id(dst);
     return ggml_cpu_panels_supports_mul_mat(dst) || floats_round_alike(weights, dst->src[1]);
 }
 
@@ -38,7 +39,8 @@ bool product_rounds_alike(const ggml_tensor * dst) {
 
 bool ggml_cpu_rounds_alike(const struct ggml_tensor * node) {
     switch (node->op) {
-        case GGML_OP_MUL_MAT: return product_rounds_alike(node);
+        case GGML_OP_MUL_MAT:
+        case GGML_OP_MUL_MAT_ID: return product_rounds_alike(node);
         case GGML_OP_FLASH_ATTN_EXT: return ggml_cpu_attention_supports(node);
         // Element-wise and row-wise operations.
         case GGML_OP_NONE:
@@ -54,6 +56,7 @@ bool ggml_cpu_rounds_alike(const struct ggml_tensor * node) {
         case GGML_OP_GET_ROWS:
         case GGML_OP_SET_ROWS:
         case GGML_OP_ADD:
+        case GGML_OP_ADD_ID:
         case GGML_OP_SUB:
         case GGML_OP_MUL:
         case GGML_OP_DIV:
@@ -61,6 +64,10 @@ bool ggml_cpu_rounds_alike(const struct ggml_tensor * node) {
         case GGML_OP_CLAMP:
         case GGML_OP_SQR:
         case GGML_OP_SQRT:
+        case GGML_OP_SUM_ROWS:
+        case GGML_OP_SOFT_MAX:
+        case GGML_OP_ARGSORT:
+        case GGML_OP_TOP_K:
         case GGML_OP_UNARY:
         case GGML_OP_GLU:
         case GGML_OP_NORM:
@@ -68,7 +75,7 @@ bool ggml_cpu_rounds_alike(const struct ggml_tensor * node) {
         case GGML_OP_L2_NORM:
         case GGML_OP_ROPE:
             return true;
-        // Experts, recurrent states, and operations that were not examined.
+        // Recurrent states, and operations that were not examined.
         default: return false;
     }
 }

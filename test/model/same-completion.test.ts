@@ -63,6 +63,7 @@ const MODELS: [name: string, file: () => string, more?: LoadOptions][] = [
   ['demo model, Q8_0', () => demoModelPath],
   ['F16', () => wideModel({ weights: 'F16' })],
   ['Q4_K', () => wideModel({ weights: 'Q4_K' })],
+  ['experts, Q4_K', () => wideModel({ weights: 'Q4_K', experts: true }), { parallel: 8 }],
   ['quantised cells', () => demoModelPath, { cacheTypeK: 'q8_0', cacheTypeV: 'q4_0' }],
   ['F32, with a window', () => tinyModel('gemma2')],
 ];
@@ -80,7 +81,7 @@ for (const [name, file, more] of MODELS) {
       let accepted = 0;
       let rejected = 0;
       for (const [i, request] of requests.entries()) {
-        for (const others of [0, 1, 3]) {
+        for (const others of [0, 1, (more?.parallel ?? options.parallel) - 1]) {
           const running = Array.from({ length: others }, () => complete(drafting, beside));
           const given = await complete(drafting, { ...request, cachePrompt: others === 1 });
           await Promise.all(running);
@@ -96,7 +97,7 @@ for (const [name, file, more] of MODELS) {
 }
 
 const UNKNOWN: [name: string, file: () => string, more?: LoadOptions][] = [
-  ['experts', () => wideModel({ weights: 'F16', experts: true })],
+  ['experts, F16', () => wideModel({ weights: 'F16', experts: true })],
   ['values in BF16', () => demoModelPath, { cacheTypeV: 'bf16' }],
   ['no flash attention', () => demoModelPath, { flashAttention: 'off' }],
   ['recurrent layers', () => tinyModel('jamba')],

@@ -86,7 +86,8 @@ bool stored_otherwise(const Build& build) {
 const Test storage("ggml: weights that panels take are stored as they are in the file", [] {
     if (!cpu_has_panels()) return;
     for (const ggml_type type : {GGML_TYPE_F16, GGML_TYPE_Q4_0, GGML_TYPE_Q4_1, GGML_TYPE_Q5_0, GGML_TYPE_Q5_1,
-                                 GGML_TYPE_Q8_0, GGML_TYPE_IQ4_NL, GGML_TYPE_Q4_K, GGML_TYPE_Q5_K, GGML_TYPE_Q6_K, GGML_TYPE_IQ4_XS, GGML_TYPE_MXFP4}) {
+                                 GGML_TYPE_Q8_0, GGML_TYPE_IQ4_NL, GGML_TYPE_Q4_K, GGML_TYPE_Q5_K, GGML_TYPE_Q6_K,
+                                 GGML_TYPE_IQ4_XS, GGML_TYPE_MXFP4}) {
         expect(!stored_otherwise(product(type, 64)), ggml_type_name(type));
         if (type != GGML_TYPE_F16) expect(!stored_otherwise(experts(type)), std::string("experts, ") + ggml_type_name(type));
     }

@@ -1,74 +1,59 @@
 /** The account page: password and sessions. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { actorOf, changing, type DashboardContext, signedIn, tryPassword } from './context.js';
+import { actorOf, type DashboardContext, formRoute, pageRoute, tryPassword } from './context.js';
 import { timeTag } from './format.js';
 import { SIGN_IN_URL } from './guard.js';
 import { type Html, html } from './html.js';
 import { BASE, heading, type Notice, sendPage, tokenField, type Viewer } from './page.js';
-import { FORM_LIMIT, SentForm } from './sent-form.js';
+import { SentForm } from './sent-form.js';
 import { newPasswordFields, problemWith } from './sign-in-routes.js';
 
 const URL = `${BASE}/account`;
 
 export function accountRoutes(app: FastifyInstance, context: DashboardContext): void {
   const { accounts, guard } = context;
-  app.get(
-    URL,
-    signedIn(context, (request, reply, viewer) => {
-      const isChanged = (request.query as { changed?: unknown }).changed === 'password';
-      return show(context, reply, viewer, isChanged ? CHANGED : null);
-    }),
-  );
+  pageRoute(app, context, URL, (request, reply, viewer) => {
+    const isChanged = (request.query as { changed?: unknown }).changed === 'password';
+    return show(context, reply, viewer, isChanged ? CHANGED : null);
+  });
   passwordRoute(app, context);
-  app.post(
-    `${URL}/sessions/:id/end`,
-    { bodyLimit: FORM_LIMIT },
-    changing(context, (request, reply, viewer) => {
-      const { id } = request.params as { id: string };
-      const { userId, userName } = viewer.session;
-      if (accounts.sessions.end(userId, id)) {
-        accounts.audit.add({ actor: actorOf(viewer, request), action: 'session.end', subject: userName });
-      }
-      return reply.redirect(URL, 303);
-    }),
-  );
-  app.post(
-    `${URL}/sign-out-everywhere`,
-    { bodyLimit: FORM_LIMIT },
-    changing(context, (request, reply, viewer) => {
-      const { session } = viewer;
-      accounts.sessions.endAll(session.userId);
-      accounts.audit.add({ actor: actorOf(viewer, request), action: 'session.end_all', subject: session.userName });
-      guard.signOut(request, reply, session);
-      return reply.redirect(SIGN_IN_URL, 303);
-    }),
-  );
+  formRoute(app, context, `${URL}/sessions/:id/end`, (request, reply, viewer) => {
+    const { id } = request.params as { id: string };
+    const { userId, userName } = viewer.session;
+    if (accounts.sessions.end(userId, id)) {
+      accounts.audit.add({ actor: actorOf(viewer, request), action: 'session.end', subject: userName });
+    }
+    return reply.redirect(URL, 303);
+  });
+  formRoute(app, context, `${URL}/sign-out-everywhere`, (request, reply, viewer) => {
+    const { session } = viewer;
+    accounts.sessions.endAll(session.userId);
+    accounts.audit.add({ actor: actorOf(viewer, request), action: 'session.end_all', subject: session.userName });
+    guard.signOut(request, reply, session);
+    return reply.redirect(SIGN_IN_URL, 303);
+  });
 }
 
 const CHANGED: Notice = { kind: 'good', text: 'Password changed. All other sessions were signed out.' };
 
 function passwordRoute(app: FastifyInstance, context: DashboardContext): void {
   const { accounts, guard } = context;
-  app.post(
-    `${URL}/password`,
-    { bodyLimit: FORM_LIMIT },
-    changing(context, async (request, reply, viewer) => {
-      const { session } = viewer;
-      const form = new SentForm(request.body);
-      const refuse = (status: number, text: string) => show(context, reply.code(status), viewer, { kind: 'bad', text });
-      const problem = problemWith(form.exact('password'), form.exact('again'));
-      if (problem) return refuse(400, problem);
-      const tried = await tryPassword(context, request, session.userName, form.exact('current'));
-      if ('problem' in tried) {
-        const isWrong = tried.seconds === undefined;
-        return refuse(isWrong ? 403 : 429, isWrong ? 'The current password is wrong.' : tried.problem);
-      }
-      await accounts.users.setPassword(session.userId, form.exact('password'));
-      accounts.audit.add({ actor: actorOf(viewer, request), action: 'password.set', subject: session.userName });
-      guard.signIn(request, reply, session.userId);
-      return reply.redirect(`${URL}?changed=password`, 303);
-    }),
-  );
+  formRoute(app, context, `${URL}/password`, async (request, reply, viewer) => {
+    const { session } = viewer;
+    const form = new SentForm(request.body);
+    const refuse = (status: number, text: string) => show(context, reply.code(status), viewer, { kind: 'bad', text });
+    const problem = problemWith(form.exact('password'), form.exact('again'));
+    if (problem) return refuse(400, problem);
+    const tried = await tryPassword(context, request, session.userName, form.exact('current'));
+    if ('problem' in tried) {
+      const isWrong = tried.seconds === undefined;
+      return refuse(isWrong ? 403 : 429, isWrong ? 'The current password is wrong.' : tried.problem);
+    }
+    await accounts.users.setPassword(session.userId, form.exact('password'));
+    accounts.audit.add({ actor: actorOf(viewer, request), action: 'password.set', subject: session.userName });
+    guard.signIn(request, reply, session.userId);
+    return reply.redirect(`${URL}?changed=password`, 303);
+  });
 }
 
 function show({ accounts }: DashboardContext, reply: FastifyReply, viewer: Viewer, notice: Notice | null) {

@@ -4,11 +4,11 @@ import { ChasquiError, ERRORS } from '../../errors.js';
 import type { Actor } from '../accounts/audit.js';
 import { appListPage, appPage } from './app-pages.js';
 import type { AppDetail } from './apps-view.js';
-import { actorOf, changing, type DashboardContext, signedIn } from './context.js';
+import { actorOf, type DashboardContext, formRoute, pageRoute } from './context.js';
 import { LiveStreams } from './live-streams.js';
 import { logsPage } from './logs-page.js';
 import { BASE, sendPage, type Viewer } from './page.js';
-import { FORM_LIMIT, SentForm } from './sent-form.js';
+import { SentForm } from './sent-form.js';
 
 const LOG_LINES = 500;
 const APP = `${BASE}/apps/:org/:name`;
@@ -17,53 +17,36 @@ export function appRoutes(app: FastifyInstance, context: DashboardContext): void
   const { apps, accounts } = context;
   const streams = new LiveStreams((id) => accounts.sessions.isOpen(id));
   app.addHook('preClose', async () => streams.close());
-  app.get(
-    `${BASE}/apps`,
-    signedIn(context, (_request, reply, viewer) => sendPage(reply, appListPage(viewer, apps.list()))),
+  pageRoute(app, context, `${BASE}/apps`, (_request, reply, viewer) =>
+    sendPage(reply, appListPage(viewer, apps.list())),
   );
-  app.get(
-    APP,
-    signedIn(context, (request, reply, viewer) => sendPage(reply, appPage(viewer, find(context, request)))),
-  );
-  app.get(
-    `${APP}/logs`,
-    signedIn(context, (request, reply, viewer) => {
-      const found = find(context, request);
-      return sendPage(reply, logsPage(viewer, found, apps.logs(found.org, found.name, LOG_LINES)));
-    }),
-  );
-  app.get(
-    `${BASE}/live/changes`,
-    signedIn(context, (_request, reply, viewer) => {
-      streams.open(reply, viewer.session.id, (send) => apps.onChange(() => send('change')));
-    }),
-  );
-  app.get(
-    `${BASE}/live/logs/:org/:name`,
-    signedIn(context, (request, reply, viewer) => {
-      const { org, name } = find(context, request);
-      streams.open(reply, viewer.session.id, (send) => apps.onLog(org, name, (line) => send('line', line)));
-    }),
-  );
+  pageRoute(app, context, APP, (request, reply, viewer) => sendPage(reply, appPage(viewer, find(context, request))));
+  pageRoute(app, context, `${APP}/logs`, (request, reply, viewer) => {
+    const found = find(context, request);
+    return sendPage(reply, logsPage(viewer, found, apps.logs(found.org, found.name, LOG_LINES)));
+  });
+  pageRoute(app, context, `${BASE}/live/changes`, (_request, reply, viewer) => {
+    streams.open(reply, viewer.session.id, (send) => apps.onChange(() => send('change')));
+  });
+  pageRoute(app, context, `${BASE}/live/logs/:org/:name`, (request, reply, viewer) => {
+    const { org, name } = find(context, request);
+    streams.open(reply, viewer.session.id, (send) => apps.onLog(org, name, (line) => send('line', line)));
+  });
   changeRoutes(app, context);
 }
 
 function changeRoutes(app: FastifyInstance, context: DashboardContext): void {
   const { apps } = context;
   const change = (path: string, act: (found: AppDetail, form: SentForm, actor: Actor) => Promise<void>) => {
-    app.post(
-      `${APP}/${path}`,
-      { bodyLimit: FORM_LIMIT },
-      changing(context, async (request, reply, viewer) => {
-        const found = find(context, request);
-        try {
-          await act(found, new SentForm(request.body), actorOf(viewer, request));
-        } catch (error) {
-          return refused(context, request, reply, viewer, error);
-        }
-        return reply.redirect(`${BASE}/apps/${found.org}/${found.name}`, 303);
-      }),
-    );
+    formRoute(app, context, `${APP}/${path}`, async (request, reply, viewer) => {
+      const found = find(context, request);
+      try {
+        await act(found, new SentForm(request.body), actorOf(viewer, request));
+      } catch (error) {
+        return refused(context, request, reply, viewer, error);
+      }
+      return reply.redirect(`${BASE}/apps/${found.org}/${found.name}`, 303);
+    });
   };
   change('roll-back', ({ org, name }, form, actor) => apps.rollBack(org, name, numberIn(form, 'revision'), actor));
   change('restart', ({ org, name }, _form, actor) => apps.restart(org, name, actor));

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { AuditRow } from '../accounts/audit.js';
 import { auditQuery } from '../accounts/parse-input.js';
-import { type DashboardContext, signedIn } from './context.js';
+import { type DashboardContext, pageRoute } from './context.js';
 import { timeTag } from './format.js';
 import { type Html, html } from './html.js';
 import { BASE, emptyState, heading, sendPage } from './page.js';
@@ -9,19 +9,16 @@ import { BASE, emptyState, heading, sendPage } from './page.js';
 const ROWS = 100;
 
 export function auditRoutes(app: FastifyInstance, context: DashboardContext): void {
-  app.get(
-    `${BASE}/audit`,
-    signedIn(context, (request, reply, viewer) => {
-      const { before } = auditQuery(request.query);
-      const rows = context.accounts.audit.list({ before: before ?? null, limit: ROWS });
-      const last = rows.length === ROWS ? rows.at(-1)?.id : undefined;
-      const body = html`${heading('Audit', null, 'All changes by people and keys. Entries cannot be edited or removed.')}
+  pageRoute(app, context, `${BASE}/audit`, (request, reply, viewer) => {
+    const { before } = auditQuery(request.query);
+    const rows = context.accounts.audit.list({ before: before ?? null, limit: ROWS });
+    const last = rows.length === ROWS ? rows.at(-1)?.id : undefined;
+    const body = html`${heading('Audit', null, 'All changes by people and keys. Entries cannot be edited or removed.')}
 ${rows.length > 0 ? table(rows) : emptyState('No entries', 'Changes appear here.')}
 <div class="actions">${before && html`<a class="button quiet" href="${BASE}/audit">Newest</a>`}
 ${last !== undefined && html`<a class="button quiet" href="${BASE}/audit?before=${last}">Older</a>`}</div>`;
-      return sendPage(reply, { title: 'Audit', at: 'audit', viewer, body });
-    }),
-  );
+    return sendPage(reply, { title: 'Audit', at: 'audit', viewer, body });
+  });
 }
 
 function table(rows: readonly AuditRow[]): Html {

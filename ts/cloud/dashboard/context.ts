@@ -1,5 +1,5 @@
 /** Shared state and guards of the routes. */
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Accounts } from '../accounts/accounts.js';
 import type { Actor } from '../accounts/audit.js';
 import { TooManyPasswords } from '../accounts/password.js';
@@ -8,6 +8,7 @@ import type { User } from '../accounts/users.js';
 import type { AppsView } from './apps-view.js';
 import { Guard, SIGN_IN_URL } from './guard.js';
 import { BASE, type Viewer } from './page.js';
+import { FORM_LIMIT } from './sent-form.js';
 import { ShownOnce } from './shown-once.js';
 
 export interface DashboardParts {
@@ -33,22 +34,22 @@ export function createContext(parts: DashboardParts): DashboardContext {
 type Handler = (request: FastifyRequest, reply: FastifyReply, viewer: Viewer) => unknown;
 
 /** A page for signed-in people; redirects others to the sign-in and back. */
-export function signedIn({ guard }: DashboardContext, handler: Handler) {
-  return async (request: FastifyRequest, reply: FastifyReply) => {
+export function pageRoute(app: FastifyInstance, { guard }: DashboardContext, url: string, handler: Handler): void {
+  app.get(url, async (request, reply) => {
     const viewer = guard.viewer(request);
     if (!viewer) return reply.redirect(signInUrl(request.url), 303);
     return handler(request, reply, viewer);
-  };
+  });
 }
 
 /** A form of a signed-in person, with a verified token. */
-export function changing({ guard }: DashboardContext, handler: Handler) {
-  return async (request: FastifyRequest, reply: FastifyReply) => {
+export function formRoute(app: FastifyInstance, { guard }: DashboardContext, url: string, handler: Handler): void {
+  app.post(url, { bodyLimit: FORM_LIMIT }, async (request, reply) => {
     const viewer = guard.viewer(request);
     if (!viewer) return reply.redirect(SIGN_IN_URL, 303);
     guard.checkForm(request, 'session');
     return handler(request, reply, viewer);
-  };
+  });
 }
 
 function signInUrl(url: string): string {

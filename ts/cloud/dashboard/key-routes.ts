@@ -4,10 +4,10 @@ import { ChasquiError } from '../../errors.js';
 import { endOfDate, SCOPES, type Scope } from '../../keys/key-settings.js';
 import type { NewKeySettings } from '../../keys/key-store.js';
 import { createKey, revokeKey } from '../accounts/key-changes.js';
-import { actorOf, changing, type DashboardContext, signedIn, tryPassword } from './context.js';
+import { actorOf, type DashboardContext, formRoute, pageRoute, tryPassword } from './context.js';
 import { type KeyForm, keyListPage, newKeyPage, shownKeyPage } from './key-pages.js';
 import { BASE, sendPage, type Viewer } from './page.js';
-import { FORM_LIMIT, SentForm } from './sent-form.js';
+import { SentForm } from './sent-form.js';
 
 const DAY_SECONDS = 86_400;
 const MIB = 2 ** 20;
@@ -23,38 +23,25 @@ export const EXPIRIES: readonly (readonly [value: string, label: string])[] = [
 
 export function keyRoutes(app: FastifyInstance, context: DashboardContext): void {
   const { accounts, newKeys, publicUrl } = context;
-  app.get(
-    `${BASE}/keys`,
-    signedIn(context, (_request, reply, viewer) => sendPage(reply, keyListPage(viewer, accounts.keys.list()))),
+  pageRoute(app, context, `${BASE}/keys`, (_request, reply, viewer) =>
+    sendPage(reply, keyListPage(viewer, accounts.keys.list())),
   );
-  app.get(
-    `${BASE}/keys/new`,
-    signedIn(context, (_request, reply, viewer) => showForm(context, reply, viewer, EMPTY_FORM, null)),
+  pageRoute(app, context, `${BASE}/keys/new`, (_request, reply, viewer) =>
+    showForm(context, reply, viewer, EMPTY_FORM, null),
   );
-  app.post(
-    `${BASE}/keys`,
-    { bodyLimit: FORM_LIMIT },
-    changing(context, (request, reply, viewer) => create(context, request, reply, viewer)),
-  );
-  app.get(
-    `${BASE}/keys/:id/created`,
-    signedIn(context, (request, reply, viewer) => {
-      const { id } = request.params as { id: string };
-      const key = newKeys.take(viewer.session.id, id);
-      const made = accounts.keys.find(id);
-      // The key was shown before, or a minute has passed.
-      if (key === null || !made) return reply.redirect(`${BASE}/keys`, 303);
-      return sendPage(reply, shownKeyPage(viewer, key, made, publicUrl(), context.apps.list()));
-    }),
-  );
-  app.post(
-    `${BASE}/keys/:id/revoke`,
-    { bodyLimit: FORM_LIMIT },
-    changing(context, (request, reply, viewer) => {
-      revokeKey(accounts, actorOf(viewer, request), (request.params as { id: string }).id);
-      return reply.redirect(`${BASE}/keys`, 303);
-    }),
-  );
+  formRoute(app, context, `${BASE}/keys`, (request, reply, viewer) => create(context, request, reply, viewer));
+  pageRoute(app, context, `${BASE}/keys/:id/created`, (request, reply, viewer) => {
+    const { id } = request.params as { id: string };
+    const key = newKeys.take(viewer.session.id, id);
+    const made = accounts.keys.find(id);
+    // The key was shown before, or a minute has passed.
+    if (key === null || !made) return reply.redirect(`${BASE}/keys`, 303);
+    return sendPage(reply, shownKeyPage(viewer, key, made, publicUrl(), context.apps.list()));
+  });
+  formRoute(app, context, `${BASE}/keys/:id/revoke`, (request, reply, viewer) => {
+    revokeKey(accounts, actorOf(viewer, request), (request.params as { id: string }).id);
+    return reply.redirect(`${BASE}/keys`, 303);
+  });
 }
 
 async function create(context: DashboardContext, request: FastifyRequest, reply: FastifyReply, viewer: Viewer) {

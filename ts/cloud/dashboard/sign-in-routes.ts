@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../errors.js';
 import { checkPassword, MIN_PASSWORD_LENGTH } from '../accounts/password.js';
-import { changing, type DashboardContext, nextUrl, tryPassword } from './context.js';
+import { type DashboardContext, formRoute, nextUrl, tryPassword } from './context.js';
 import { FailedSignIns } from './failed-sign-ins.js';
 import { SIGN_IN_URL } from './guard.js';
 import { type Html, html } from './html.js';
@@ -12,13 +12,10 @@ import { FORM_LIMIT, SentForm } from './sent-form.js';
 export function signInRoutes(app: FastifyInstance, context: DashboardContext): void {
   signInRoute(app, context);
   setupRoute(app, context);
-  app.post(
-    `${BASE}/sign-out`,
-    changing(context, (request, reply, { session }) => {
-      context.guard.signOut(request, reply, session);
-      return reply.redirect(SIGN_IN_URL, 303);
-    }),
-  );
+  formRoute(app, context, `${BASE}/sign-out`, (request, reply, { session }) => {
+    context.guard.signOut(request, reply, session);
+    return reply.redirect(SIGN_IN_URL, 303);
+  });
 }
 
 function signInRoute(app: FastifyInstance, context: DashboardContext): void {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { usageCsv } from '../accounts/usage-store.js';
-import { type DashboardContext, signedIn } from './context.js';
+import { type DashboardContext, pageRoute } from './context.js';
 import { BASE, sendPage } from './page.js';
 import { RANGES, type UsageChoice, usagePage } from './usage-page.js';
 
@@ -8,26 +8,20 @@ const HOUR = 3600;
 
 export function usageRoutes(app: FastifyInstance, context: DashboardContext): void {
   const { accounts } = context;
-  app.get(
-    `${BASE}/usage`,
-    signedIn(context, (request, reply, viewer) => {
-      const choice = choiceOf(request.query);
-      const { from, to } = spanOf(choice);
-      const rows = accounts.usage.list({ from, to, hours: RANGES[choice.range].hours });
-      return sendPage(reply, usagePage({ viewer, choice, from, to, rows, keys: accounts.keys.list() }));
-    }),
-  );
-  app.get(
-    `${BASE}/usage.csv`,
-    signedIn(context, (request, reply) => {
-      const choice = choiceOf(request.query);
-      const rows = accounts.usage.list({ ...spanOf(choice), hours: RANGES[choice.range].hours });
-      return reply
-        .type('text/csv; charset=utf-8')
-        .header('content-disposition', `attachment; filename="chasqui-usage-${choice.range}.csv"`)
-        .send(usageCsv(rows));
-    }),
-  );
+  pageRoute(app, context, `${BASE}/usage`, (request, reply, viewer) => {
+    const choice = choiceOf(request.query);
+    const { from, to } = spanOf(choice);
+    const rows = accounts.usage.list({ from, to, hours: RANGES[choice.range].hours });
+    return sendPage(reply, usagePage({ viewer, choice, from, to, rows, keys: accounts.keys.list() }));
+  });
+  pageRoute(app, context, `${BASE}/usage.csv`, (request, reply) => {
+    const choice = choiceOf(request.query);
+    const rows = accounts.usage.list({ ...spanOf(choice), hours: RANGES[choice.range].hours });
+    return reply
+      .type('text/csv; charset=utf-8')
+      .header('content-disposition', `attachment; filename="chasqui-usage-${choice.range}.csv"`)
+      .send(usageCsv(rows));
+  });
 }
 
 function choiceOf(query: unknown): UsageChoice {

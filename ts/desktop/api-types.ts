@@ -1,35 +1,11 @@
 /** Types of the management API, for pages and commands. */
-export type {
-  Chat,
-  ChatChange,
-  ChatFile,
-  ChatMessage,
-  ChatMessages,
-  ChatStats,
-  CompletionBody,
-  CompletionEnd,
-  CompletionError,
-  CompletionEvent,
-  DocumentBody,
-  ListedChat,
-} from './schemas/chats.js';
-export type { DownloadBody, DownloadJob, DownloadReply, DownloadStatus } from './schemas/downloads.js';
-export type { ExactFit, Fit, FitQuery, HubModelPage, HubSearchPage, HubSearchQuery } from './schemas/hub.js';
-export type {
-  ImportBody,
-  InstanceBody,
-  ListedModel,
-  LoadBody,
-  LoadConfig,
-  LoadedModel,
-  LoadReply,
-  LocalModelShown,
-  ModelBody,
-  ModelList,
-} from './schemas/models.js';
-export type { LogLine, MetricsPoint, RequestRow } from './schemas/requests.js';
-export type { AppState, Machine, OpeningCode, ServerStart, ServerState } from './schemas/server.js';
-export type { OptionForm, Preset, Settings, SettingsChange } from './schemas/settings.js';
+export type * from './schemas/chats.js';
+export type * from './schemas/downloads.js';
+export type * from './schemas/hub.js';
+export type * from './schemas/models.js';
+export type * from './schemas/requests.js';
+export type * from './schemas/server.js';
+export type * from './schemas/settings.js';
 
 import type { DownloadJob } from './schemas/downloads.js';
 import type { LoadedModel } from './schemas/models.js';

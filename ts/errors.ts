@@ -283,8 +283,10 @@ export class ChasquiError extends Error {
   }
 }
 
+type StoreError = 'store_failed' | 'key_store_failed' | 'cloud_store_failed';
+
 /** Runs an action on a store. Its failures get `code`, and a message that begins with `what`. */
-export function onStore<T>(code: 'store_failed' | 'key_store_failed', what: string, action: () => T): T {
+export function onStore<T>(code: StoreError, what: string, action: () => T): T {
   try {
     return action();
   } catch (error) {

@@ -187,7 +187,7 @@ test('processes that open a new store at the same moment all write to it', async
   );
   const store = SqliteStore.open(folder);
   for (const owner of owners) {
-    for (let number = 0; number < 25; number++) assert.ok(store.get(owner, `resp_${owner}_${number}`));
+    for (let number = 0; number < 25; number++) assert.ok(store.read(owner, `resp_${owner}_${number}`));
   }
   store.close();
   fs.rmSync(folder, { recursive: true });

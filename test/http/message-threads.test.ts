@@ -123,6 +123,13 @@ test('errors name the fields of the request', async () => {
   assert.is((await send({ thread: null })).statusCode, 200);
 });
 
+test('other stored entries are no threads', async () => {
+  const responses = new MemoryStore();
+  responses.read = (_, id) => ({ data: { id, base64: '' } });
+  const { send } = threads({}, { responses });
+  assert.is((await send({ thread: after('msg_1') })).json().error.details.error_code, 'thread_not_found');
+});
+
 test('what cannot be stored is named, and a failing store does not fail the completion', async () => {
   const none = threads({}, { responses: null });
   const reply = await none.send({ thread: create });
@@ -141,7 +148,7 @@ test('what cannot be stored is named, and a failing store does not fail the comp
     [2, 2 ** 25],
   ] as const) {
     const full = new MemoryStore();
-    full.thread = (_, id) => ({ thread: { id, previous: null, turns, length, fields: {} }, messages: say('Hi') });
+    full.read = (_, id) => ({ thread: { id, previous: null, turns, length, fields: {} }, messages: say('Hi') });
     const last = await threads({}, { responses: full }).send({ thread: after('msg_1'), messages: say('?') });
     assert.equal([last.statusCode, ignoredBy(last)], [200, 'thread']);
   }

@@ -2,10 +2,9 @@
  * API keys of this machine in a database that several processes may use. A running server sees changes with its next
  * request.
  */
-import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { onStore } from '../errors.js';
-import { closeSqlite, openSqlite, type Sqlite } from '../sqlite.js';
+import { closeSqlite, openPrivateSqlite, type Sqlite } from '../sqlite.js';
 import { isSecret, newKey, splitKey } from './api-key.js';
 import type { StoredKey } from './key-file.js';
 import { migrateKeys } from './key-schema.js';
@@ -50,9 +49,6 @@ interface CachedKey {
   hash: Uint8Array;
 }
 
-/** With a write-ahead log readers never wait. A writer waits this long for another one. */
-const BUSY_TIMEOUT_MS = 5000;
-
 const MAX_CACHED_KEYS = 10_000;
 
 /** Methods throw `key_store_failed` if the file cannot be read or written. */
@@ -65,11 +61,8 @@ export class KeyStore {
   readonly #refused = new Set<string>();
 
   private constructor(private readonly file: string) {
-    this.#database = openSqlite(file);
-    this.#database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    this.#database.exec('PRAGMA journal_mode = WAL');
     // A new or revoked key must survive a power loss.
-    this.#database.exec('PRAGMA synchronous = FULL');
+    this.#database = openPrivateSqlite(file, 'FULL');
     migrateKeys(this.#database);
     this.#dataVersion = this.#database.prepare('PRAGMA data_version').raw();
   }
@@ -77,12 +70,7 @@ export class KeyStore {
   /** Opens or creates the database in `folder`. Both are private to this account. */
   static open(folder: string): KeyStore {
     const file = path.join(path.resolve(folder), 'chasqui.db');
-    return orFail(file, () => {
-      mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-      closeSync(openSync(file, 'a', 0o600));
-      chmodSync(file, 0o600);
-      return new KeyStore(file);
-    });
+    return orFail(file, () => new KeyStore(file));
   }
 
   /** Returns the key, which is not stored. Throws `invalid_value` with the name of the setting. */

@@ -4,6 +4,7 @@ import { newResponse } from '../../../ts/api/openai/responses/new-response.js';
 import { resolveInput } from '../../../ts/api/openai/responses/resolve-input.js';
 import type { ResponsesRequest } from '../../../ts/api/openai/responses/schema.js';
 import { MemoryStore } from '../../../ts/api/openai/responses/store/memory-store.js';
+import { asConversation, asResponse } from '../../../ts/api/openai/responses/store/response-store.js';
 import { ChasquiError } from '../../../ts/errors.js';
 import { NEUTRAL_SAMPLING } from '../../../ts/options/sampling-table.js';
 
@@ -22,9 +23,9 @@ function storeOf(count: number, text: string) {
   const own = {
     get: (id: string) => {
       reads += 1;
-      return store.get('me', id);
+      return asResponse(store.read('me', id));
     },
-    conversation: (id: string) => store.conversation('me', id),
+    conversation: (id: string) => asConversation(store.read('me', id)),
     holderOf: (id: string) => store.holderOf('me', id),
   };
   return { own, store, reads: () => reads };

@@ -5,11 +5,13 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { newResponse } from '../../../ts/api/openai/responses/new-response.js';
 import { MemoryStore } from '../../../ts/api/openai/responses/store/memory-store.js';
-import type {
-  ResponseStore,
-  StoredConversation,
-  StoredResponse,
-  StoreLimits,
+import {
+  asConversation,
+  asResponse,
+  type ResponseStore,
+  type StoredConversation,
+  type StoredResponse,
+  type StoreLimits,
 } from '../../../ts/api/openai/responses/store/response-store.js';
 import { SqliteStore } from '../../../ts/api/openai/responses/store/sqlite-store.js';
 import { NEUTRAL_SAMPLING } from '../../../ts/options/sampling-table.js';
@@ -61,7 +63,7 @@ for (const [kind, open] of kinds) {
     };
   }
 
-  const idsIn = (store: ResponseStore, owner: string, ...ids: string[]) => ids.filter((id) => store.get(owner, id));
+  const idsIn = (store: ResponseStore, owner: string, ...ids: string[]) => ids.filter((id) => store.read(owner, id));
 
   test('entries are listed by the prefix of their ids', ({ folder }) => {
     const { store } = withClock(folder);
@@ -75,17 +77,16 @@ for (const [kind, open] of kinds) {
     store.close();
   });
 
-  test('a turn of a thread is found by its id, among threads only', ({ folder }) => {
+  test('a turn of a thread is found by its id, and is no response or conversation', ({ folder }) => {
     const { store, wait } = withClock(folder);
     const thread = { id: 'msg_1', previous: null, turns: 1, length: 10, fields: { system: 'S' } };
     const turn = { thread, messages: [{ role: 'user', content: 'Hi' }] };
     store.put('me', turn);
     store.put('me', stored('resp_1'));
-    assert.equal(store.thread('me', 'msg_1'), turn);
-    assert.equal([store.thread('you', 'msg_1'), store.thread('me', 'resp_1')], [null, null]);
-    assert.equal([store.get('me', 'msg_1'), store.conversation('me', 'msg_1')], [null, null]);
+    assert.equal(store.read('me', 'msg_1'), turn);
+    assert.equal([store.read('you', 'msg_1'), asResponse(turn), asConversation(turn)], [null, null, null]);
     wait(LIMITS.maxAgeMs);
-    assert.is(store.thread('me', 'msg_1'), null);
+    assert.is(store.read('me', 'msg_1'), null);
     store.close();
   });
 
@@ -93,14 +94,13 @@ for (const [kind, open] of kinds) {
     const { store } = withClock(folder);
     store.put('a', stored('1'));
     store.put('b', stored('2'));
-    assert.is(store.get('a', '1')?.response.id, '1');
-    assert.is(store.get('b', '1'), null);
-    assert.is(store.get('a', '2'), null);
+    assert.is(asResponse(store.read('a', '1'))?.response.id, '1');
+    assert.equal([store.read('b', '1'), store.read('a', '2')], [null, null]);
     assert.is(store.holderOf('a', 'in_1'), '1');
     assert.is(store.holderOf('a', 'msg_1'), '1');
     assert.is(store.holderOf('b', 'msg_1'), null);
     assert.is(store.delete('b', '1'), false);
-    assert.is(store.get('a', '1')?.response.id, '1');
+    assert.is(asResponse(store.read('a', '1'))?.response.id, '1');
     store.close();
   });
 
@@ -108,7 +108,7 @@ for (const [kind, open] of kinds) {
     const { store } = withClock(folder);
     store.put('a', stored('1', 'one'));
     store.put('a', stored('1', 'two'));
-    assert.equal(store.get('a', '1')?.input, stored('1', 'two').input);
+    assert.equal(asResponse(store.read('a', '1'))?.input, stored('1', 'two').input);
     assert.is(store.delete('a', '1'), true);
     assert.is(store.delete('a', '1'), false);
     assert.is(store.holderOf('a', 'msg_1'), null);
@@ -119,11 +119,11 @@ for (const [kind, open] of kinds) {
     const { store } = withClock(folder);
     store.put('a', stored('1'));
     store.put('a', conversation('c', 'x'));
-    assert.equal(store.conversation('a', 'c'), conversation('c', 'x'));
-    assert.equal([store.get('a', 'c'), store.conversation('a', '1'), store.conversation('b', 'c')], [null, null, null]);
+    assert.equal([store.read('a', 'c'), store.read('b', 'c')], [conversation('c', 'x'), null]);
+    assert.equal([asResponse(conversation('c')), asConversation(stored('1'))], [null, null]);
     assert.is(store.holderOf('a', 'x'), 'c');
     assert.is(store.delete('a', 'c'), true);
-    assert.equal([store.conversation('a', 'c'), store.holderOf('a', 'x')], [null, null]);
+    assert.equal([store.read('a', 'c'), store.holderOf('a', 'x')], [null, null]);
     store.close();
   });
 
@@ -140,7 +140,7 @@ for (const [kind, open] of kinds) {
       throw new Error('no');
     };
     assert.throws(() => store.change('a', 'c', fail), /no/);
-    assert.equal(store.conversation('a', 'c'), conversation('c', 'x', 'y', 'z'));
+    assert.equal(store.read('a', 'c'), conversation('c', 'x', 'y', 'z'));
     assert.is(store.holderOf('a', 'z'), 'c');
     assert.equal([store.change('b', 'c', add('w')), store.change('a', '1', add('w'))], [null, null]);
     store.close();
@@ -236,7 +236,7 @@ for (const [kind, open] of kinds) {
     wait(1);
     store.put('b', stored('x'));
     wait(1);
-    store.get('a', '1');
+    store.read('a', '1');
     store.put('b', stored('y'));
     assert.equal(
       [idsIn(store, 'a', '1', '2', '3'), idsIn(store, 'b', 'x', 'y')],
@@ -252,7 +252,7 @@ for (const [kind, open] of kinds) {
     const { store } = withClock(folder, { maxResponses: 2 });
     for (const owner of ['a', 'b', 'c']) store.put(owner, stored('1'));
     assert.equal(
-      ['a', 'b', 'c'].filter((owner) => store.get(owner, '1')),
+      ['a', 'b', 'c'].filter((owner) => store.read(owner, '1')),
       ['b', 'c'],
     );
     store.close();
@@ -272,7 +272,7 @@ for (const [kind, open] of kinds) {
   test('a response larger than all there is room for is not kept, and does no harm', ({ folder }) => {
     const { store } = withClock(folder, { maxBytes: 10_000 });
     store.put('a', stored('1', 'x'.repeat(100_000)));
-    assert.is(store.get('a', '1'), null);
+    assert.is(store.read('a', '1'), null);
     store.put('a', stored('2'));
     assert.equal(idsIn(store, 'a', '2'), ['2']);
     store.close();
@@ -288,9 +288,9 @@ test('outlasts the process, for this account’s eyes only, and several may have
   const first = SqliteStore.open(path.join(folder, 'data'));
   first.put('a', stored('1'));
   const second = SqliteStore.open(path.join(folder, 'data'));
-  assert.is(second.get('a', '1')?.response.id, '1');
+  assert.is(asResponse(second.read('a', '1'))?.response.id, '1');
   second.put('a', stored('2'));
-  assert.is(first.get('a', '2')?.response.id, '2');
+  assert.is(asResponse(first.read('a', '2'))?.response.id, '2');
   first.close();
   second.close();
   assert.is(statSync(path.join(folder, 'data', 'responses.db')).mode & 0o777, 0o600);
@@ -360,7 +360,7 @@ test('what is put takes no longer where there are many owners, and makes room of
   const rows = rowsReadBy(() => store.put('b', stored('1')));
   assert.ok(rows < 10, `${rows} rows`);
   assert.equal(
-    ['1', '2', '3'].filter((id) => store.get('most', id)),
+    ['1', '2', '3'].filter((id) => store.read('most', id)),
     ['2', '3'],
   );
   store.close();
@@ -379,7 +379,7 @@ test('a file of before is as full as it was', () => {
   const [first, second] = [0, 1].map(() => SqliteStore.open(folder, limits, () => 1000)) as [SqliteStore, SqliteStore];
   first.put('a', stored('3'));
   assert.equal(
-    ['1', '2', '3'].filter((id) => second.get('a', id)),
+    ['1', '2', '3'].filter((id) => second.read('a', id)),
     ['2', '3'],
   );
   first.close();

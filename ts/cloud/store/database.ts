@@ -2,27 +2,18 @@
  * The database file of a cloud: apps, keys, usage and other persistent state. Several processes may use it. Each part
  * of the cloud owns its tables and updates them with `migrate`.
  */
-import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
-import { ChasquiError } from '../../errors.js';
-import { closeSqlite, openSqlite, type Sqlite } from '../../sqlite.js';
+import { ChasquiError, onStore } from '../../errors.js';
+import { closeSqlite, openPrivateSqlite, type Sqlite } from '../../sqlite.js';
 
 export type SqlValue = string | number | bigint | Uint8Array | null;
 
 const FILE_NAME = 'cloud.db';
 
-/** With a write-ahead log readers never wait. A writer waits this long for another one. */
-const BUSY_TIMEOUT_MS = 5000;
-
 /** Opens or creates the database in `folder`. File and folder are private to this account. */
 export function openDatabase(folder: string): Database {
   const file = path.join(path.resolve(folder), FILE_NAME);
-  return orFail(file, () => {
-    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-    closeSync(openSync(file, 'a', 0o600));
-    chmodSync(file, 0o600);
-    return new Database(file);
-  });
+  return orFail(file, () => new Database(file));
 }
 
 /** Methods throw `cloud_store_failed` if the file cannot be read or written. */
@@ -34,11 +25,8 @@ export class Database {
   #ownWrites = 0;
 
   constructor(readonly file: string) {
-    this.#connection = openSqlite(file);
-    this.#connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    this.#connection.exec('PRAGMA journal_mode = WAL');
     // A deployed app or a revoked key must survive a power loss.
-    this.#connection.exec('PRAGMA synchronous = FULL');
+    this.#connection = openPrivateSqlite(file, 'FULL');
     this.#connection.exec('PRAGMA foreign_keys = ON');
     this.#connection.exec(
       'CREATE TABLE IF NOT EXISTS migrations (room TEXT PRIMARY KEY, step INTEGER NOT NULL) STRICT, WITHOUT ROWID',
@@ -124,12 +112,5 @@ export class Database {
 }
 
 function orFail<T>(file: string, action: () => T): T {
-  try {
-    return action();
-  } catch (error) {
-    if (error instanceof ChasquiError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    const message = `Cannot use the cloud's database ${file}: ${reason}.`;
-    throw new ChasquiError('cloud_store_failed', message, null, { cause: error });
-  }
+  return onStore('cloud_store_failed', `Cannot use the cloud's database ${file}`, action);
 }

@@ -1,13 +1,11 @@
 /** The app's SQLite database in the data folder, readable by this account only. */
-import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { onStore } from '../../errors.js';
-import { openSqlite, type Sqlite } from '../../sqlite.js';
+import { openPrivateSqlite, type Sqlite } from '../../sqlite.js';
 import { MIGRATIONS } from './migrations.js';
 
 export type SqlValue = string | number | null;
 
-const BUSY_TIMEOUT_MS = 5000;
 /** 4 GiB with pages of 4 KiB: chats contain images. */
 const MAX_PAGES = 2 ** 20;
 
@@ -16,11 +14,7 @@ export class Store {
   readonly #database: Sqlite;
 
   private constructor(private readonly file: string) {
-    this.#database = openSqlite(file);
-    this.#database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    this.#database.exec('PRAGMA journal_mode = WAL');
-    // A power failure may lose the last transactions, but does not corrupt the file.
-    this.#database.exec('PRAGMA synchronous = NORMAL');
+    this.#database = openPrivateSqlite(file, 'NORMAL');
     this.#database.exec('PRAGMA foreign_keys = ON');
     this.#database.exec(`PRAGMA max_page_count = ${MAX_PAGES}`);
   }
@@ -29,9 +23,6 @@ export class Store {
   static open(folder: string): Store {
     const file = path.join(path.resolve(folder), 'desktop.db');
     return orFail(file, () => {
-      mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-      closeSync(openSync(file, 'a', 0o600));
-      chmodSync(file, 0o600);
       const store = new Store(file);
       store.#migrate();
       return store;

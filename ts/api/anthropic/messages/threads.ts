@@ -27,11 +27,15 @@ export function readTurn(request: Caller & { body: MessagesRequest }, context: A
   if (asked === undefined) return { body, earlier: 0, keep: null };
   const owner = ownerOf(request, context.isBehindGateway);
   const store = owner === null ? null : context.responses;
+  const findTurn = (id: string) => {
+    const stored = store?.read(owner ?? '', id) ?? null;
+    return stored !== null && 'thread' in stored ? stored : null;
+  };
   const continued = asked.type === 'continue' ? asked.previous_message_id : null;
   if (continued !== null) refuseFirstFields(body);
   const { system, tools } = body;
   const fields = continued === null ? { ...(system !== undefined && { system }), ...(tools && { tools }) } : {};
-  const before = continued === null ? [] : earlierTurns(continued, (id) => store?.thread(owner ?? '', id) ?? null);
+  const before = continued === null ? [] : earlierTurns(continued, findTurn);
   const last = before.at(-1)?.thread;
   const turns = (last?.turns ?? 0) + 1;
   const length = (last?.length ?? 0) + JSON.stringify([fields, body.messages]).length;
@@ -48,7 +52,7 @@ export function readTurn(request: Caller & { body: MessagesRequest }, context: A
   };
 }
 
-type StoredTurn = NonNullable<ReturnType<NonNullable<AppContext['responses']>['thread']>>;
+type StoredTurn = Extract<ReturnType<NonNullable<AppContext['responses']>['read']>, { thread: object }>;
 
 /** The turns up to the one of this id, the first one first. */
 function earlierTurns(last: string, find: (id: string) => StoredTurn | null): StoredTurn[] {

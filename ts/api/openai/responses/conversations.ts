@@ -5,7 +5,12 @@ import type { Conversation } from './conversations-schema.js';
 import type { StoredItem } from './input-schema.js';
 import { nowInSeconds } from './new-response.js';
 import { notFound } from './resolve-input.js';
-import { MAX_STORED_INPUT, type ResponseStore, type StoredConversation } from './store/response-store.js';
+import {
+  asConversation,
+  MAX_STORED_INPUT,
+  type ResponseStore,
+  type StoredConversation,
+} from './store/response-store.js';
 
 const MAX_ITEMS = 8192;
 /** Total length of all items as JSON, in UTF-16 units. */
@@ -34,7 +39,7 @@ export class Conversations {
   }
 
   get(id: string): StoredConversation {
-    return this.store.conversation(this.owner, id) ?? notHere(id);
+    return asConversation(this.store.read(this.owner, id)) ?? notHere(id);
   }
 
   item(id: string, itemId: string): StoredItem {

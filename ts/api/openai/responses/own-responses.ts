@@ -6,7 +6,7 @@ import { Conversations } from './conversations.js';
 import type { EventLog } from './event-log.js';
 import type { ResponseObject } from './object-schema.js';
 import { notFound, nothingStored, type OwnStore } from './resolve-input.js';
-import type { ResponseStore, StoredResponse } from './store/response-store.js';
+import { asConversation, asResponse, type ResponseStore, type StoredResponse } from './store/response-store.js';
 
 export class OwnResponses {
   readonly owner: string;
@@ -27,7 +27,7 @@ export class OwnResponses {
     if (this.#store === null) return null;
     return {
       get: (id) => this.#find(id),
-      conversation: (id) => this.#store?.conversation(this.owner, id) ?? null,
+      conversation: (id) => asConversation(this.#store?.read(this.owner, id) ?? null),
       holderOf: (id) => this.#store?.holderOf(this.owner, id) ?? null,
     };
   }
@@ -72,7 +72,7 @@ export class OwnResponses {
 
   /** Returns the current state of a running response. */
   #find(id: string): StoredResponse | null {
-    const stored = this.#store?.get(this.owner, id) ?? null;
+    const stored = asResponse(this.#store?.read(this.owner, id) ?? null);
     const running = this.background.get(this.owner, id);
     return stored && running ? { ...stored, response: running } : stored;
   }

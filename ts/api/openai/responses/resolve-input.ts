@@ -9,7 +9,6 @@ import type { ResponsesRequest } from './schema.js';
 import {
   itemsOf,
   MAX_STORED_INPUT,
-  type ResponseStore,
   type Stored,
   type StoredConversation,
   type StoredResponse,
@@ -22,11 +21,11 @@ export interface SourcedItem {
 }
 
 /** The part of the store that one owner can see; null if storage is disabled. */
-export type OwnStore =
-  | {
-      [Method in 'get' | 'conversation' | 'holderOf']: (id: string) => ReturnType<ResponseStore[Method]>;
-    }
-  | null;
+export type OwnStore = {
+  get: (id: string) => StoredResponse | null;
+  conversation: (id: string) => StoredConversation | null;
+  holderOf: (id: string) => string | null;
+} | null;
 
 export interface ResolvedInput {
   items: readonly SourcedItem[];

@@ -1,16 +1,12 @@
 /** Stored responses in memory, for servers without a data folder. They end with the process. */
 import {
   asConversation,
-  asResponse,
-  asThread,
   idOf,
   itemIdsOf,
   MEMORY_LIMITS,
   type ResponseStore,
   type Stored,
   type StoredConversation,
-  type StoredResponse,
-  type StoredThread,
   type StoreLimits,
 } from './response-store.js';
 
@@ -60,20 +56,17 @@ export class MemoryStore implements ResponseStore {
     this.#makeRoom();
   }
 
-  get(owner: string, id: string): StoredResponse | null {
-    return asResponse(this.#read(owner, id));
-  }
-
-  conversation(owner: string, id: string): StoredConversation | null {
-    return asConversation(this.#read(owner, id));
-  }
-
-  thread(owner: string, id: string): StoredThread | null {
-    return asThread(this.#read(owner, id));
-  }
-
   read(owner: string, id: string): Stored | null {
-    return this.#read(owner, id);
+    const owned = this.#owners.get(owner);
+    const entry = owned?.entries.get(id);
+    if (!owned || !entry) return null;
+    if (entry.expiresAt <= this.now()) {
+      this.delete(owner, id);
+      return null;
+    }
+    owned.entries.delete(id);
+    owned.entries.set(id, entry);
+    return JSON.parse(entry.json) as Stored;
   }
 
   list(owner: string, prefix: string): Stored[] {
@@ -87,24 +80,11 @@ export class MemoryStore implements ResponseStore {
     id: string,
     change: (stored: StoredConversation) => StoredConversation,
   ): StoredConversation | null {
-    const stored = this.conversation(owner, id);
+    const stored = asConversation(this.read(owner, id));
     if (stored === null) return null;
     const changed = change(stored);
     this.put(owner, changed);
     return changed;
-  }
-
-  #read(owner: string, id: string): Stored | null {
-    const owned = this.#owners.get(owner);
-    const entry = owned?.entries.get(id);
-    if (!owned || !entry) return null;
-    if (entry.expiresAt <= this.now()) {
-      this.delete(owner, id);
-      return null;
-    }
-    owned.entries.delete(id);
-    owned.entries.set(id, entry);
-    return JSON.parse(entry.json) as Stored;
   }
 
   holderOf(owner: string, itemId: string): string | null {

@@ -50,9 +50,6 @@ export type Stored = StoredResponse | StoredConversation | StoredThread | Stored
 export interface ResponseStore {
   /** Replaces the entry with the same id. */
   put(owner: string, stored: Stored): void;
-  get(owner: string, id: string): StoredResponse | null;
-  conversation(owner: string, id: string): StoredConversation | null;
-  thread(owner: string, id: string): StoredThread | null;
   /** An entry of any kind. */
   read(owner: string, id: string): Stored | null;
   /** Entries with this prefix of the id, in any order. */
@@ -120,8 +117,4 @@ export function asResponse(stored: Stored | null): StoredResponse | null {
 
 export function asConversation(stored: Stored | null): StoredConversation | null {
   return stored !== null && 'conversation' in stored ? stored : null;
-}
-
-export function asThread(stored: Stored | null): StoredThread | null {
-  return stored !== null && 'thread' in stored ? stored : null;
 }

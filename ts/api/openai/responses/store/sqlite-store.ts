@@ -1,26 +1,18 @@
 /** Stored responses in a database in the data folder, readable by this account only. */
-import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { toWellFormedJson } from '../../../../engine/render-request.js';
 import { onStore } from '../../../../errors.js';
-import { closeSqlite, openSqlite, type Sqlite } from '../../../../sqlite.js';
+import { closeSqlite, openPrivateSqlite, type Sqlite } from '../../../../sqlite.js';
 import {
   asConversation,
-  asResponse,
-  asThread,
   DISK_LIMITS,
   idOf,
   itemIdsOf,
   type ResponseStore,
   type Stored,
   type StoredConversation,
-  type StoredResponse,
-  type StoredThread,
   type StoreLimits,
 } from './response-store.js';
-
-/** Several processes may have the file open. */
-const BUSY_TIMEOUT_MS = 5000;
 
 /**
  * Conversations are rows among the responses. Texts have a table of their own, because frequent queries do not need
@@ -74,11 +66,7 @@ export class SqliteStore implements ResponseStore {
     private readonly limits: StoreLimits,
     private readonly now: () => number,
   ) {
-    this.#database = openSqlite(file);
-    this.#database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    this.#database.exec('PRAGMA journal_mode = WAL');
-    // A power failure may lose the latest transactions, but does not damage the file.
-    this.#database.exec('PRAGMA synchronous = NORMAL');
+    this.#database = openPrivateSqlite(file, 'NORMAL');
     this.#inTransaction(() => {
       this.#database.exec(SCHEMA);
       if (this.#rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'items'").length === 0) return;
@@ -90,28 +78,11 @@ export class SqliteStore implements ResponseStore {
   /** Opens `responses.db` in the folder. Creates both if necessary. */
   static open(folder: string, limits: StoreLimits = DISK_LIMITS, now: () => number = Date.now): SqliteStore {
     const file = path.join(path.resolve(folder), 'responses.db');
-    return orFail(file, () => {
-      mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-      closeSync(openSync(file, 'a', 0o600));
-      chmodSync(file, 0o600);
-      return new SqliteStore(file, limits, now);
-    });
+    return orFail(file, () => new SqliteStore(file, limits, now));
   }
 
   put(owner: string, stored: Stored): void {
     this.#inTransaction(() => this.#write(owner, stored));
-  }
-
-  get(owner: string, id: string): StoredResponse | null {
-    return asResponse(orFail(this.file, () => this.#read(owner, id)));
-  }
-
-  conversation(owner: string, id: string): StoredConversation | null {
-    return asConversation(orFail(this.file, () => this.#read(owner, id)));
-  }
-
-  thread(owner: string, id: string): StoredThread | null {
-    return asThread(orFail(this.file, () => this.#read(owner, id)));
   }
 
   read(owner: string, id: string): Stored | null {

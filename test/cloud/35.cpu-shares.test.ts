@@ -1,4 +1,4 @@
-// Shares of the CPUs: the control plane first, then organisations whose clients wait, then all else.
+// The control plane has the largest share of the CPUs, then organisations with waiting clients.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';

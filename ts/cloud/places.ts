@@ -49,17 +49,14 @@ export function placesIn(home: string): Places {
 }
 
 export function makePlaces({ cloud, run }: Places): void {
-  for (const folder of [cloud, run]) {
-    fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
-    fs.chmodSync(folder, 0o700);
-  }
+  for (const folder of [cloud, run]) fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
   const { uid } = fs.lstatSync(run);
-  const own = process.getuid?.();
-  if (own === undefined || uid === own) return;
-  throw new ChasquiError(
-    'invalid_options',
-    `Another account owns ${run}, the folder of the cloud's sockets. Remove it.`,
-  );
+  const own = process.getuid?.() ?? uid;
+  if (uid !== own) {
+    const message = `Another account owns ${run}, the folder of the cloud's sockets. Remove it.`;
+    throw new ChasquiError('invalid_options', message);
+  }
+  for (const folder of [cloud, run]) fs.chmodSync(folder, 0o700);
 }
 
 /** All paths of one data folder lead to the same sockets, also before it exists. */
@@ -70,17 +67,23 @@ function realPath(folder: string): string {
 }
 
 /** Contents of the address file. */
-export interface LocalAddress {
+export interface WrittenAddress {
   url: string;
   token: string;
   org: string;
   pid: number;
 }
 
+export interface LocalAddress extends WrittenAddress {
+  /** The account of the cloud. */
+  uid: number;
+}
+
 /** Returns null if no cloud was started here. */
 export function readAddress(home: string): LocalAddress | null {
   try {
-    return JSON.parse(fs.readFileSync(placesIn(home).address, 'utf8')) as LocalAddress;
+    const { address } = placesIn(home);
+    return { ...(JSON.parse(fs.readFileSync(address, 'utf8')) as WrittenAddress), uid: fs.statSync(address).uid };
   } catch {
     return null;
   }

@@ -33,7 +33,7 @@ import { Gateway } from './gateway/gateway.js';
 import type { UsageSink } from './gateway/usage.js';
 import { reportReady, startSuccessor } from './hand-over.js';
 import { CloudMetrics, metricsRoute } from './metrics/cloud-metrics.js';
-import { type LocalAddress, makePlaces, OWN_ORG, type Places, placesIn } from './places.js';
+import { makePlaces, OWN_ORG, type Places, placesIn, type WrittenAddress } from './places.js';
 import { removeOrphanedContainers } from './runners/container.js';
 import { prioritizeControlPlane } from './runners/cpu-share.js';
 import { findGpus } from './runners/gpus.js';
@@ -317,7 +317,7 @@ function listen(server: Server, place: net.ListenOptions | { fd: number }): Prom
 }
 
 /** Readable by this account only: commands on this machine use it. */
-function writeAddress({ address }: Places, contents: LocalAddress): void {
+function writeAddress({ address }: Places, contents: WrittenAddress): void {
   const part = `${address}.part`;
   fs.writeFileSync(part, `${JSON.stringify(contents)}\n`, { mode: 0o600 });
   fs.renameSync(part, address);

@@ -5,6 +5,7 @@ import type { AppState, RunnerView } from '../../cloud/apps/views.js';
 import { readAddress } from '../../cloud/places.js';
 import { ChasquiError, ERRORS, type ErrorCode } from '../../errors.js';
 import { dataDir } from '../../hub/data-folder.js';
+import { isListenerOf } from '../../process/listener-owner.js';
 import { CommandFailed, EXIT } from '../errors/exit-codes.js';
 
 export interface KnownCloud {
@@ -42,10 +43,13 @@ export class CloudClient {
     return login === null ? null : CloudClient.of(login);
   }
 
-  /** Returns null if no cloud is running with this data folder. */
+  /**
+   * Returns null if no cloud is running with this data folder. After a crash, another account may listen on the port of the
+   * cloud to receive secrets.
+   */
   static async findLocal(home: string): Promise<CloudClient | null> {
     const local = readAddress(home);
-    if (local === null) return null;
+    if (local === null || !isListenerOf(local.uid, portOf(local.url))) return null;
     const client = new CloudClient(local.url, local.token, true, local.org);
     return (await client.isThere()) ? client : null;
   }
@@ -109,6 +113,11 @@ export class CloudClient {
     if (response.ok) return reply as T;
     throw toError(reply, response.status);
   }
+}
+
+function portOf(url: string): number {
+  const { port, protocol } = new URL(url);
+  return Number(port) || (protocol === 'https:' ? 443 : 80);
 }
 
 export function appRoute(org: string, name: string): string {

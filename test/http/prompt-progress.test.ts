@@ -94,13 +94,13 @@ for (const [path, prompt] of Object.entries(PROMPTS)) {
         [3, 7],
       ],
     );
-    const promptOf = ({ cache_n, prompt_n, prompt_per_second }: Record<string, number> = {}) =>
-      (prompt_per_second as number) > 0 && [cache_n, prompt_n];
+    const promptOf = ({ cache_n, prompt_n, prompt_ms, prompt_per_second }: Record<string, number> = {}) =>
+      (prompt_ms as number) > 0 === (prompt_per_second as number) > 0 && [cache_n, prompt_n, (prompt_ms as number) > 0];
     assert.equal(
       told.map(({ timings }) => promptOf(timings)),
       [
-        [3, 4],
-        [3, 4],
+        [3, 0, false],
+        [3, 4, true],
       ],
     );
     if (path !== '/v1/responses') return;

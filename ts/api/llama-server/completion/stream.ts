@@ -93,7 +93,7 @@ export class NativeCompletions {
       const index = at * choicesPerPrompt;
       return prompt.take().map((prompt_progress) => {
         const { running } = this.#choices[index] as Choice;
-        const timings = timingsPerToken && { timings: running.soFar() };
+        const timings = timingsPerToken && { timings: running.soFar(prompt_progress.processed) };
         const piece = { ...this.#head(index), content: '', tokens: [], tokens_evaluated: prompt_progress.total };
         return JSON.stringify({ ...piece, tokens_predicted: 0, ...timings, prompt_progress } satisfies NativePiece);
       });

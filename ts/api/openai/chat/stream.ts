@@ -108,8 +108,9 @@ export class ChunkEncoder implements EventEncoder {
     const reports = progress.take();
     if (reports.length === 0) return [];
     if (this.#usage !== undefined) this.#reportUsage(this.#usage);
-    const timings = this.#running[0] === undefined ? '' : toField(this.#running[0].soFar());
+    const [running] = this.#running;
     const chunks = reports.map((report) => {
+      const timings = running === undefined ? '' : toField(running.soFar(report.processed));
       const field = `${timings},"prompt_progress":${JSON.stringify(report)}`;
       return this.#choice(0, NO_CONTENT, 'null', 'null', field);
     });

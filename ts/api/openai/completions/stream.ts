@@ -107,8 +107,8 @@ export class CompletionEncoder implements EventEncoder {
     return progress.flatMap((prompt, at) => {
       const index = at * this.#choicesPerPrompt;
       const choice = { index, text: '', logprobs: null, finish_reason: null };
-      const timings = timingsPerToken ? this.#choices[index]?.running.soFar() : undefined;
-      return prompt.take().map((report) => this.#chunk([choice], null, timings, report));
+      const running = timingsPerToken ? this.#choices[index]?.running : undefined;
+      return prompt.take().map((report) => this.#chunk([choice], null, running?.soFar(report.processed), report));
     });
   }
 

@@ -28,7 +28,10 @@ export class ResponseEncoder extends CompletionEventEncoder {
     this.progress = () => {
       const reports = progress.take();
       if (reports.length === 0) return [];
-      return [...this.begin(), ...reports.flatMap((report) => this.#timed([events.progress(report)]))];
+      return [
+        ...this.begin(),
+        ...reports.flatMap((report) => this.#timed([events.progress(report)], report.processed)),
+      ];
     };
   }
 
@@ -43,8 +46,8 @@ export class ResponseEncoder extends CompletionEventEncoder {
     return this.#running === null ? events : withTimings(events, toTimings(this.finish));
   }
 
-  #timed(events: SseEvent[]): SseEvent[] {
-    return this.#running === null ? events : withTimings(events, this.#running.soFar());
+  #timed(events: SseEvent[], processed?: number): SseEvent[] {
+    return this.#running === null ? events : withTimings(events, this.#running.soFar(processed));
   }
 }
 

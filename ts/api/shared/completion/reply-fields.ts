@@ -81,16 +81,18 @@ export class RunningTimings {
     this.#tokens += tokens;
   }
 
-  soFar(): TimingsSoFar {
+  /** `processed`: the prompt tokens of the report that these times accompany; default: all that are computed. */
+  soFar(processed?: number): TimingsSoFar {
     const now = performance.now();
     const first = this.#first ?? now;
     const { cached = 0, computed = 0 } = this.stream?.prefill ?? {};
-    const promptTokens = Math.max(0, computed - cached);
+    const promptTokens = Math.max(0, (processed ?? computed) - cached);
+    const promptMs = promptTokens > 0 ? first - this.#began : 0;
     return {
       cache_n: cached,
       prompt_n: promptTokens,
-      prompt_ms: first - this.#began,
-      prompt_per_second: perSecond(promptTokens, first - this.#began),
+      prompt_ms: promptMs,
+      prompt_per_second: perSecond(promptTokens, promptMs),
       predicted_n: this.#tokens,
       predicted_ms: now - first,
       predicted_per_second: perSecond(this.#tokens - 1, now - first),

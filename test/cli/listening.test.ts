@@ -113,8 +113,17 @@ test('what is there and no socket is left alone', async () => {
   assert.is(statSync(file).size, 4);
 });
 
-test('a model goes by all names that it is given, and replies have the first', async () => {
-  const { child, line } = await serve(['--port', '0', '--alias', 'gpt-4o,small', '--alias', 'demo']);
+test('a model goes by all names that it is given, and replies have the first; its tags are listed', async () => {
+  const { child, line } = await serve([
+    '--port',
+    '0',
+    '--alias',
+    'gpt-4o,small',
+    '--alias',
+    'demo',
+    '--tags',
+    'fim,small',
+  ]);
   const [, url = ''] = / at (http:\S+)\/v1$/.exec(line) ?? [];
   assert.match(line, /^Serving gpt-4o at/);
   for (const model of ['gpt-4o', 'small', 'demo']) {
@@ -125,8 +134,8 @@ test('a model goes by all names that it is given, and replies have the first', a
     assert.is(((await reply.json()) as { model: string }).model, 'gpt-4o');
   }
   const models = await (await fetch(`${url}/v1/models`)).json();
-  const [{ id, aliases }] = (models as { data: [{ id: string; aliases: string[] }] }).data;
-  assert.equal([id, aliases], ['gpt-4o', ['small', 'demo']]);
+  const [{ id, aliases, tags }] = (models as { data: [{ id: string; aliases: string[]; tags: string[] }] }).data;
+  assert.equal([id, aliases, tags], ['gpt-4o', ['small', 'demo'], ['fim', 'small']]);
   assert.is(((await (await fetch(`${url}/v1/models/small`)).json()) as { id: string }).id, 'gpt-4o');
   assert.is((await fetch(`${url}/v1/models/chasqui-demo`)).status, 404);
   await stop(child);

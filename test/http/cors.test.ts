@@ -112,6 +112,8 @@ test('origins can be set: none, any, some', async () => {
   assert.is(await allowed(['*'], 'null'), 'null');
   assert.is(await allowed(['https://a.example']), undefined);
   assert.is(await allowed(['https://a.example', 'local']), origin);
+  assert.is(await allowed(['localhost']), origin);
+  assert.is(await allowed(['localhost'], 'https://localhost.evil.example'), undefined);
 });
 
 test('a public page may reach a private address if its origin is allowed', async () => {

@@ -21,8 +21,12 @@ export function modelIdOf(path: string, options: LoadOptions): string {
 }
 
 /** All names that a model is given; the first is the one that replies have. */
-export function aliasesOf({ alias = [] }: Pick<LoadOptions, 'alias'>): readonly string[] {
-  return typeof alias === 'string' ? alias.split(',') : alias;
+export function aliasesOf({ alias }: Pick<LoadOptions, 'alias'>): readonly string[] {
+  return namesOf(alias);
+}
+
+export function namesOf(names: string | readonly string[] = []): readonly string[] {
+  return typeof names === 'string' ? names.split(',') : names;
 }
 
 /** Users of the library may give both in one object. What `hooks` has goes before what `given` has. */

@@ -76,7 +76,7 @@ export class ModelSlot {
 
   /** `waiting`: the number of requests that wait for it. */
   toEntry(waiting: number): ModelEntry {
-    const { id, aliases, sizeBytes } = this.source;
+    const { id, aliases, tags = [], sizeBytes } = this.source;
     const engine = this.state === 'loaded' ? (this.opened?.engine ?? null) : null;
     this.#measure();
     const { isGivenUp } = this;
@@ -85,6 +85,7 @@ export class ModelSlot {
     return {
       id,
       aliases,
+      ...(tags.length > 0 && { tags }),
       parent: null,
       status: isGivenUp ? 'failed' : isRestarting ? 'loading' : this.state === 'unloading' ? 'unloaded' : this.state,
       created: engine?.model.created ?? this.#created,

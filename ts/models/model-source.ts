@@ -7,6 +7,8 @@ export interface ManagedSource {
   id: string;
   /** Other names. */
   aliases: readonly string[];
+  /** Shown in the list of models; default none. */
+  tags?: readonly string[];
   sizeBytes: number | null;
   /** When its files were modified, in Unix milliseconds; `null`: they cannot be found. Default: it has none. */
   modifiedMs?(): number | null;

@@ -8,6 +8,8 @@ export interface ModelEntry {
   readonly id: string;
   /** Other names. */
   readonly aliases: readonly string[];
+  /** Absent if it has none. */
+  readonly tags?: readonly string[];
   /** The base model of an adapter, which shares its state; `null`: no adapter. */
   readonly parent: string | null;
   readonly status: ModelStatus;

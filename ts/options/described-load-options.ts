@@ -12,6 +12,11 @@ export interface DescribedLoadOptions {
    */
   alias?: Value<'alias'>;
   /**
+   * Tags that the list of models shows for the model; comma-separated or repeatable. Must be a list of names.
+   * Default: none.
+   */
+  tags?: Value<'tags'>;
+  /**
    * GGUF file of the projector for images and audio; none disables both. Must be a path or null. Default:
    * mmproj-<model>.gguf, <model>-mmproj.gguf or <model>.mmproj.gguf beside the model, or the only mmproj*.gguf of a
    * folder with one model.

@@ -24,6 +24,14 @@ export const MODEL_OPTIONS = {
     help: 'Model name in requests, and further names; comma-separated or repeatable',
     otherwise: 'the file name without .gguf',
   },
+  tags: {
+    type: 'names',
+    flag: '--tags',
+    placeholder: 'tags',
+    group: MODEL,
+    help: 'Tags that the list of models shows for the model; comma-separated or repeatable',
+    otherwise: 'none',
+  },
   /** `null` ignores a projector beside the model. */
   mmproj: {
     type: 'path',

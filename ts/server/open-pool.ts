@@ -3,7 +3,7 @@
 import { readAdapterFiles } from '../engine/adapter-file.js';
 import { SupervisedEngine, type SupervisorHooks } from '../engine/child/supervised-engine.js';
 import type { Engine } from '../engine/engine.js';
-import type { LoadHooks, LoadOptions } from '../engine/load-options.js';
+import { type LoadHooks, type LoadOptions, namesOf } from '../engine/load-options.js';
 import { loadModel } from '../engine/model.js';
 import { modifiedMsOf, sizeOfModel } from '../engine/model-files.js';
 import { ChasquiError } from '../errors.js';
@@ -78,6 +78,7 @@ export function toSource(
   return {
     id,
     aliases,
+    tags: namesOf(model.tags),
     sizeBytes,
     modifiedMs: () => modifiedMsOf(file),
     estimatedBytes,

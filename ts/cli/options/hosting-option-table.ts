@@ -324,10 +324,11 @@ export const HOSTING_OPTIONS = {
   corsOrigins: {
     type: 'names',
     each: {
-      pattern: /^(?:\*|local|none|null|[a-z][a-z0-9+.-]*:\/\/(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?)$/,
+      pattern: /^(?:\*|local|localhost|none|null|[a-z][a-z0-9+.-]*:\/\/(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?)$/,
       says: 'origins (scheme://host or scheme://host:port, in lower case, without a path; local, *, null or none)',
     },
     flag: '--cors-origin',
+    aliases: ['--cors-origins'],
     placeholder: 'origins',
     group: 'Server',
     help: 'Allowed CORS origins, such as https://chat.example; or local, * or none; comma-separated or repeatable',

@@ -69,7 +69,8 @@ function guardAccess(
  * (`https://host:port`).
  */
 export const ANY_ORIGIN = '*';
-export const LOCAL_ORIGINS = 'local';
+/** The second name is that of llama-server. */
+const LOCAL_ORIGINS = ['local', 'localhost'];
 
 /** Methods of the endpoints for clients; DELETE is not a default of the plugin. */
 const METHODS = ['GET', 'HEAD', 'POST', 'DELETE'];
@@ -97,7 +98,7 @@ export function allowOrigins(app: FastifyInstance, origins: readonly string[]): 
 
 function isAllowed(origin: string, origins: readonly string[]): boolean {
   if (origins.includes(ANY_ORIGIN) || origins.includes(origin)) return true;
-  return origins.includes(LOCAL_ORIGINS) && isLocal(origin);
+  return LOCAL_ORIGINS.some((name) => origins.includes(name)) && isLocal(origin);
 }
 
 /** The scheme does not matter, because desktop shells give their pages origins like `tauri://localhost`. */

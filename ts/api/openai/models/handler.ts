@@ -85,13 +85,14 @@ function isAnthropics({ headers }: FastifyRequest): boolean {
 }
 
 function toListedModel(entry: ModelEntry): ListedModel {
-  const { id, aliases, parent, created, sizeBytes, engine } = entry;
+  const { id, aliases, tags, parent, created, sizeBytes, engine } = entry;
   return {
     id,
     object: 'model',
     created,
     owned_by: 'chasqui',
     ...(aliases.length > 0 && { aliases }),
+    ...(tags !== undefined && { tags }),
     ...(parent !== null && { parent }),
     status: toStatus(entry),
     ...(sizeBytes !== null && { size: sizeBytes }),

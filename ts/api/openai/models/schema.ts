@@ -52,6 +52,8 @@ export const listedModelSchema = s.objectOf(
   {
     /** Other names of the model. Absent if it has none. */
     aliases: words,
+    /** The option `tags` of the model. Absent if there are none. */
+    tags: words,
     /** The base model of an adapter. */
     parent: s.string,
     /** Size in bytes: of the file, or of the weights of a loaded model. */

@@ -23,6 +23,7 @@ const test = suite('unit: load options');
 /** Values that lists refuse. */
 const REFUSED: Partial<Record<keyof typeof LOAD_OPTIONS, readonly unknown[]>> = {
   alias: ['', 3, [], ['a', '']],
+  tags: ['', 3, [], ['a', '']],
   lora: ['a.gguf', [], [''], [3], null],
   device: ['', 'CUDA0,', ',', [], [''], [3], 3, null],
   tensorSplit: [[-1], [Number.NaN], [0, 0], ['3'], [1e39], [3e38, 3e38], [1e-60], '3,1', 3, null],

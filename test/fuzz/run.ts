@@ -35,6 +35,7 @@ import os from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
+import { flac, tone, wav } from '../support/audio-files.js';
 import { DRAWING, FORMATS, picture } from '../support/image-files.js';
 import { progressiveJpeg } from '../support/progressive-jpeg.js';
 import { digestOf, ExecutionTally, type Total } from './tally.js';
@@ -43,6 +44,7 @@ const here = import.meta.dirname;
 const root = path.join(here, '..', '..');
 /** The longest input that libFuzzer makes; where repetitions are written short, the text is longer. */
 const TARGETS: Record<string, { longest: number }> = {
+  audio: { longest: 4096 },
   conversation: { longest: 1024 },
   gbnf: { longest: 256 },
   image: { longest: 1024 },
@@ -126,6 +128,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 // As it is now: it may change while the fuzzers run.
 const codes = new Map(targets.map((target) => [target, digestOfCode(target)]));
 buildTargets();
+writeAudio();
 await writeImages();
 const outcomes = await runAll();
 const totals = Object.fromEntries(targets.map((target) => [target, total(target)]));
@@ -156,6 +159,18 @@ function cmake(args: string[], env: NodeJS.ProcessEnv): void {
   process.exit(1);
 }
 
+/** The audio files that the fuzzer of audio begins with. */
+function writeAudio(): void {
+  const folder = seedsOf('audio');
+  fs.mkdirSync(folder, { recursive: true });
+  fs.writeFileSync(path.join(folder, 'wav'), wav(tone(0.1, 440)));
+  fs.writeFileSync(path.join(folder, 'wav-stereo'), wav(tone(0.1, 440, 8000), { channels: 2, sampleRate: 4000 }));
+  fs.writeFileSync(path.join(folder, 'flac'), flac(tone(0.1, 440)));
+  // Frames of MPEG-1 layer III, 32 kbit/s and 32 kHz, without any bits of samples.
+  const frame = Buffer.concat([Buffer.from([0xff, 0xfb, 0x18, 0xc4]), Buffer.alloc(140)]);
+  fs.writeFileSync(path.join(folder, 'mp3'), Buffer.concat(Array(4).fill(frame)));
+}
+
 /** The pictures that the fuzzer of images begins with, which are no text that a repository should hold. */
 async function writeImages(): Promise<void> {
   const folder = seedsOf('image');
@@ -168,7 +183,8 @@ async function writeImages(): Promise<void> {
 }
 
 function seedsOf(target: string): string {
-  return target === 'image' ? path.join(build, 'seeds', target) : path.join(here, 'corpus', target);
+  const isWritten = target === 'audio' || target === 'image';
+  return isWritten ? path.join(build, 'seeds', target) : path.join(here, 'corpus', target);
 }
 
 function longestOf(target: string): number {

@@ -10,8 +10,8 @@
 
 namespace chasqui {
 
-// Copies images from `{ bytes }`, `{ width, height, rgb }` or `{ samples }`. A value of the wrong type throws a TypeError with the
-// field's name.
+// Copies images from `{ bytes }`, `{ width, height, rgb }` or `{ samples }`. A value of the wrong type throws a TypeError
+// with the field's name.
 std::vector<std::shared_ptr<const ImageSource>> images_from_js(const Napi::Value& value);
 
 // A prompt's images as an opaque value for JavaScript; null for none.

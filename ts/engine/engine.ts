@@ -129,7 +129,7 @@ export abstract class Engine {
           model.imageMarker ?? '',
           images,
         );
-        refuseMedia(model, images.map(kindOf));
+        if (images.length > 0) refuseMedia(model, images.map(kindOf));
         return [request] as [string];
       },
       on,

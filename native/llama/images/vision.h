@@ -29,8 +29,8 @@ struct PreparedPrompt {
     std::shared_ptr<const Media> media;  // nullptr: no images
 };
 
-// A model's encoders of images and audio with their projectors, by llama.cpp's mtmd. mtmd aborts on misuse, so every condition is checked
-// here before the call.
+// A model's encoders of images and audio with their projectors, by llama.cpp's mtmd. mtmd aborts on misuse, so every
+// condition is checked here before the call.
 class Vision {
 public:
     // Throws `model_file_missing`, `model_file_invalid`, `model_load_failed`, or `engine_closed` if aborted.

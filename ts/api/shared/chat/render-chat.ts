@@ -94,14 +94,14 @@ async function renderReadBody(
   refuseUnsupported(body, engine.model);
   const options = toRenderOptions(body, engine.model);
   const sources = imagesIn(body.messages);
-  refuseSources(engine.model, sources);
-  const images = sources.length === 0 ? [] : await loadImages(sources, loading);
+  if (sources.length > 0) refuseSources(engine.model, sources);
+  const images = sources.length > 0 ? await loadImages(sources, loading) : [];
   return renderMessages(engine, body.messages, images, options, loading);
 }
 
 /**
- * `images`: those of all image and audio parts, in order. Adds the name of the field to errors in grammars, because native code
- * does not know the origin of a grammar.
+ * `images`: those of all image and audio parts, in order. Adds the name of the field to errors in grammars, because native
+ * code does not know the origin of a grammar.
  */
 export async function renderMessages(
   engine: Engine,

@@ -146,34 +146,65 @@ const Test no_memory("decoder: a snapshot that there is no memory for is one tha
     expect(loaded.decoder.place(from_snapshot(1, 8, 12)), "the next one is");
 });
 
-// Passes of one step that computes these numbers of tokens, one per slot, after a prefix of four.
-uint64_t passes_of_step(const std::vector<size_t>& n_tokens) {
-    constexpr size_t                       n_prefix = 4;
-    Loaded                                 loaded(static_cast<uint32_t>(n_tokens.size()));
+// A step that computes these numbers of tokens, one per slot, after a prefix of four. Slots of 0 tokens are empty.
+struct Step {
+    Loaded                                 loaded;
     std::vector<std::unique_ptr<Sequence>> sequences;
     std::vector<PlanRow>                   rows;
-    for (const size_t n : n_tokens) {
-        Job job;
-        job.id = static_cast<uint32_t>(sequences.size() + 1);
-        job.prompt.assign(n_prefix + n, 50);
-        Sequence& sequence = *sequences.emplace_back(std::make_unique<Sequence>(std::move(job)));
-        sequence.admit(static_cast<int32_t>(sequences.size() - 1), 0, Clock::now());
-        loaded.decoder.decode({{&sequence, n_prefix}});
-        sequence.advance(n_prefix);
-        rows.push_back({&sequence, n});
-    }
-    const uint64_t before = loaded.decoder.n_passes();
-    loaded.decoder.decode(rows);
-    return loaded.decoder.n_passes() - before;
-}
 
-const Test passes("decoder: streams with equally many tokens share a pass over the weights", [] {
-    expect_equal(passes_of_step({1, 1, 1, 1}), uint64_t{1});
-    expect_equal(passes_of_step({12, 12, 12, 12}), uint64_t{1});
-    expect_equal(passes_of_step({40}), uint64_t{1});
-    // llama.cpp's split_equal(): one pass would be enough.
-    expect_equal(passes_of_step({1, 1, 1, 40}), uint64_t{2});
-    expect_equal(passes_of_step({20, 1, 8, 1}), uint64_t{3});
+    explicit Step(const std::vector<size_t>& n_tokens) : loaded(static_cast<uint32_t>(n_tokens.size())) {
+        constexpr size_t n_prefix = 4;
+        for (size_t slot = 0; slot < n_tokens.size(); ++slot) {
+            if (n_tokens[slot] == 0) continue;
+            Job job;
+            job.id = static_cast<uint32_t>(slot + 1);
+            job.prompt.resize(n_prefix + n_tokens[slot]);
+            std::iota(job.prompt.begin(), job.prompt.end(), static_cast<TokenId>(10 + 5 * slot));
+            Sequence& sequence = *sequences.emplace_back(std::make_unique<Sequence>(std::move(job)));
+            sequence.admit(static_cast<int32_t>(slot), 0, Clock::now());
+            loaded.decoder.decode({{&sequence, n_prefix}});
+            sequence.advance(n_prefix);
+            rows.push_back({&sequence, n_tokens[slot]});
+        }
+    }
+
+    uint64_t passes() {
+        const uint64_t before = loaded.decoder.n_passes();
+        loaded.decoder.decode(rows);
+        return loaded.decoder.n_passes() - before;
+    }
+
+    std::vector<float> logits(size_t row) const {
+        const float* const first = loaded.decoder.logits(row, 0);
+        return {first, first + loaded.model.vocabulary_size()};
+    }
+};
+
+const Test passes("decoder: a step is one pass over the weights", [] {
+    for (const std::vector<size_t>& n_tokens : std::vector<std::vector<size_t>>{
+             {1, 1, 1, 1}, {12, 12, 12, 12}, {40}, {1, 1, 1, 40}, {20, 1, 8, 1}, {1, 0, 1, 9}}) {
+        expect_equal(Step(n_tokens).passes(), uint64_t{1});
+    }
+    // More than eight groups: llama.cpp's split_equal().
+    expect_equal(Step({1, 2, 1, 2, 1, 2, 1, 2, 1}).passes(), uint64_t{5});
+});
+
+const Test same_bits("decoder: logits do not depend on the other streams of a step", [] {
+    for (const std::vector<size_t>& n_tokens : std::vector<std::vector<size_t>>{
+             {1, 1, 1, 40}, {20, 1, 8, 1}, {1, 0, 1, 9}, {3, 3, 0, 2, 2, 1}}) {
+        Step together(n_tokens), alone(n_tokens);
+        together.passes();
+        for (size_t row = 0; row < together.rows.size(); ++row) {
+            alone.loaded.decoder.decode({alone.rows[row]});
+            const std::vector<float> expected = alone.logits(0), found = together.logits(row);
+            float difference = 0, most = 0;
+            for (size_t i = 0; i < found.size(); ++i) {
+                difference = std::max(difference, std::abs(found[i] - expected[i]));
+                most       = std::max(most, std::abs(expected[i]));
+            }
+            expect(difference <= (together.loaded.decoder.batch_invariant() ? 0 : 0.02F * most), "the same logits");
+        }
+    }
 });
 
 }  // namespace

@@ -17,7 +17,7 @@ export interface NativeStats {
   draftedTokens: number;
   acceptedTokens: number;
   decodeSteps: number;
-  /** Passes over the weights in these steps. A step takes several if its streams have different numbers of tokens. */
+  /** Passes over the weights in these steps. A step takes several if llama.cpp splits it. */
   decodePasses: number;
   /** Milliseconds that these steps took together. */
   stepMs: number;

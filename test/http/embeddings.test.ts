@@ -42,6 +42,18 @@ test('texts, tokens and lists of tokens', async () => {
   ]);
 });
 
+test('lists may mix tokens and texts, as in llama-server', async () => {
+  const { send } = testApp();
+  const vectors = async (url: string, body: object) =>
+    (await send(url, body)).json().data.map(({ embedding }: { embedding: number[] }) => embedding);
+  assert.equal(await vectors(EMBEDDINGS, input({ input: [7, 'bb', 9] })), [[4, 7]]);
+  assert.equal(await vectors(EMBEDDINGS, input({ input: [[7, 8], ['bb', 9], 'a'] })), [
+    [2, 7],
+    [3, 98],
+    [1, 97],
+  ]);
+});
+
 test('base64 holds the same as 32-bit floats, little-endian', async () => {
   const { send } = testApp();
   const { data } = (await send(EMBEDDINGS, input({ input: ['a', 'bb'], encoding_format: 'base64' }))).json();
@@ -76,8 +88,10 @@ const REFUSED: [name: string, fields: object, expected: ExpectedError][] = [
   ['no input', {}, { status: 400, code: 'missing_required_parameter', param: 'input' }],
   ['an object', { input: {} }, { status: 400, code: 'invalid_type', param: 'input' }],
   ['nothing', { input: [] }, { status: 400, code: 'invalid_value', param: 'input' }],
-  ['a mixture', { input: ['a', ['b']] }, { status: 400, code: 'invalid_type', param: 'input[1][0]' }],
-  ['a mixture of tokens and texts', { input: ['a', 1] }, { status: 400, code: 'invalid_type', param: 'input[1]' }],
+  ['an object in a list', { input: ['a', [{}]] }, { status: 400, code: 'invalid_type', param: 'input[1][0]' }],
+  ['a token beside lists', { input: [['a'], 1] }, { status: 400, code: 'invalid_type', param: 'input[1]' }],
+  ['an unknown token after a text', { input: ['a', 999] }, { status: 400, code: 'invalid_value', param: 'input[1]' }],
+  ['1025 texts', { input: [1, ...Array(1025).fill('a')] }, { status: 400, code: 'invalid_value', param: 'input' }],
   ['too many', { input: Array(2049).fill('a') }, { status: 400, code: 'invalid_value', param: 'input' }],
   [
     'another format',

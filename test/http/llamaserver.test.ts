@@ -346,7 +346,7 @@ test('embeddings of `input` or `content` are lists of vectors', async () => {
   const [coded] = (await send('/embedding', { content: 'a', encoding_format: 'base64' })).json();
   assert.type(coded.embedding[0], 'string');
   assert.is((await send('/embedding', {})).json().error.param, 'input');
-  assert.is((await send('/embedding', { content: ['a', 5] })).json().error.param, 'content[1]');
+  assert.is((await send('/embedding', { content: [['a'], 5] })).json().error.param, 'content[1]');
 });
 
 test('texts are ranked in the form of Text Embeddings Inference, documents in llama-server’s', async () => {

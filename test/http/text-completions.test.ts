@@ -219,7 +219,7 @@ const REFUSED: [name: string, fields: object, expected: ExpectedError][] = [
   ['a number', { prompt: 5 }, { status: 400, code: 'invalid_type', param: 'prompt' }],
   ['no prompts', { prompt: [] }, { status: 400, code: 'invalid_value', param: 'prompt' }],
   ['no tokens', { prompt: [[]] }, { status: 400, code: 'invalid_value', param: 'prompt[0]' }],
-  ['a mixture', { prompt: ['a', 1] }, { status: 400, code: 'invalid_type', param: 'prompt[1]' }],
+  ['a token beside lists', { prompt: [['a'], 1] }, { status: 400, code: 'invalid_type', param: 'prompt[1]' }],
   ['a token below zero', { prompt: [-1] }, { status: 400, code: 'invalid_value', param: 'prompt[0]' }],
   ['a token outside', { prompt: [[1], [9999]] }, { status: 400, code: 'invalid_value', param: 'prompt[1][0]' }],
   ['a fraction', { prompt: [1.5] }, { status: 400, code: 'invalid_type', param: 'prompt[0]' }],

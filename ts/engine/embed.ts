@@ -94,7 +94,7 @@ async function compute(
 ) {
   for (const [index, tokens] of inputs.entries()) {
     const param = `${name}[${index}]`;
-    if (tokens.length === 0) throw new ChasquiError('invalid_value', `\`${param}\` holds no text.`, param);
+    if (tokens.length === 0) throw new ChasquiError('invalid_value', `\`${param}\` cannot be empty.`, param);
     checkLength(tokens.length, embeddingContextLength, param);
     checkTokens(tokens, param, vocabularySize);
   }

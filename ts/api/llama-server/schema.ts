@@ -156,7 +156,7 @@ export const nativeEmbeddingSchema = s.objectOf(
   {},
   {
     model,
-    input: s.field('One text or several, as characters or as tokens.', textInputs),
+    input: s.field('One text or several, as characters, as tokens or as a list of both.', textInputs),
     content: s.field('The same, if there is no `input`.', textInputs),
     encoding_format: embeddingsSchema.properties.encoding_format,
     ...modelUseFields,

@@ -10,7 +10,7 @@ export const MAX_EMBEDDING_INPUTS = 2048;
 export const embeddingsSchema = s.objectOf(
   {
     model,
-    input: s.field('One text or several, as characters or as tokens.', textInputs),
+    input: s.field('One text or several, as characters, as tokens or as a list of both.', textInputs),
   },
   {
     encoding_format: s.field(

@@ -14,7 +14,7 @@ import { SchemaCheck } from '../json-schema/schema-check.js';
 import { lengthOfAll, limitRepeats } from './limit-repeats.js';
 import { type PromptTokens, promptLogprobsOf, readPromptTokens } from './prompt-tokens.js';
 import type { CompletionRequest } from './text-schema.js';
-import { toInputs } from './to-inputs.js';
+import { tokenizeMixed, toInputs } from './to-inputs.js';
 import { spell } from './to-tokens.js';
 
 export interface RunningCompletions {
@@ -44,7 +44,8 @@ export async function submitCompletions(
 ): Promise<RunningCompletions> {
   refuseUnsupported(body);
   const n = body.n ?? 1;
-  const { inputs, nameOf } = toInputs(body.prompt, 'prompt', MAX_CHOICES);
+  const asInputs = await tokenizeMixed(engine, body.prompt, 'prompt', { signal });
+  const { inputs, nameOf } = toInputs(asInputs, 'prompt', MAX_CHOICES);
   if (inputs.length * n > MAX_CHOICES) {
     const asked = `${inputs.length} prompts with ${n} choices each`;
     throw new ChasquiError('invalid_value', `At most ${MAX_CHOICES} choices in total, but got ${asked}.`, 'n');

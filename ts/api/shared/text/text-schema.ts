@@ -18,21 +18,28 @@ import { completionFields, conversationFields, MAX_CHOICES, model, openAiFields 
 import { constraintFields } from '../chat/constraint-schema.js';
 
 export type TextInputs = string | number[] | (string | number[])[];
+export type TextPart = string | number;
+export type MixedInputs = string | TextPart[] | (string | TextPart[])[];
 
 const token = { type: 'integer', minimum: 0, maximum: 2 ** 31 - 1 };
 
-/** `toInputs` refuses single tokens beside other inputs, because it can name the item. */
-export const textInputs = typed<TextInputs>({
+/** `toInputs` refuses single tokens beside lists, because it can name the item. */
+export const textInputs = typed<MixedInputs>({
   type: ['string', 'array'],
   minItems: 1,
-  items: { ...token, type: ['string', 'integer', 'array'], minItems: 1, items: token },
+  items: {
+    ...token,
+    type: ['string', 'integer', 'array'],
+    minItems: 1,
+    items: { ...token, type: ['string', 'integer'] },
+  },
 });
 
 export const MAX_COMPLETION_LOGPROBS = 20;
 
 const required = {
   model,
-  prompt: field('One text or several, as characters or as tokens; each gets `n` choices.', textInputs),
+  prompt: field('One text or several, as characters, as tokens or as a list of both; each gets `n` choices.', textInputs),
 };
 
 /** Fields with the same meaning as in chats. */

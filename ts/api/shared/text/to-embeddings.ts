@@ -2,7 +2,7 @@
 import type { Engine } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
 import { type EmbeddingsReply, type EmbeddingsRequest, MAX_EMBEDDING_INPUTS } from './embeddings-schema.js';
-import { toInputs } from './to-inputs.js';
+import { tokenizeMixed, toInputs } from './to-inputs.js';
 
 type EmbeddingData = EmbeddingsReply['data'][number];
 
@@ -38,7 +38,8 @@ export async function toVectors(
   names: { input: string; dimensions: string },
 ): Promise<{ vectors: Float32Array[]; promptTokens: number }> {
   refuseLonger(dimensions, engine.model.vectorLength, names.dimensions);
-  const { inputs, nameOf } = toInputs(input, names.input, MAX_EMBEDDING_INPUTS);
+  const asInputs = await tokenizeMixed(engine, input, names.input, { signal });
+  const { inputs, nameOf } = toInputs(asInputs, names.input, MAX_EMBEDDING_INPUTS);
   return renaming(engine.embed(inputs, { signal }), nameOf);
 }
 

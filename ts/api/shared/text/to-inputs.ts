@@ -1,7 +1,11 @@
 /** Converts a field with text or tokens, one or many, to a list of inputs with names. */
-import type { TextInput } from '../../../engine/engine.js';
+import { checkTokens } from '../../../engine/check-tokens.js';
+import type { AbortOptions, Engine, TextInput } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
-import type { TextInputs } from './text-schema.js';
+import type { MixedInputs, TextInputs, TextPart } from './text-schema.js';
+
+/** Each is tokenized by itself. */
+const MAX_MIXED_TEXTS = 1024;
 
 export interface NamedInputs {
   inputs: TextInput[];
@@ -31,6 +35,41 @@ export function toInputs(field: TextInputs, name: string, max: number): NamedInp
     );
   }
   return { inputs: field as TextInput[], nameOf: (index) => `${name}[${index}]` };
+}
+
+/** Tokenizes lists that mix tokens and texts, as llama-server does. A flat list of both is one input. */
+export async function tokenizeMixed(
+  engine: Engine,
+  field: MixedInputs,
+  name: string,
+  on: AbortOptions,
+): Promise<TextInputs> {
+  if (typeof field === 'string') return field;
+  const isOne = field.some(isToken) && field.every((item) => !Array.isArray(item));
+  const lists = isOne ? [field] : field.filter((item) => Array.isArray(item));
+  const texts = lists.reduce((sum, list) => sum + list.filter((part) => typeof part === 'string').length, 0);
+  if (texts > MAX_MIXED_TEXTS) {
+    const message = `\`${name}\` must have at most ${MAX_MIXED_TEXTS} texts among tokens, but got ${texts}.`;
+    throw new ChasquiError('invalid_value', message, name);
+  }
+  if (isOne) return tokenizeParts(engine, field as TextPart[], name, on);
+  return Promise.all(
+    field.map(async (item, index) =>
+      Array.isArray(item) ? await tokenizeParts(engine, item, `${name}[${index}]`, on) : item,
+    ),
+  ) as Promise<TextInputs>;
+}
+
+async function tokenizeParts(engine: Engine, parts: TextPart[], name: string, on: AbortOptions): Promise<number[]> {
+  const numbers = parts.map((part) => (typeof part === 'number' ? part : 0));
+  checkTokens(numbers, name, engine.model.vocabularySize);
+  if (parts.every(isToken)) return numbers;
+  const tokens: number[][] = [];
+  for (const [at, part] of parts.entries()) {
+    const options = { addSpecial: at === 0, parseSpecial: true, ...on };
+    tokens.push(typeof part === 'number' ? [part] : Array.from(await engine.tokenize(part, options)));
+  }
+  return tokens.flat();
 }
 
 function isToken(item: unknown): boolean {

@@ -21,6 +21,8 @@ export interface Profile {
   unsupportedParameters: readonly string[];
   /** Defaults for absent request fields. */
   sampling: Readonly<SamplingSettings>;
+  /** Maximum number of completion tokens of requests without a limit. Default: the rest of the context. */
+  maxTokens?: number;
   /**
    * The highest priority that a request may set. Lower ones are always allowed.
    */

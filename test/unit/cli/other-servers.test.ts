@@ -1,8 +1,9 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { HOSTING_OPTIONS } from '../../../ts/cli/options/hosting-option-table.js';
+import { HOSTING_OPTIONS, type HostingOptions } from '../../../ts/cli/options/hosting-option-table.js';
 import { givenOptions } from '../../../ts/cli/options/table-options.js';
 import { warningsOf } from '../../../ts/cli/serve/announce.js';
+import { profileOf } from '../../../ts/cli/serve/hosting.js';
 import { parseServe } from '../../../ts/cli/serve.js';
 import { LOAD_OPTIONS } from '../../../ts/options/load-option-table.js';
 
@@ -11,9 +12,18 @@ const test = suite('cli: flags of other servers');
 const parse = (...args: string[]) => parseServe(['node', 'chasqui', 'serve', ...args]);
 
 test('flags for what is always on are accepted', () => {
-  const flags = '--jinja --metrics --embeddings --reranking -cb --slots --enable-prefix-caching';
+  const flags =
+    '--jinja --metrics --embeddings --reranking -cb --slots --enable-prefix-caching ' +
+    '--offline --swa-full -kvu --kv-unified --no-context-shift --reasoning-format auto';
   assert.equal(parse(...flags.split(' '), '-m', 'x.gguf')?.model, ['x.gguf']);
   assert.is(parse('--jinjo'), undefined);
+});
+
+test('names of llama-server set the same options', () => {
+  assert.is(parse('--no-models-autoload')?.autoload, false);
+  for (const flag of ['-n', '--predict', '--n-predict']) {
+    assert.is(profileOf(parse(flag, '9') as HostingOptions).maxTokens, 9);
+  }
 });
 
 test('--no-ui is --no-webui', () => {

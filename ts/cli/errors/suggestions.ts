@@ -1,5 +1,6 @@
 /** Suggests the intended command or option for an unknown command, option or argument. */
 import type { Command, CommanderError, Option } from 'commander';
+import { EXPLAINED } from '../options/other-servers.js';
 import { EXIT } from './exit-codes.js';
 import { nearestNames } from './nearest-names.js';
 
@@ -52,6 +53,7 @@ function hintForCommand(command: Command, name: string): string {
 
 function hintForOption(command: Command, given: string): string {
   const [flag = ''] = given.split('=');
+  if (command.name() === 'serve' && Object.hasOwn(EXPLAINED, flag)) return EXPLAINED[flag] as string;
   const near = nearestNames(flag, ['--help', ...flagsOf(command)]).map((each) => shownFlag(command, each));
   const others = commandsBelow(rootOf(command)).filter((each) => each !== command && flagsOf(each).includes(flag));
   const hasCommands = command.commands.length > 0;

@@ -10,8 +10,35 @@ export const ALWAYS_ON = {
       ...(['-cb', '--jinja', '--metrics', '--slots', '--props'] as const),
       ...(['--embeddings', '--embedding', '--reranking', '--rerank'] as const),
       ...(['--enable-prefix-caching', '--enable-auto-tool-choice'] as const),
+      ...(['--swa-full', '--kv-unified', '-kvu', '--no-context-shift'] as const),
     ],
     group: 'Server',
     help: 'Accepted for other servers',
   },
+  offline: {
+    type: 'boolean',
+    default: false,
+    flag: '--offline',
+    excludes: ['hf', 'modelUrl'],
+    group: 'Server',
+    help: 'Accepted for llama-server: a model in a file needs no network',
+  },
+  reasoningFormat: {
+    type: 'choice',
+    choices: ['auto', 'deepseek'],
+    flag: '--reasoning-format',
+    group: 'Server',
+    help: 'Accepted for llama-server: replies have the reasoning in a field of its own',
+  },
 } as const satisfies OptionRows;
+
+/** Flags of llama-server that `chasqui serve` refuses, with the equivalent or the reason. */
+export const EXPLAINED: Readonly<Record<string, string>> = {
+  '--context-shift': 'A completion ends when its context is full. For more room: --ctx-size',
+  '--hf-file': 'Name the file after the repository: -hf user/repo:file.gguf',
+  '--media-path': 'Requests cannot read files of this machine. Send media as data URIs.',
+  '--models-max': 'The number of loaded models follows from their memory: --models-memory limits it.',
+  '--no-jinja': 'Chat templates are always rendered by Jinja.',
+  '--no-slots': 'GET /slots cannot be disabled. It shows no prompts; --api-key restricts it.',
+  '--slot-save-path': 'Conversations are saved automatically with --cache-disk.',
+};

@@ -21,9 +21,13 @@ const PROFILES = { runtime, desktop, serverless };
 const MIB = 2 ** 20;
 
 export function profileOf(options: HostingOptions): Profile {
-  const { mode = HOSTING_OPTIONS.mode.default, maxPriority } = options;
+  const { mode = HOSTING_OPTIONS.mode.default, maxPriority, nPredict } = options;
   const profile: Profile = asksForKeys(options) ? { ...PROFILES[mode], authentication: 'bearer' } : PROFILES[mode];
-  return maxPriority === undefined ? profile : { ...profile, maxPriority };
+  return {
+    ...profile,
+    ...(maxPriority !== undefined && { maxPriority }),
+    ...(nPredict !== undefined && { maxTokens: nPredict }),
+  };
 }
 
 function asksForKeys({ apiKey, apiKeyFile, mode }: HostingOptions): boolean {

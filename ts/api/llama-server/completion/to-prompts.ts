@@ -3,7 +3,7 @@ import type { AbortOptions, Engine } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
 import { MAX_CHOICES } from '../../shared/chat/chat-schema.js';
 import type { MixedInputs } from '../../shared/text/text-schema.js';
-import { tokenizeMixed, toInputs } from '../../shared/text/to-inputs.js';
+import { toInputs, tokenizeMixed } from '../../shared/text/to-inputs.js';
 import type { NativeCompletionRequest, PromptField, PromptObject } from '../schema.js';
 
 /** A list of one kind: texts, or the tokens of each prompt. */
@@ -19,7 +19,9 @@ export async function toPrompts(
   if (inputs.every((prompt) => typeof prompt === 'string')) return inputs as string[];
   const special = { addSpecial: true, parseSpecial: true, ...on };
   return Promise.all(
-    inputs.map(async (prompt) => Array.from(typeof prompt === 'string' ? await engine.tokenize(prompt, special) : prompt)),
+    inputs.map(async (prompt) =>
+      Array.from(typeof prompt === 'string' ? await engine.tokenize(prompt, special) : prompt),
+    ),
   );
 }
 

@@ -42,7 +42,7 @@ export function toJob(
     images: rendered.images,
     stop: [body.stop ?? []].flat().filter((text) => text !== ''),
     formatStops: rendered.additionalStops,
-    maxTokens: toMaxTokens(body),
+    maxTokens: toMaxTokens(body, profile),
     grammar: body.grammar === undefined ? rendered.grammar : ownGrammar(body.grammar, body, rendered),
     preservedTokens: rendered.preservedTokens,
     format: rendered.format,
@@ -103,9 +103,9 @@ function toLogitBias(biases: Readonly<Record<string, number>>): Record<number, n
   return Object.fromEntries(Object.entries(biases).map(([token, bias]) => [token, clamp(bias)]));
 }
 
-function toMaxTokens(body: ChatCompletionRequest): number | null {
+function toMaxTokens(body: ChatCompletionRequest, profile: Profile): number | null {
   const limits = [body.max_completion_tokens, body.max_tokens, body.n_predict];
-  const limit = limits.find((each) => each !== undefined && each !== UNSET);
+  const limit = limits.find((each) => each !== undefined && each !== UNSET) ?? profile.maxTokens;
   return limit === undefined ? null : Math.min(limit, MAX_TOKENS);
 }
 

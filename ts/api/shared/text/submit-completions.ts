@@ -14,7 +14,7 @@ import { SchemaCheck } from '../json-schema/schema-check.js';
 import { lengthOfAll, limitRepeats } from './limit-repeats.js';
 import { type PromptTokens, promptLogprobsOf, readPromptTokens } from './prompt-tokens.js';
 import type { CompletionRequest } from './text-schema.js';
-import { tokenizeMixed, toInputs } from './to-inputs.js';
+import { toInputs, tokenizeMixed } from './to-inputs.js';
 import { spell } from './to-tokens.js';
 
 export interface RunningCompletions {

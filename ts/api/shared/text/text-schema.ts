@@ -39,7 +39,10 @@ export const MAX_COMPLETION_LOGPROBS = 20;
 
 const required = {
   model,
-  prompt: field('One text or several, as characters, as tokens or as a list of both; each gets `n` choices.', textInputs),
+  prompt: field(
+    'One text or several, as characters, as tokens or as a list of both; each gets `n` choices.',
+    textInputs,
+  ),
 };
 
 /** Fields with the same meaning as in chats. */

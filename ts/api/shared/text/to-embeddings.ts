@@ -2,7 +2,7 @@
 import type { Engine } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
 import { type EmbeddingsReply, type EmbeddingsRequest, MAX_EMBEDDING_INPUTS } from './embeddings-schema.js';
-import { tokenizeMixed, toInputs } from './to-inputs.js';
+import { toInputs, tokenizeMixed } from './to-inputs.js';
 
 type EmbeddingData = EmbeddingsReply['data'][number];
 

@@ -82,6 +82,18 @@ test('streams carry the headers too', async () => {
   assert.is(reply.headers['access-control-allow-origin'], 'http://localhost:3000');
 });
 
+test('a local server with a key replies to preflights as one without', async () => {
+  const profile = { ...runtime, authentication: 'bearer' as const };
+  const options = { access: (key: string) => key === 'secret' };
+  const allowed = await preflight({ profile, origin: 'http://localhost:3000', options });
+  assert.is(allowed.statusCode, 204);
+  const other = await preflight({ profile, origin: 'https://evil.example', options });
+  expectError(other, { status: 405, code: 'method_not_allowed' });
+  assert.is(other.headers['access-control-allow-origin'], undefined);
+  const { app } = testApp({}, options, profile);
+  assert.is((await app.inject({ method: 'OPTIONS', url: CHAT_PATH })).statusCode, 401, 'no preflight');
+});
+
 test('serverless: no page may use it unless told so', async () => {
   for (const origin of [...LOCAL, ...FOREIGN]) {
     const reply = await preflight({ profile: serverless, origin, options: DEPLOYED });

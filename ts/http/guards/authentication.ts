@@ -56,7 +56,9 @@ const SCHEMES: Readonly<Record<KeyRule['scheme'], Scheme>> = {
     name: 'Bearer',
     advice: 'Send one of the keys of this server as `Authorization: Bearer <API_KEY>` or as `X-Api-Key: <API_KEY>`.',
     problemWith: (request, opens) => {
-      const { headers } = request;
+      const { method, headers } = request;
+      // Browsers send preflights without credentials. Allowed origins were answered before; others get a 405.
+      if (method === 'OPTIONS' && headers['access-control-request-method'] !== undefined) return null;
       // Anthropic's clients send the second.
       const given = [/^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1], headers['x-api-key']];
       const keys = given.filter((key) => typeof key === 'string');

@@ -110,13 +110,13 @@ async function compute(
   return { values: await caller.call('embed', [joined, lengths], on), promptTokens };
 }
 
-/** A negative length means that there are at least as many tokens. */
+/** Clients of llama-server recognize the error by "too large". A negative length means that there are at least as many tokens. */
 function checkLength(length: number, max: number, param: string): void {
   if (length >= 0 && length <= max) return;
   const has = length < 0 ? `at least ${-length}` : `${length}`;
   const error = new ChasquiError(
     'context_length_exceeded',
-    `\`${param}\` has ${has} tokens, but this model takes at most ${max} at a time. Split or shorten it.`,
+    `\`${param}\` has ${has} tokens and is too large: this model takes at most ${max} at a time. Split or shorten it.`,
     param,
   );
   throw Object.assign(error, { promptTokens: Math.abs(length), contextLength: max });

@@ -286,6 +286,33 @@ test('timings_per_token: times so far with each chunk, and whole ones at the end
   assert.is((await testApp().chat({ timings_per_token: true })).json().timings.predicted_n, 4);
 });
 
+test('the limit of `--n-predict` is that of requests without one', async () => {
+  const app = testApp({}, {}, { ...runtime, maxTokens: 7 });
+  await app.send('/completion', { prompt: 'Hi', n_predict: -1 });
+  await app.send('/completion', { prompt: 'Hi', n_predict: 2 });
+  await app.send('/v1/chat/completions', { model: 'fake', messages: [user] });
+  assert.equal(
+    app.engine.jobs.map(({ maxTokens }) => maxTokens),
+    [7, 2, 7],
+  );
+});
+
+test('with `--verbose`, chats report their prompt and settings', async () => {
+  const { send } = testApp({}, { verbose: true });
+  const chat = { model: 'fake', temperature: 0.5, messages: [user] };
+  const { __verbose: report } = (await send('/v1/chat/completions', chat)).json();
+  assert.is(report.prompt, '<user>Hi');
+  assert.equal([report.generation_settings.temperature, report.generation_settings.stream], [0.5, false]);
+  const { events } = readSse((await send('/v1/chat/completions', { ...chat, n: 2, stream: true })).body);
+  const reports = events.filter(({ __verbose }) => __verbose);
+  assert.is(reports.length, 1);
+  assert.equal(reports[0].__verbose, {
+    ...report,
+    generation_settings: { ...report.generation_settings, stream: true },
+  });
+  assert.is((await testApp().send('/v1/chat/completions', chat)).json().__verbose, undefined);
+});
+
 for (const profile of [runtime, desktop]) {
   test(`${profile.mode}: slashes may be doubled`, async () => {
     const { app, send } = testApp({}, {}, profile);

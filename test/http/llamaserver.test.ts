@@ -3,7 +3,6 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { EmbeddingsReply } from '../../ts/api/shared/text/embeddings-schema.js';
 import type { Token } from '../../ts/engine/engine.js';
-import { runtime } from '../../ts/profiles/runtime.js';
 import { closeApps, type TestApp, testApp } from '../support/build-app.js';
 import { finishOf } from '../support/fake-engine.js';
 import { readSse } from '../support/read-sse.js';
@@ -325,17 +324,6 @@ test('the scales of adapters are set for requests that do not say', async () => 
   }
   assert.equal(await scales(), [0, 0]);
   assert.match((await set([{ id: 0 }, { id: 0 }])).body, /The list names the same adapter twice.*"\[1\]\.id"/);
-});
-
-test('the limit of `--n-predict` is that of requests without one', async () => {
-  const app = testApp({}, {}, { ...runtime, maxTokens: 7 });
-  await complete(app, { prompt: 'Hi', n_predict: -1 });
-  await complete(app, { prompt: 'Hi', n_predict: 2 });
-  await app.send('/v1/chat/completions', { model: 'fake', messages: [{ role: 'user', content: 'Hi' }] });
-  assert.equal(
-    app.engine.jobs.map(({ maxTokens }) => maxTokens),
-    [7, 2, 7],
-  );
 });
 
 test('a chat’s prompt is counted', async () => {

@@ -18,6 +18,8 @@ export interface AppOptions extends HttpOptions {
    * running requests, so background work is refused. Default false.
    */
   isBehindGateway?: boolean;
+  /** Whether replies to chats have the prompt and the generation settings as `__verbose`, as in llama-server. Default false. */
+  verbose?: boolean;
   /** MCP servers, which provide tools to requests; default none. */
   mcp?: McpServers | null;
 }
@@ -26,6 +28,7 @@ export interface AppContext extends HttpContext {
   responses: ResponseStore | null;
   library: ModelLibrary | undefined;
   isBehindGateway: boolean;
+  verbose: boolean;
   mcp: McpServers | null;
   chats: RunningChats;
 }
@@ -41,6 +44,7 @@ export function createContext(
     responses: options.responses === undefined ? new MemoryStore() : options.responses,
     library: options.library,
     isBehindGateway: options.isBehindGateway ?? false,
+    verbose: options.verbose ?? false,
     mcp: options.mcp ?? null,
     chats: new RunningChats(),
   };

@@ -175,7 +175,10 @@ export interface DescribedLoadOptions {
    * false. Default: off.
    */
   deterministic?: Value<'deterministic'>;
-  /** Write llama.cpp's log to standard error. Must be true or false. Default: false. */
+  /**
+   * Write llama.cpp's log to standard error; chasqui serve adds prompt and settings to replies of chats. Must be true
+   * or false. Default: false.
+   */
   verbose?: Value<'verbose'>;
   /**
    * GPUs to use, comma-separated, see chasqui doctor; none uses the CPU alone. Must be a list of names. Default: all

@@ -9,6 +9,7 @@ import { runtime } from '../../profiles/runtime.js';
 import { serverless } from '../../profiles/serverless.js';
 import { LOG_FORMATS } from '../output/log-output.js';
 import { CALL_OPTIONS } from './call-option-table.js';
+import { DEPLOYMENT_OPTIONS } from './deployment-option-table.js';
 
 const MIB = 2 ** 20;
 
@@ -366,45 +367,7 @@ export const HOSTING_OPTIONS = {
     otherwise: 'public addresses; in the local modes also this machine, unless `host` exposes the server to others',
   },
   ...CALL_OPTIONS,
-  org: {
-    type: 'string',
-    flag: '--org',
-    placeholder: 'org_id',
-    group: 'Serverless mode',
-    help: 'Organisation of the app',
-    otherwise: 'none; required',
-  },
-  app: {
-    type: 'string',
-    flag: '--app',
-    placeholder: 'app_id',
-    group: 'Serverless mode',
-    help: 'Name of the app; its address ends in /<org_id>/<app_id>',
-    otherwise: 'none; required',
-  },
-  auth: {
-    type: 'choice',
-    choices: ['private', 'public'],
-    flag: '--auth',
-    placeholder: 'who',
-    group: 'Serverless mode',
-    help: 'Whether requests need an API key, see chasqui keys',
-    otherwise: 'private',
-  },
-  keysFile: {
-    type: 'path',
-    flag: '--keys-file',
-    group: 'Serverless mode',
-    help: 'JSON file with the API keys of a private app, such as a mounted secret; changes apply immediately',
-    otherwise: 'the keys of chasqui keys',
-  },
-  appModels: {
-    type: 'path',
-    flag: '--app-models',
-    group: 'Serverless mode',
-    help: "JSON file with the paths and options of the app's models, written by the init container of the pod",
-    otherwise: 'the models of the other options',
-  },
+  ...DEPLOYMENT_OPTIONS,
 } as const satisfies OptionRows;
 
 export interface HostingOptions extends OptionsOf<typeof HOSTING_OPTIONS> {}

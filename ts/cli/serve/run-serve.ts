@@ -181,6 +181,6 @@ function toSettings(options: HostingOptions, model: LoadOptions): Omit<StartSett
   return {
     ...hosting,
     model: { cacheFolder, ...model },
-    app: { ...hosting.app, optionNames: OPTION_NAMES },
+    app: { ...hosting.app, optionNames: OPTION_NAMES, verbose: model.verbose ?? false },
   };
 }

@@ -6,6 +6,7 @@ import { MODEL_ERRORS } from '../../../http/openapi/failures.js';
 import { completionExamples, type Operation } from '../../../http/openapi/operation.js';
 import { bodyRoute, nameIgnoredParts } from '../../../http/read-fields.js';
 import type { AppContext } from '../../context.js';
+import { toGenerationSettings } from '../../shared/completion/generation-settings.js';
 import { PromptProgress } from '../../shared/completion/reply-fields.js';
 import { streamCompletion } from '../../shared/completion/stream-reply.js';
 import {
@@ -16,7 +17,6 @@ import {
 } from '../../shared/text/submit-completions.js';
 import { spell } from '../../shared/text/to-tokens.js';
 import { type Leased, withModel } from '../../shared/with-model.js';
-import { toGenerationSettings } from '../generation-settings.js';
 import { nativeErrorSchema, nativeFailure, toNativeError } from '../native-errors.js';
 import {
   type InfillRequest,

@@ -5,7 +5,7 @@ import { completeJob } from '../../../engine/job.js';
 import { quantisationOf } from '../../../models/model-facts.js';
 import type { SamplingSettings } from '../../../options/sampling-table.js';
 import { VERSION } from '../../../version.js';
-import { toGenerationSettings } from '../generation-settings.js';
+import { toGenerationSettings } from '../../shared/completion/generation-settings.js';
 import type { AdapterList, Props, Slots } from '../schema.js';
 
 export function toProps(model: ModelInfo, sampling: SamplingSettings, isSleeping: boolean): Props {

@@ -1,14 +1,16 @@
 /** Handles a chat request, from the valid body to the reply. */
 import type { FastifyInstance } from 'fastify';
+import { readablePrompt } from '../../../engine/readable-prompt.js';
 import { CONVERSATION_ERRORS } from '../../../http/openapi/failures.js';
 import { completionExamples, type Operation } from '../../../http/openapi/operation.js';
 import { MAX_IGNORED_PARTS, nameIgnoredParts, readFields, readParts } from '../../../http/read-fields.js';
 import type { AppContext } from '../../context.js';
 import { chatCompletionSchema, parametersOf, type SentChatCompletion } from '../../shared/chat/chat-schema.js';
 import { refusePassedOver, renderChat } from '../../shared/chat/render-chat.js';
-import { startCompletion } from '../../shared/chat/to-job.js';
+import { startCompletion, toJob } from '../../shared/chat/to-job.js';
 import { chatCompletionReplySchema } from '../../shared/completion/chat-reply-schema.js';
 import type { ExtendedEndpoint } from '../../shared/completion/completion-extension.js';
+import { toGenerationSettings } from '../../shared/completion/generation-settings.js';
 import { newCompletionHead, PromptProgress, runningUsage } from '../../shared/completion/reply-fields.js';
 import { dataFailure, streamCompletion } from '../../shared/completion/stream-reply.js';
 import { OwnFiles } from '../../shared/own-files.js';
@@ -52,10 +54,18 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
         const extension = extended?.extension(engine.model, streams);
         const head = newCompletionHead(engine.model.id);
         const parsed = rendered.format !== null;
+        const { stream = false } = body;
+        const verbose = context.verbose && {
+          prompt: readablePrompt(rendered.prompt),
+          generation_settings: toGenerationSettings(toJob(body, rendered, profile, engine.model), engine.model, {
+            stream,
+          }),
+        };
         const { logprobs, timings, timings_per_token: timingsPerToken, return_progress: returnsProgress } = body;
-        if (!body.stream) {
+        if (!stream) {
           const reported = { parsed, logprobs, timings: timings || timingsPerToken, customTools, hasOldForm };
-          const completion = await toCompletion(head, streams, reported);
+          const reply = await toCompletion(head, streams, reported);
+          const completion = verbose ? { ...reply, __verbose: verbose } : reply;
           return extension?.extend(completion) ?? completion;
         }
         const chunks = new ChunkEncoder(head, {
@@ -64,6 +74,7 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
           parsed,
           mayLackContent: parsed && rendered.format?.parser !== '',
           timings,
+          verbose,
           timed: timingsPerToken ? streams : [],
           progress: returnsProgress && streams[0] ? new PromptProgress(streams[0]) : undefined,
           customTools,

@@ -7,6 +7,7 @@ import {
   timings,
   timingsSoFar,
   usage,
+  verboseReport,
 } from '../../shared/completion/chat-reply-schema.js';
 
 const calledFunction = s.objectOf({ arguments: s.string }, { name: s.string });
@@ -66,6 +67,8 @@ export const chatChunkSchema = s.objectOf(
      * `timings_per_token`.
      */
     timings: s.anyOf(timings, timingsSoFar),
+    /** Present only with `--verbose`, in the last chunk of the first choice. */
+    __verbose: verboseReport,
     /** Present only with `return_progress`, in chunks before the completion. */
     prompt_progress: promptProgress,
   },

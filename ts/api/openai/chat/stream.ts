@@ -26,6 +26,8 @@ export interface ChunkOptions {
   mayLackContent?: boolean;
   /** Reports times with the chunk that ends a choice; default false. */
   timings?: boolean | undefined;
+  /** Reported with the chunk that ends the first choice; default false. */
+  verbose?: object | false;
   /** The streams of all choices, where each chunk has the times so far; default none. */
   timed?: readonly Pick<TokenStream, 'prefill'>[];
   /** The progress of the prompt, which all choices share. Default: not reported. */
@@ -47,6 +49,7 @@ export class ChunkEncoder implements EventEncoder {
   readonly #usage: RunningUsage | undefined;
   readonly #hasOldForm: boolean;
   readonly #timings: boolean;
+  readonly #verbose: object | false;
   /** One for each choice; empty if times are not reported. */
   readonly #running: RunningTimings[];
   readonly #readers: CompletionReader[];
@@ -68,6 +71,7 @@ export class ChunkEncoder implements EventEncoder {
     this.#usage = options.usage;
     this.#hasOldForm = options.hasOldForm ?? false;
     this.#timings = timings || timed.length > 0;
+    this.#verbose = options.verbose ?? false;
     this.#running = timed.map((stream) => new RunningTimings(stream));
     this.#readers = Array.from({ length: choices }, () => new CompletionReader(parsed));
     this.#forms = customTools?.size ? this.#readers.map(() => new CallForms(customTools)) : null;
@@ -136,7 +140,8 @@ export class ChunkEncoder implements EventEncoder {
     const reason = `"${this.#hasOldForm ? toOldReason(reader.finishReason) : reader.finishReason}"`;
     const rest = this.#forms?.[index]?.rest() ?? [];
     if (rest.length > 0) chunks.push(this.#choice(index, deltaJson({}, rest), 'null', 'null'));
-    chunks.push(this.#choice(index, NO_CONTENT, logprobsJson(reader.takeLogprobs()), reason, timings));
+    const verbose = this.#verbose && index === 0 ? `,"__verbose":${JSON.stringify(this.#verbose)}` : '';
+    chunks.push(this.#choice(index, NO_CONTENT, logprobsJson(reader.takeLogprobs()), reason, timings + verbose));
     if (this.#includeUsage && this.#readers.every(({ ended }) => ended)) {
       const usage = toUsage(
         this.#readers.map(({ finish }) => finish),

@@ -95,6 +95,9 @@ export const promptProgress = s.objectOf({
   time_ms: s.integer,
 });
 
+/** The prompt and the settings of a chat, named as in replies of `/completion`. */
+export const verboseReport = s.objectOf({ prompt: s.string, generation_settings: s.typed<object>({ type: 'object' }) });
+
 const choice = s.objectOf({
   index: s.integer,
   message: s.objectOf(
@@ -129,6 +132,8 @@ export const chatCompletionReplySchema = s.objectOf(
   {
     /** The times of the first choice. Present only with `timings`. */
     timings,
+    /** Present only with `--verbose`. */
+    __verbose: verboseReport,
   },
 );
 

@@ -1,7 +1,7 @@
 /** The settings of a job under llama.cpp's names. */
-import type { ModelInfo } from '../../engine/engine.js';
-import type { Job } from '../../engine/job.js';
-import { ANY_SEED } from '../../options/sampling-table.js';
+import type { ModelInfo } from '../../../engine/engine.js';
+import type { Job } from '../../../engine/job.js';
+import { ANY_SEED } from '../../../options/sampling-table.js';
 
 /** A job that ignores the end of text lists the tokens for it as llama-server does: banned, and JSON has no -Infinity. */
 export function toGenerationSettings(

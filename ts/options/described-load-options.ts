@@ -11,10 +11,7 @@ export interface DescribedLoadOptions {
    * file name without .gguf.
    */
   alias?: Value<'alias'>;
-  /**
-   * Tags that the list of models shows for the model; comma-separated or repeatable. Must be a list of names.
-   * Default: none.
-   */
+  /** Tags of the model in lists of models; comma-separated or repeatable. Must be a list of names. Default: none. */
   tags?: Value<'tags'>;
   /**
    * GGUF file of the projector for images and audio; none disables both. Must be a path or null. Default:
@@ -175,10 +172,7 @@ export interface DescribedLoadOptions {
    * false. Default: off.
    */
   deterministic?: Value<'deterministic'>;
-  /**
-   * Write llama.cpp's log to standard error; chasqui serve adds prompt and settings to replies of chats. Must be true
-   * or false. Default: false.
-   */
+  /** Write llama.cpp's log to standard error; chat replies show prompts. Must be true or false. Default: false. */
   verbose?: Value<'verbose'>;
   /**
    * GPUs to use, comma-separated, see chasqui doctor; none uses the CPU alone. Must be a list of names. Default: all

@@ -246,7 +246,7 @@ export const LOAD_OPTIONS = {
     default: false,
     flag: '--verbose',
     group: COMPUTE,
-    help: "Write llama.cpp's log to standard error; chasqui serve adds prompt and settings to replies of chats",
+    help: "Write llama.cpp's log to standard error; chat replies show prompts",
   },
   device: {
     type: 'names',

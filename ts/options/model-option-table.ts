@@ -29,7 +29,7 @@ export const MODEL_OPTIONS = {
     flag: '--tags',
     placeholder: 'tags',
     group: MODEL,
-    help: 'Tags that the list of models shows for the model; comma-separated or repeatable',
+    help: 'Tags of the model in lists of models; comma-separated or repeatable',
     otherwise: 'none',
   },
   /** `null` ignores a projector beside the model. */

@@ -242,7 +242,7 @@ export const HOSTING_OPTIONS = {
     unset: '-1',
     placeholder: 'n',
     group: 'Server',
-    help: 'Maximum length of completions whose request sets none',
+    help: 'Maximum length of completions without a limit in the request',
     otherwise: 'the rest of the context',
   },
   bodyLimit: {

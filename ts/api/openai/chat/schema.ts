@@ -67,7 +67,7 @@ export const chatChunkSchema = s.objectOf(
      * `timings_per_token`.
      */
     timings: s.anyOf(timings, timingsSoFar),
-    /** Present only with `--verbose`, in the last chunk of the first choice. */
+    /** Present only with the option `verbose`, in the last chunk of the first choice. */
     __verbose: verboseReport,
     /** Present only with `return_progress`, in chunks before the completion. */
     prompt_progress: promptProgress,

@@ -132,7 +132,7 @@ export const chatCompletionReplySchema = s.objectOf(
   {
     /** The times of the first choice. Present only with `timings`. */
     timings,
-    /** Present only with `--verbose`. */
+    /** Present only with the option `verbose`. */
     __verbose: verboseReport,
   },
 );

@@ -114,6 +114,7 @@ test('requests that cannot be obeyed', async ({ mcp }) => {
   const address = await chat({ tools: [{ ...server, server_url: 'http://127.0.0.1/' }] });
   expectError(address, { ...refused, param: 'tools[0].server_url', says: /only configured MCP servers/ });
   expectError(await chat({ tools: [server], n: 2 }), { ...refused, param: 'n', says: /must be 1/ });
+  expectError(await chat({ tools: [server], prompt_logprobs: 1 }), { ...refused, param: 'prompt_logprobs' });
   const without = await testApp(calling(ECHO)).chat({ tools: [own, server] });
   expectError(without, { ...refused, param: 'tools[1]', says: /is a tool of an MCP server/ });
   assert.equal(mcp.lines, []);

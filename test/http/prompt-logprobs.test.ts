@@ -82,6 +82,30 @@ test('prompt_logprobs has the form of vLLM', async () => {
   assert.not.ok('prompt_logprobs' in without.choices[0]);
 });
 
+test('whole chats have them beside the choices, as in vLLM', async () => {
+  const app = testApp({
+    promptLogprobs: ({ promptLogprobs: count }) =>
+      count === null ? [] : [{ id: 98, bytes: Uint8Array.of(98), logprob: -1, top: [alternative] }],
+  });
+  const whole = (await app.chat({ prompt_logprobs: 1 })).json();
+  assert.is(app.engine.jobs[0]?.promptLogprobs, 1);
+  assert.equal(whole.prompt_logprobs, [
+    null,
+    { 98: { logprob: -1, rank: null, decoded_token: 'b' }, 120: { logprob: -0.25, rank: 1, decoded_token: 'x' } },
+  ]);
+  assert.not.ok('prompt_logprobs' in (await app.chat({ prompt_logprobs: null })).json());
+  const jobs = app.engine.jobs.length;
+  const tooLong = [{ role: 'user', content: 'x'.repeat(4000) }];
+  expectError(await app.chat({ prompt_logprobs: 1, stream: true }), {
+    status: 400,
+    code: 'unsupported_parameter',
+    param: 'prompt_logprobs',
+  });
+  expectError(await app.chat({ prompt_logprobs: 21 }), refusal('prompt_logprobs'));
+  expectError(await app.chat({ prompt_logprobs: 20, n: 100, messages: tooLong }), refusal('messages'));
+  assert.is(app.engine.jobs.length, jobs);
+});
+
 test('tokens that the text does not contain are at its beginning', async () => {
   const { send, engine } = scored();
   engine.tokenize = async (text) => Int32Array.of(60, 62, ...Buffer.from(text));

@@ -1,20 +1,29 @@
 /** Handles a chat request, from the valid body to the reply. */
 import type { FastifyInstance } from 'fastify';
+import type { Engine, RenderedPrompt } from '../../../engine/engine.js';
 import { readablePrompt } from '../../../engine/readable-prompt.js';
+import { ChasquiError } from '../../../errors.js';
 import { CONVERSATION_ERRORS } from '../../../http/openapi/failures.js';
 import { completionExamples, type Operation } from '../../../http/openapi/operation.js';
 import { MAX_IGNORED_PARTS, nameIgnoredParts, readFields, readParts } from '../../../http/read-fields.js';
 import type { AppContext } from '../../context.js';
-import { chatCompletionSchema, parametersOf, type SentChatCompletion } from '../../shared/chat/chat-schema.js';
+import {
+  type ChatCompletionRequest,
+  chatCompletionSchema,
+  parametersOf,
+  type SentChatCompletion,
+} from '../../shared/chat/chat-schema.js';
 import { refusePassedOver, renderChat } from '../../shared/chat/render-chat.js';
 import { startCompletion, toJob } from '../../shared/chat/to-job.js';
 import { chatCompletionReplySchema } from '../../shared/completion/chat-reply-schema.js';
 import type { ExtendedEndpoint } from '../../shared/completion/completion-extension.js';
 import { toGenerationSettings } from '../../shared/completion/generation-settings.js';
+import { toPromptLogprobs } from '../../shared/completion/logprobs.js';
 import { newCompletionHead, PromptProgress, runningUsage } from '../../shared/completion/reply-fields.js';
 import { dataFailure, streamCompletion } from '../../shared/completion/stream-reply.js';
 import { OwnFiles } from '../../shared/own-files.js';
 import { ownerOf } from '../../shared/owner.js';
+import { limitLogprobs } from '../../shared/text/prompt-tokens.js';
 import { functionsFor } from '../../shared/tools/functions-for.js';
 import { withModel } from '../../shared/with-model.js';
 import { completeWithServers } from './mcp/stream-chat.js';
@@ -49,6 +58,7 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
         const how = { contentOf, hosts: imageHosts, signal, strict, maxParts: MAX_IGNORED_PARTS };
         const { rendered, ignored } = await renderChat(engine, chat, how);
         nameIgnoredParts(reply, ignored);
+        await checkPromptLogprobs(engine, body, rendered, signal);
         const streams = startCompletion(engine, profile, body, rendered, { signal, whole: !body.stream });
         request.record.follow(engine.model.id, streams, { prompt: rendered.prompt });
         const extension = extended?.extension(engine.model, streams);
@@ -65,7 +75,13 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
         if (!stream) {
           const reported = { parsed, logprobs, timings: timings || timingsPerToken, customTools, hasOldForm };
           const reply = await toCompletion(head, streams, reported);
-          const completion = verbose ? { ...reply, __verbose: verbose } : reply;
+          const completion = {
+            ...reply,
+            ...(typeof body.prompt_logprobs === 'number' && {
+              prompt_logprobs: toPromptLogprobs(streams[0]?.promptLogprobs ?? []),
+            }),
+            ...(verbose && { __verbose: verbose }),
+          };
           return extension?.extend(completion) ?? completion;
         }
         const chunks = new ChunkEncoder(head, {
@@ -102,6 +118,22 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
     bodyLimit,
   };
   app.post<{ Body: SentChatCompletion }>(extended?.url ?? URL, settings, complete);
+}
+
+/** As in vLLM, whole replies report the log-probabilities of prompts. Those of images have none. */
+async function checkPromptLogprobs(
+  engine: Engine,
+  { prompt_logprobs: alternatives = null, stream, n = 1 }: ChatCompletionRequest,
+  rendered: RenderedPrompt,
+  signal: AbortSignal,
+): Promise<void> {
+  if (alternatives === null) return;
+  if (stream || rendered.images.length > 0) {
+    const message = '`prompt_logprobs` is not available in streams, and not for images or audio.';
+    throw new ChasquiError('unsupported_parameter', message, 'prompt_logprobs');
+  }
+  const tokens = await engine.countTokens(rendered, { signal });
+  limitLogprobs(Math.min(tokens, engine.model.contextLength) * n * (1 + alternatives), 'messages');
 }
 
 export const chatCompletionsOperation: Operation = {

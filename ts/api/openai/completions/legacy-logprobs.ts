@@ -1,12 +1,10 @@
-/**
- * Log-probabilities as columns, the form of completions before chats, and log-probabilities of prompts in vLLM's form.
- */
+/** Log-probabilities as columns, the form of completions before chats. */
 import { StringDecoder } from 'node:string_decoder';
-import type { Token, TokenLogprob, TokenLogprobs } from '../../../engine/engine.js';
+import type { Token, TokenLogprobs } from '../../../engine/engine.js';
 import type { LogprobEntry } from '../../shared/completion/chat-reply-schema.js';
-import { ReturnedTokens, toAlternative, toEntry, toLogprobEntry } from '../../shared/completion/logprobs.js';
+import { ReturnedTokens, toEntry, toLogprobEntry } from '../../shared/completion/logprobs.js';
 import type { PromptTokens } from '../../shared/text/prompt-tokens.js';
-import type { LegacyLogprobs, PromptLogprobs } from './schema.js';
+import type { LegacyLogprobs } from './schema.js';
 
 /** Gathers the tokens of one choice, in order. */
 export class LogprobColumns {
@@ -66,23 +64,6 @@ export class LogprobColumns {
     this.#columns = null;
     return columns;
   }
-}
-
-/** `logprobs`: of the tokens after the first. */
-export function toPromptLogprobs({ ids }: PromptTokens, logprobs: readonly TokenLogprobs[]): PromptLogprobs {
-  return ids.map((_, index) => {
-    const token = logprobs[index - 1];
-    if (token === undefined) return null;
-    const { top } = token;
-    const ranked = top.map((each, at) => [each.id, toRanked(each, at + 1)] as const);
-    const own = top.some(({ id }) => id === token.id) ? [] : [[token.id, toRanked(token, null)] as const];
-    return Object.fromEntries([...own, ...ranked]);
-  });
-}
-
-function toRanked(token: TokenLogprob, rank: number | null) {
-  const { token: text, logprob } = toAlternative(token);
-  return { logprob, rank, decoded_token: text };
 }
 
 /** Counts characters as Python does, because clients cut the text with these numbers. */

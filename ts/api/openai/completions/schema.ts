@@ -1,7 +1,13 @@
 /** The reply of `POST /v1/completions`. Chunks have the same shape. */
 
 import * as s from '../../../http/schema/json-schema.js';
-import { promptProgress, timings, timingsSoFar, usage } from '../../shared/completion/chat-reply-schema.js';
+import {
+  promptLogprobs,
+  promptProgress,
+  timings,
+  timingsSoFar,
+  usage,
+} from '../../shared/completion/chat-reply-schema.js';
 
 /** Columns: one element for each token of the choice. */
 const logprobs = s.objectOf({
@@ -14,16 +20,6 @@ const logprobs = s.objectOf({
   text_offset: s.arrayOf(s.integer),
 });
 
-/** The token and its most probable alternatives, by id. */
-const alternatives = s.recordOf(
-  s.objectOf({
-    logprob: s.number,
-    /** From 1 for the most probable token; null if it is not among the alternatives. */
-    rank: s.orNull(s.integer),
-    decoded_token: s.string,
-  }),
-);
-
 const choice = s.objectOf(
   {
     index: s.integer,
@@ -33,7 +29,7 @@ const choice = s.objectOf(
     finish_reason: s.orNull(s.oneOf('stop', 'length')),
   },
   /** In the first chunk of a choice, if the request has this field; null for the first token. */
-  { prompt_logprobs: s.arrayOf(s.orNull(alternatives)) },
+  { prompt_logprobs: promptLogprobs },
 );
 
 const head = {
@@ -60,6 +56,5 @@ export const completionChunkSchema = s.objectOf(head, {
   prompt_progress: promptProgress,
 });
 
-export type PromptLogprobs = s.Static<typeof choice>['prompt_logprobs'];
 export type LegacyLogprobs = s.Static<typeof logprobs>;
 export type Completion = s.Static<typeof completionChunkSchema>;

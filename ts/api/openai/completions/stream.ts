@@ -5,11 +5,13 @@ import { ChasquiError } from '../../../errors.js';
 import type { ErrorBody } from '../../../http/error-body.js';
 import type { SseEvent } from '../../../http/sse.js';
 import type {
+  PromptLogprobs,
   PromptProgressReport,
   TimingsReport,
   TimingsSoFar,
   Usage,
 } from '../../shared/completion/chat-reply-schema.js';
+import { toPromptLogprobs } from '../../shared/completion/logprobs.js';
 import type { CompletionHead, PromptProgress, RunningUsage } from '../../shared/completion/reply-fields.js';
 import { RunningTimings, toTimings, toUsage } from '../../shared/completion/reply-fields.js';
 import {
@@ -21,8 +23,8 @@ import {
 } from '../../shared/completion/stream-reply.js';
 import type { PromptTokens } from '../../shared/text/prompt-tokens.js';
 import type { RunningCompletions } from '../../shared/text/submit-completions.js';
-import { characterCount, LogprobColumns, toPromptLogprobs } from './legacy-logprobs.js';
-import type { Completion, PromptLogprobs } from './schema.js';
+import { characterCount, LogprobColumns } from './legacy-logprobs.js';
+import type { Completion } from './schema.js';
 
 interface ChoiceState {
   /** Text that has not been sent. */
@@ -134,7 +136,7 @@ export class CompletionEncoder implements EventEncoder {
     const { echoesLogprobs, withPromptLogprobs } = this.#options;
     const logprobs = this.#streams[index]?.promptLogprobs ?? [];
     if (echoesLogprobs) state.logprobs.addPrompt(state.prompt, logprobs);
-    if (withPromptLogprobs) state.promptLogprobs = toPromptLogprobs(state.prompt, logprobs);
+    if (withPromptLogprobs) state.promptLogprobs = toPromptLogprobs(logprobs);
     state.prompt = null;
   }
 

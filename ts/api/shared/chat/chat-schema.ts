@@ -143,6 +143,11 @@ export const returnProgress = field('Streams the progress of the prompt until th
   default: false,
 });
 
+export const promptLogprobs = field(
+  'Number of alternatives to report with each token of the prompt, in the form of vLLM.',
+  orNull(limited(integer, { minimum: 0, maximum: MAX_TOP_LOGPROBS })),
+);
+
 /** Fields of chats and texts. Responses and messages have some of them under other names. */
 export const openAiFields = {
   stream,
@@ -188,6 +193,7 @@ const optional = {
     minimum: 0,
     maximum: MAX_TOP_LOGPROBS,
   }),
+  prompt_logprobs: promptLogprobs,
   reasoning_control: field('Lets `/v1/chat/completions/control` end this stream or its reasoning.', boolean, {
     default: false,
   }),

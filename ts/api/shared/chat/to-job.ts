@@ -51,6 +51,7 @@ export function toJob(
     reasoningControl: body.reasoning_control ?? false,
     ...(body.reasoning_budget_message !== undefined && { reasoningMessage: body.reasoning_budget_message }),
     topLogprobs: body.logprobs ? (body.top_logprobs ?? 0) : null,
+    promptLogprobs: body.prompt_logprobs ?? null,
     ...(body.ignore_eos !== undefined && { ignoreEos: body.ignore_eos }),
     ...(body.cache_prompt !== undefined && { cachePrompt: body.cache_prompt }),
     ...(body.cache_salt !== undefined && { cacheSalt: body.cache_salt }),

@@ -95,6 +95,19 @@ export const promptProgress = s.objectOf({
   time_ms: s.integer,
 });
 
+/** The token and its most probable alternatives, by id. */
+const alternatives = s.recordOf(
+  s.objectOf({
+    logprob: s.number,
+    /** From 1 for the most probable token; null if it is not among the alternatives. */
+    rank: s.orNull(s.integer),
+    decoded_token: s.string,
+  }),
+);
+
+/** In the form of vLLM; null for the first token. */
+export const promptLogprobs = s.arrayOf(s.orNull(alternatives));
+
 /** The prompt and the settings of a chat, named as in replies of `/completion`. */
 export const verboseReport = s.objectOf({ prompt: s.string, generation_settings: s.typed<object>({ type: 'object' }) });
 
@@ -132,11 +145,14 @@ export const chatCompletionReplySchema = s.objectOf(
   {
     /** The times of the first choice. Present only with `timings`. */
     timings,
+    /** Present only if the request has this field. */
+    prompt_logprobs: promptLogprobs,
     /** Present only with the option `verbose`. */
     __verbose: verboseReport,
   },
 );
 
+export type PromptLogprobs = s.Static<typeof promptLogprobs>;
 export type LogprobEntry = s.Static<typeof logprobEntry>;
 export type Usage = s.Static<typeof usage>;
 export type ToolCallReply = s.Static<typeof toolCall>;

@@ -1,6 +1,6 @@
 /** Converts the engine's log-probabilities to OpenAI's form. */
 import type { Token, TokenLogprob, TokenLogprobs } from '../../../engine/engine.js';
-import type { LogprobEntry } from './chat-reply-schema.js';
+import type { LogprobEntry, PromptLogprobs } from './chat-reply-schema.js';
 
 /** JSON has neither infinity nor NaN. OpenAI writes this number for the logarithm of zero. */
 const IMPOSSIBLE = -9999;
@@ -77,4 +77,20 @@ export function toAlternative(token: TokenLogprob): Omit<LogprobEntry, 'top_logp
     logprob: token.logprob >= IMPOSSIBLE ? Math.min(token.logprob, 0) : IMPOSSIBLE,
     bytes: Array.from(token.bytes),
   };
+}
+
+/** Converts the log-probabilities of the tokens after the first to vLLM's form. */
+export function toPromptLogprobs(logprobs: readonly TokenLogprobs[]): PromptLogprobs {
+  const entries = logprobs.map((token) => {
+    const { top } = token;
+    const ranked = top.map((each, at) => [each.id, toRanked(each, at + 1)] as const);
+    const own = top.some(({ id }) => id === token.id) ? [] : [[token.id, toRanked(token, null)] as const];
+    return Object.fromEntries([...own, ...ranked]);
+  });
+  return [null, ...entries];
+}
+
+function toRanked(token: TokenLogprob, rank: number | null) {
+  const { token: text, logprob } = toAlternative(token);
+  return { logprob, rank, decoded_token: text };
 }

@@ -32,10 +32,13 @@ export async function readPromptTokens(
   );
   // The engine refuses longer prompts.
   const computed = tokens.reduce((sum, { length }) => sum + Math.min(length, engine.model.contextLength), 0);
-  const count = computed * n * (1 + alternatives);
-  if (count > MAX_LOGPROBS) {
-    const message = `The prompts would have ${count} log-probabilities, but the limit is ${MAX_LOGPROBS}. Send fewer prompts at a time, or request fewer alternatives.`;
-    throw new ChasquiError('invalid_value', message, 'prompt');
-  }
+  limitLogprobs(computed * n * (1 + alternatives), 'prompt');
   return Promise.all(tokens.map(async (ids) => ({ ids, pieces: await engine.pieces(ids, on) })));
+}
+
+/** @throws {ChasquiError} `invalid_value` naming `param` */
+export function limitLogprobs(count: number, param: string): void {
+  if (count <= MAX_LOGPROBS) return;
+  const message = `The prompts would have ${count} log-probabilities, but the limit is ${MAX_LOGPROBS}. Send fewer prompts at a time, or request fewer alternatives.`;
+  throw new ChasquiError('invalid_value', message, param);
 }

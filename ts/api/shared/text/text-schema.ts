@@ -4,9 +4,7 @@ import {
   boolean,
   field,
   integer,
-  limited,
   objectOf,
-  orNull,
   orString,
   pickFields,
   type StaticFields,
@@ -14,7 +12,14 @@ import {
   typed,
 } from '../../../http/schema/json-schema.js';
 import { jsonSchema } from '../../../http/schema/variants.js';
-import { completionFields, conversationFields, MAX_CHOICES, model, openAiFields } from '../chat/chat-schema.js';
+import {
+  completionFields,
+  conversationFields,
+  MAX_CHOICES,
+  model,
+  openAiFields,
+  promptLogprobs,
+} from '../chat/chat-schema.js';
 import { constraintFields } from '../chat/constraint-schema.js';
 
 export type TextInputs = string | number[] | (string | number[])[];
@@ -69,10 +74,7 @@ const own = {
     minimum: 0,
     maximum: MAX_COMPLETION_LOGPROBS,
   }),
-  prompt_logprobs: field(
-    'Number of alternatives to report with each token of the prompt, in the form of vLLM.',
-    orNull(limited(integer, { minimum: 0, maximum: MAX_COMPLETION_LOGPROBS })),
-  ),
+  prompt_logprobs: promptLogprobs,
 };
 
 export type SentCompletion = StaticFields<typeof required, typeof shared & typeof own>;

@@ -38,9 +38,13 @@ export class ChatLoop {
     private readonly leased: Leased,
     private readonly context: AppContext,
   ) {
-    const { tools = [], n = 1, messages } = request.body;
+    const { tools = [], n = 1, prompt_logprobs: promptLogprobs, messages } = request.body;
     if (n > 1) {
       throw new ChasquiError('unsupported_parameter', '`n` must be 1 with tools of MCP servers.', 'n');
+    }
+    if (typeof promptLogprobs === 'number') {
+      const message = '`prompt_logprobs` is not available with tools of MCP servers.';
+      throw new ChasquiError('unsupported_parameter', message, 'prompt_logprobs');
     }
     const entries = context.mcp === null ? [] : readMcpEntries(tools, context.mcp);
     for (const [index, tool] of tools.entries()) {

@@ -13,23 +13,25 @@ import { sanitise } from './sanitise.js';
 interface MarkdownProps {
   text: string;
   complete?: boolean;
+  /** Offers previews of code blocks with HTML or SVG. Requires the route `/sandbox`. */
+  preview?: boolean;
 }
 
-export function Markdown({ text, complete = true }: MarkdownProps) {
+export function Markdown({ text, complete = true, preview = false }: MarkdownProps) {
   const blocks = useRef<MarkdownBlocks>(undefined);
   blocks.current ??= new MarkdownBlocks(sanitise);
   const parsed = blocks.current.update(text, complete);
   return (
     <div class="markdown">
       {parsed.map((block, index) => (
-        <BlockView key={index} block={block} />
+        <BlockView key={index} block={block} preview={preview} />
       ))}
     </div>
   );
 }
 
 /** Finished blocks are identical objects and are not rendered again. */
-class BlockView extends Component<{ block: Block }> {
+class BlockView extends Component<{ block: Block; preview: boolean }> {
   readonly #place = createRef<HTMLDivElement>();
 
   override shouldComponentUpdate(next: { block: Block }): boolean {
@@ -47,8 +49,11 @@ class BlockView extends Component<{ block: Block }> {
   }
 
   override render() {
-    const { block } = this.props;
-    if (block.kind === 'code') return <CodeBlock code={block.code} language={block.language} closed={block.closed} />;
+    const { block, preview } = this.props;
+    if (block.kind === 'code') {
+      const { code, language, closed } = block;
+      return <CodeBlock code={code} language={language} closed={closed} preview={preview} />;
+    }
     return <div class="block" dir="auto" ref={this.#place} dangerouslySetInnerHTML={{ __html: block.html }} />;
   }
 }

@@ -1,4 +1,4 @@
-/** Runs JavaScript of models in a worker of a sandboxed frame, which has no network access. See routes/sandbox.ts. */
+/** Sandboxed frames without network access for the code of models. See routes/sandbox.ts. */
 import { t } from './language.js';
 
 const MAX_CHARACTERS = 65_536;
@@ -35,32 +35,40 @@ onmessage = async ({ data: code }) => {
   postMessage({ output: lines.join('\\n').slice(0, ${MAX_CHARACTERS}), error });
 };`;
 
-function sandboxFrame(): HTMLIFrameElement {
+/** Returns a frame that gets `order` once it is loaded, and is removed when `signal` aborts. `take` gets its messages. */
+export function sandboxFrame(
+  title: string,
+  order: object,
+  signal: AbortSignal,
+  take?: (data: unknown) => void,
+): HTMLIFrameElement {
   const frame = document.createElement('iframe');
   frame.setAttribute('sandbox', 'allow-scripts');
-  frame.title = 'JavaScript';
-  frame.hidden = true;
+  frame.title = title;
   frame.src = '/sandbox';
+  let isReady = false;
+  const receive = ({ data, source }: MessageEvent) => {
+    if (source !== frame.contentWindow) return;
+    // Later messages come from the code, also another `ready`.
+    if (isReady) return take?.(data);
+    isReady = true;
+    frame.contentWindow?.postMessage(order, '*');
+  };
+  addEventListener('message', receive, { signal });
+  signal.addEventListener('abort', () => frame.remove());
   return frame;
 }
 
 /** Returns the output. Throws the error of the code, or an error after ten seconds. */
 export async function runJavaScript(code: string): Promise<string> {
-  const frame = sandboxFrame();
-  let isRunning = false;
-  const listening = new AbortController();
+  const running = new AbortController();
   const result = new Promise<{ output?: string; error?: string }>((resolve) => {
-    const take = ({ data, source }: MessageEvent) => {
-      if (source !== frame.contentWindow) return;
-      // Later messages come from the code, also another `ready`.
-      if (isRunning) return resolve(data ?? {});
-      isRunning = true;
-      frame.contentWindow?.postMessage({ worker: WORKER, code }, '*');
-    };
-    addEventListener('message', take, { signal: listening.signal });
+    const order = { worker: WORKER, code };
+    const frame = sandboxFrame('JavaScript', order, running.signal, (data) => resolve(data ?? {}));
+    frame.hidden = true;
+    document.body.append(frame);
     setTimeout(() => resolve({ error: t('timeLimit', { seconds: MAX_MS / 1000 }) }), MAX_MS);
   });
-  document.body.append(frame);
   try {
     const { output = '', error } = await result;
     const text = [output, error]
@@ -71,7 +79,6 @@ export async function runJavaScript(code: string): Promise<string> {
     return text;
   } finally {
     // This ends the worker, too.
-    frame.remove();
-    listening.abort();
+    running.abort();
   }
 }

@@ -44,7 +44,7 @@ export function Message({ session, message }: MessageProps) {
           {content}
         </p>
       ) : (
-        <Markdown text={content} complete={live === null} />
+        <Markdown text={content} complete={live === null} preview />
       )}
       {message.toolCalls && !editing.value && <ToolCalls session={session} message={message} />}
       {live && content === '' && !reasoning && <p class="waiting">{t('waitingForFirstToken')}</p>}

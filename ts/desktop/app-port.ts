@@ -15,7 +15,7 @@ import { type AppKeys, guardApp } from './guard.js';
 import { CONTENT_POLICY } from './pages.js';
 import { chatsRoutes } from './routes/chats.js';
 import { completionsRoutes } from './routes/completions.js';
-import type { DesktopApp } from './routes/context.js';
+import type { DesktopApp, SchemaTypes } from './routes/context.js';
 import { downloadsRoutes } from './routes/downloads.js';
 import { eventsRoute } from './routes/events.js';
 import { hubRoutes } from './routes/hub.js';
@@ -70,7 +70,7 @@ export function buildAppPort(app: DesktopApp, { pages, keys, port, options }: Ap
       fastify.register(async (scope) => {
         readQueries(scope);
         const toDocument = watchRoutes(scope, port);
-        for (const route of ROUTES) route(scope, app);
+        for (const route of ROUTES) route(scope.withTypeProvider<SchemaTypes>(), app);
         const schema = { summary: 'This document', produces: { 200: ['application/json'] } };
         scope.get('/api/v1/openapi.json', { schema }, async () => toDocument());
       });

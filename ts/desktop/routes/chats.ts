@@ -1,9 +1,9 @@
 /** The chat history, and its export as documents. */
 import { Readable } from 'node:stream';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../errors.js';
 import { limited, objectOf, oneOf, string } from '../../http/schema/json-schema.js';
-import type { Chat, ChatChange, ChatMessage, ChatMessages, DocumentBody } from '../api-types.js';
+import type { Chat, ChatMessage } from '../api-types.js';
 import { branchTo } from '../chat-branch.js';
 import { readFile } from '../chat-files.js';
 import { type ImportedChat, readExport } from '../import-chats.js';
@@ -17,7 +17,7 @@ import {
   documentBody,
   importReply,
 } from '../schemas/chats.js';
-import type { DesktopApp } from './context.js';
+import type { DesktopApp, DesktopRoutes } from './context.js';
 
 /** For several full-size images. */
 const BODIES = { bodyLimit: 48 * 2 ** 20, config: { imageLists: ['images'] } };
@@ -26,41 +26,33 @@ const params = objectOf({ id: limited(string, { maxLength: 64 }) });
 const searchQuery = objectOf({ text: limited(string, { maxLength: 500, default: '' }) });
 const exportQuery = objectOf({ format: limited(oneOf('md', 'json'), { default: 'md' }) });
 
-interface ById {
-  Params: { id: string };
-}
-
-export function chatsRoutes(app: FastifyInstance, { chats, completions }: DesktopApp): void {
+export function chatsRoutes(app: DesktopRoutes, { chats, completions }: DesktopApp): void {
   const shown = (chat: Chat): Chat => ({ ...chat, running: completions.runningIn(chat.id) });
 
   const list = { summary: 'List or search chats', querystring: searchQuery, response: { 200: chatList } };
-  app.get<{ Querystring: { text: string } }>('/api/v1/chats', { schema: list }, async ({ query }) => {
+  app.get('/api/v1/chats', { schema: list }, async ({ query }) => {
     return {
       chats: chats.list(query.text).map((listed) => ({ ...listed, running: completions.runningIn(listed.id) })),
     };
   });
 
   const create = { summary: 'Create a chat', body: chatChange, response: { 201: chat } };
-  app.post<{ Body: ChatChange }>('/api/v1/chats', { schema: create, ...BODIES }, async ({ body }, reply) => {
+  app.post('/api/v1/chats', { schema: create, ...BODIES }, async ({ body }, reply) => {
     const created = chats.create(body);
     completions.publish(created.id);
     return reply.code(201).send(shown(created));
   });
 
   const read = { summary: 'Read a chat with all branches', params, response: { 200: chat } };
-  app.get<ById>('/api/v1/chats/:id', { schema: read }, async ({ params: { id } }) => shown(chats.read(id)));
+  app.get('/api/v1/chats/:id', { schema: read }, async ({ params: { id } }) => shown(chats.read(id)));
 
   const change = { summary: 'Update a chat', params, body: chatChange, response: { 200: chat } };
-  app.put<ById & { Body: ChatChange }>(
-    '/api/v1/chats/:id',
-    { schema: change, ...BODIES },
-    async ({ params: { id }, body }) => {
-      completions.checkChange(id, body);
-      const changed = chats.change(id, body);
-      completions.publish(id);
-      return shown(changed);
-    },
-  );
+  app.put('/api/v1/chats/:id', { schema: change, ...BODIES }, async ({ params: { id }, body }) => {
+    completions.checkChange(id, body);
+    const changed = chats.change(id, body);
+    completions.publish(id);
+    return shown(changed);
+  });
 
   const add = {
     summary: 'Add or replace messages of a chat',
@@ -68,34 +60,27 @@ export function chatsRoutes(app: FastifyInstance, { chats, completions }: Deskto
     body: chatMessages,
     response: { 200: chatVersion },
   };
-  app.post<ById & { Body: ChatMessages }>(
-    '/api/v1/chats/:id/messages',
-    { schema: add, ...BODIES },
-    async ({ params: { id }, body }) => {
-      chats.addMessages(id, body);
-      completions.publish(id);
-      return { updatedAt: chats.updatedAt(id) };
-    },
-  );
+  app.post('/api/v1/chats/:id/messages', { schema: add, ...BODIES }, async ({ params: { id }, body }) => {
+    chats.addMessages(id, body);
+    completions.publish(id);
+    // Not null: `addMessages` has found the chat.
+    return { updatedAt: chats.updatedAt(id) as number };
+  });
 
   const removeMessage = {
     summary: 'Delete a message of a chat',
     params: objectOf({ ...params.properties, message: params.properties.id }),
     response: { 200: chat },
   };
-  app.delete<{ Params: { id: string; message: string } }>(
-    '/api/v1/chats/:id/messages/:message',
-    { schema: removeMessage },
-    async ({ params: { id, message } }) => {
-      completions.checkDeletion(id, message);
-      const changed = chats.deleteMessage(id, message);
-      completions.publish(id);
-      return shown(changed);
-    },
-  );
+  app.delete('/api/v1/chats/:id/messages/:message', { schema: removeMessage }, async ({ params: { id, message } }) => {
+    completions.checkDeletion(id, message);
+    const changed = chats.deleteMessage(id, message);
+    completions.publish(id);
+    return shown(changed);
+  });
 
   const remove = { summary: 'Delete a chat', params, produces: { 204: [] } };
-  app.delete<ById>('/api/v1/chats/:id', { schema: remove }, async ({ params: { id } }, reply) => {
+  app.delete('/api/v1/chats/:id', { schema: remove }, async ({ params: { id } }, reply) => {
     await completions.forget(id);
     chats.delete(id);
     completions.publish(id);
@@ -103,10 +88,10 @@ export function chatsRoutes(app: FastifyInstance, { chats, completions }: Deskto
   });
 
   const document = { summary: 'Read the text of a file', body: documentBody, response: { 200: chatFile } };
-  app.post<{ Body: DocumentBody }>('/api/v1/documents', { schema: document, ...BODIES }, ({ body }) => readFile(body));
+  app.post('/api/v1/documents', { schema: document, ...BODIES }, ({ body }) => readFile(body));
 
   const importing = { summary: 'Import chats', body: documentBody, response: { 200: importReply } };
-  app.post<{ Body: DocumentBody }>('/api/v1/chats/import', { schema: importing, ...BODIES }, async (request) => {
+  app.post('/api/v1/chats/import', { schema: importing, ...BODIES }, async (request) => {
     const { filename, file_data: data } = request.body.input;
     const text = Buffer.from(data.slice(data.indexOf(',') + 1), 'base64').toString();
     const found = readExport(text, filename);
@@ -129,17 +114,13 @@ export function chatsRoutes(app: FastifyInstance, { chats, completions }: Deskto
     querystring: exportQuery,
     produces: { 200: ['text/markdown', 'application/json'] },
   };
-  app.get<ById & { Querystring: { format: 'md' | 'json' } }>(
-    '/api/v1/chats/:id/export',
-    { schema: exported },
-    async ({ params: { id }, query: { format } }, reply) => {
-      const found = chats.read(id);
-      reply.type(format === 'md' ? 'text/markdown; charset=utf-8' : 'application/json; charset=utf-8');
-      reply.header('content-disposition', `attachment; filename="${fileName(found, format)}"`);
-      const text = format === 'md' ? toMarkdown(found) : `${JSON.stringify(found, null, 2)}\n`;
-      return reply.serializer((document: string) => document).send(text);
-    },
-  );
+  app.get('/api/v1/chats/:id/export', { schema: exported }, async ({ params: { id }, query: { format } }, reply) => {
+    const found = chats.read(id);
+    reply.type(format === 'md' ? 'text/markdown; charset=utf-8' : 'application/json; charset=utf-8');
+    reply.header('content-disposition', `attachment; filename="${fileName(found, format)}"`);
+    const text = format === 'md' ? toMarkdown(found) : `${JSON.stringify(found, null, 2)}\n`;
+    return reply.serializer((document: string) => document).send(text);
+  });
 }
 
 /** Reads one chat at a time: together they may have gigabytes of images. */

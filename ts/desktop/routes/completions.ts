@@ -1,21 +1,15 @@
 /** Completions of chats, which continue when their page is closed. */
-import type { FastifyInstance } from 'fastify';
 import { limited, objectOf, string } from '../../http/schema/json-schema.js';
-import type { CompletionBody } from '../api-types.js';
 import { completionBody } from '../schemas/chats.js';
-import type { DesktopApp } from './context.js';
+import type { DesktopApp, DesktopRoutes } from './context.js';
 import { openStream } from './event-stream.js';
 
 const PATH = '/api/v1/chats/:id/completion';
 const params = objectOf({ id: limited(string, { maxLength: 64 }) });
 
-interface ById {
-  Params: { id: string };
-}
-
-export function completionsRoutes(app: FastifyInstance, { completions }: DesktopApp): void {
+export function completionsRoutes(app: DesktopRoutes, { completions }: DesktopApp): void {
   const start = { summary: 'Complete a message of a chat', params, body: completionBody, produces: { 204: [] } };
-  app.post<ById & { Body: CompletionBody }>(PATH, { schema: start }, async ({ params: { id }, body }, reply) => {
+  app.post(PATH, { schema: start }, async ({ params: { id }, body }, reply) => {
     completions.start(id, body);
     return reply.code(204).send();
   });
@@ -26,7 +20,7 @@ export function completionsRoutes(app: FastifyInstance, { completions }: Desktop
     produces: { 200: ['text/event-stream'], 204: [] },
   };
   // A HEAD reply would never start: the events have no end.
-  app.get<ById>(PATH, { schema: follow, exposeHeadRoute: false }, (request, reply) => {
+  app.get(PATH, { schema: follow, exposeHeadRoute: false }, (request, reply) => {
     const { id } = request.params;
     if (!completions.has(id)) return reply.code(204).send();
     const send = openStream(reply);
@@ -38,7 +32,7 @@ export function completionsRoutes(app: FastifyInstance, { completions }: Desktop
   });
 
   const stop = { summary: 'Stop the completion of a chat', params, produces: { 204: [] } };
-  app.delete<ById>(PATH, { schema: stop }, async ({ params: { id } }, reply) => {
+  app.delete(PATH, { schema: stop }, async ({ params: { id } }, reply) => {
     await completions.stop(id);
     return reply.code(204).send();
   });

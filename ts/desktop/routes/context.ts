@@ -1,3 +1,6 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyBaseLogger, FastifyInstance, FastifyTypeProvider, RawServerDefault } from 'fastify';
+import type { Static } from '../../http/schema/json-schema.js';
 import type { SpeedBook } from '../advice.js';
 import type { SettingsChange } from '../api-types.js';
 import type { ChatCompletions } from '../chat-completions.js';
@@ -14,6 +17,20 @@ import type { RequestTable } from '../request-table.js';
 import type { ChatStore } from '../store/chats.js';
 import type { MetricsHistory } from '../store/metrics-history.js';
 import type { SettingsStore } from '../store/settings.js';
+
+/** Handlers get the types of bodies, parameters, queries and replies from the schemas of their route. */
+export interface SchemaTypes extends FastifyTypeProvider {
+  validator: Static<this['schema']>;
+  serializer: Static<this['schema']>;
+}
+
+export type DesktopRoutes = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  SchemaTypes
+>;
 
 export interface DesktopApp {
   events: EventBus;

@@ -1,21 +1,16 @@
 /** Downloads from the hub. */
-import type { FastifyInstance } from 'fastify';
 import { ChasquiError } from '../../errors.js';
 import { arrayOf, limited, objectOf, string } from '../../http/schema/json-schema.js';
-import type { DownloadBody, DownloadJob, DownloadReply, DownloadStatus } from '../api-types.js';
+import type { DownloadJob, DownloadReply, DownloadStatus } from '../api-types.js';
 import { downloadBody, downloadJob, downloadReply, downloadStatus } from '../schemas/downloads.js';
-import type { DesktopApp } from './context.js';
+import type { DesktopApp, DesktopRoutes } from './context.js';
 
 const params = objectOf({ id: limited(string, { maxLength: 100 }) });
 const ACTIONS = ['pause', 'resume', 'cancel'] as const;
 
-interface ById {
-  Params: { id: string };
-}
-
-export function downloadsRoutes(app: FastifyInstance, { hub }: DesktopApp): void {
+export function downloadsRoutes(app: DesktopRoutes, { hub }: DesktopApp): void {
   const start = { summary: 'Download a model', body: downloadBody, response: { 200: downloadReply } };
-  app.post<{ Body: DownloadBody }>('/api/v1/models/download', { schema: start }, async ({ body }) => {
+  app.post('/api/v1/models/download', { schema: start }, async ({ body }) => {
     const { model, quantization, any_architecture: anyArchitecture = false } = body;
     const name = quantization === undefined ? model : `${model}:${quantization}`;
     const job = await hub.downloads.start(name, { anyArchitecture });
@@ -28,7 +23,7 @@ export function downloadsRoutes(app: FastifyInstance, { hub }: DesktopApp): void
   });
 
   const status = { summary: 'Progress of a download', params, response: { 200: downloadStatus } };
-  app.get<ById>('/api/v1/models/download/status/:id', { schema: status }, async ({ params: { id } }) => {
+  app.get('/api/v1/models/download/status/:id', { schema: status }, async ({ params: { id } }) => {
     const job = hub.downloads.find(id);
     if (job === undefined) throw new ChasquiError('download_not_found', 'Download not found.', 'id');
     return toStatus(job);
@@ -36,7 +31,7 @@ export function downloadsRoutes(app: FastifyInstance, { hub }: DesktopApp): void
 
   for (const action of ACTIONS) {
     const schema = { summary: `${action} a download`, params, response: { 200: downloadJob } };
-    app.post<ById>(`/api/v1/models/download/:id/${action}`, { schema }, async ({ params: { id } }) => {
+    app.post(`/api/v1/models/download/:id/${action}`, { schema }, async ({ params: { id } }) => {
       return hub.downloads[action](id);
     });
   }

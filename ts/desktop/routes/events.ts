@@ -1,13 +1,12 @@
 /** Server-sent events of the app. */
 import type { ServerResponse } from 'node:http';
-import type { FastifyInstance } from 'fastify';
-import type { DesktopApp } from './context.js';
+import type { DesktopApp, DesktopRoutes } from './context.js';
 import { openStream } from './event-stream.js';
 
 /** Maximum number of parallel streams; the oldest is closed. */
 const MAX_STREAMS = 32;
 
-export function eventsRoute(app: FastifyInstance, desktop: DesktopApp): void {
+export function eventsRoute(app: DesktopRoutes, desktop: DesktopApp): void {
   const streams = new Set<ServerResponse>();
   const schema = { summary: 'Changes, as server-sent events', produces: { 200: ['text/event-stream'] } };
   // A HEAD reply would never start: the events have no end.

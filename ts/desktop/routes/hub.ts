@@ -1,74 +1,62 @@
 /** Hub search, model pages and memory estimates. */
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { ChasquiError } from '../../errors.js';
 import { number, objectOf, oneOf, orNull, string } from '../../http/schema/json-schema.js';
 import { isKnownArchitecture } from '../../hub/architectures.js';
 import { recommend } from '../../hub/quantisation-advice.js';
 import { findUpdate } from '../../hub/updates.js';
 import { fitOf, fitOfListed } from '../advice.js';
-import type { ExactFit, FitQuery, HubModelPage, HubSearchPage, HubSearchQuery } from '../api-types.js';
+import type { HubSearchQuery } from '../api-types.js';
 import { exactFit, fitQuery, hubModel, hubModelQuery, hubPage, hubSearchQuery } from '../schemas/hub.js';
 import { modelName } from '../schemas/models.js';
-import type { DesktopApp } from './context.js';
+import type { DesktopApp, DesktopRoutes } from './context.js';
 
 const modelQuery = objectOf({ model: modelName });
 const update = orNull(objectOf({ state: oneOf('same', 'changed', 'gone'), commit: string, bytes: number }));
 
-export function hubRoutes(app: FastifyInstance, desktop: DesktopApp): void {
+export function hubRoutes(app: DesktopRoutes, desktop: DesktopApp): void {
   const { hub, models, machine, fits, speeds } = desktop;
 
   const search = { summary: 'Search the hub', querystring: hubSearchQuery, response: { 200: hubPage } };
-  app.get<{ Querystring: HubSearchQuery }>(
-    '/api/v1/hub/search',
-    { schema: search },
-    async ({ query: { fit: wanted, ...query } }, reply): Promise<HubSearchPage> => {
-      const page = await hub.client.search(query, untilGone(reply));
-      const here = await models.list();
-      const shown = page.models.map((model) => ({
-        ...model,
-        fit: fitOfListed(model, machine.now),
-        downloaded: here.flatMap(({ repo, quantisation }) => (repo === model.repo ? (quantisation ?? []) : [])),
-      }));
-      return { models: shown.filter(({ fit }) => isWanted(fit, wanted)), next: page.next };
-    },
-  );
+  app.get('/api/v1/hub/search', { schema: search }, async ({ query: { fit: wanted, ...query } }, reply) => {
+    const page = await hub.client.search(query, untilGone(reply));
+    const here = await models.list();
+    const shown = page.models.map((model) => ({
+      ...model,
+      fit: fitOfListed(model, machine.now),
+      downloaded: here.flatMap(({ repo, quantisation }) => (repo === model.repo ? (quantisation ?? []) : [])),
+    }));
+    return { models: shown.filter(({ fit }) => isWanted(fit, wanted)), next: page.next };
+  });
 
   const page = { summary: 'Read a model of the hub', querystring: hubModelQuery, response: { 200: hubModel } };
-  app.get<{ Querystring: { repo: string } }>(
-    '/api/v1/hub/model',
-    { schema: page },
-    async ({ query: { repo } }, reply): Promise<HubModelPage> => {
-      const model = await hub.client.model(repo, untilGone(reply));
-      const here = await models.list();
-      const now = machine.now;
-      const advice = recommend(model, now);
-      const has = (label: string) => here.some((local) => local.repo === repo && local.quantisation === label);
-      return {
-        ...model,
-        page: hub.client.pageOf(repo),
-        isSupported: model.architecture === null ? null : isKnownArchitecture(model.architecture),
-        quantisations: model.quantisations.map((each, at) => ({
-          ...each,
-          fit: fitOf(each, model, now),
-          recommended: advice[at] ?? null,
-          downloaded: has(each.label),
-          tokensPerSecond: speeds.expect(each.sizeBytes),
-        })),
-      };
-    },
-  );
+  app.get('/api/v1/hub/model', { schema: page }, async ({ query: { repo } }, reply) => {
+    const model = await hub.client.model(repo, untilGone(reply));
+    const here = await models.list();
+    const now = machine.now;
+    const advice = recommend(model, now);
+    const has = (label: string) => here.some((local) => local.repo === repo && local.quantisation === label);
+    return {
+      ...model,
+      page: hub.client.pageOf(repo),
+      isSupported: model.architecture === null ? null : isKnownArchitecture(model.architecture),
+      quantisations: model.quantisations.map((each, at) => ({
+        ...each,
+        fit: fitOf(each, model, now),
+        recommended: advice[at] ?? null,
+        downloaded: has(each.label),
+        tokensPerSecond: speeds.expect(each.sizeBytes),
+      })),
+    };
+  });
 
   const fit = { summary: 'Exact memory estimate', querystring: fitQuery, response: { 200: exactFit } };
-  app.get<{ Querystring: FitQuery }>(
-    '/api/v1/models/fit',
-    { schema: fit },
-    async ({ query }, reply): Promise<ExactFit> => {
-      return fits.of(query.model, query.context, untilGone(reply));
-    },
-  );
+  app.get('/api/v1/models/fit', { schema: fit }, async ({ query }, reply) => {
+    return fits.of(query.model, query.context, untilGone(reply));
+  });
 
   const news = { summary: 'Check the hub for an update', querystring: modelQuery, response: { 200: update } };
-  app.get<{ Querystring: { model: string } }>('/api/v1/models/update', { schema: news }, async ({ query }, reply) => {
+  app.get('/api/v1/models/update', { schema: news }, async ({ query }, reply) => {
     const model = desktop.instances.find(query.model);
     const found =
       model.source === 'builtin'

@@ -1,15 +1,5 @@
 /** Local models: list, load, unload, delete, import. */
-import type { FastifyInstance } from 'fastify';
-import type {
-  ImportBody,
-  InstanceBody,
-  ListedModel,
-  LoadBody,
-  LoadReply,
-  LocalModelShown,
-  ModelBody,
-  ModelList,
-} from '../api-types.js';
+import type { ListedModel, LoadReply, LocalModelShown } from '../api-types.js';
 import type { LocalModel } from '../local-model.js';
 import {
   importBody,
@@ -21,16 +11,16 @@ import {
   modelList,
   removeReply,
 } from '../schemas/models.js';
-import type { DesktopApp } from './context.js';
+import type { DesktopApp, DesktopRoutes } from './context.js';
 
-export function modelsRoutes(app: FastifyInstance, { instances, models }: DesktopApp): void {
+export function modelsRoutes(app: DesktopRoutes, { instances, models }: DesktopApp): void {
   const list = { schema: { summary: 'List the models on this computer', response: { 200: modelList } } };
-  app.get('/api/v1/models', list, async (): Promise<ModelList> => {
+  app.get('/api/v1/models', list, async () => {
     return { models: (await models.list()).map((model) => toListed(model, instances.instancesOf(model.id))) };
   });
 
   const load = { schema: { summary: 'Load a model', body: loadBody, response: { 200: loadReply } } };
-  app.post<{ Body: LoadBody }>('/api/v1/models/load', load, async ({ body }): Promise<LoadReply> => {
+  app.post('/api/v1/models/load', load, async ({ body }): Promise<LoadReply> => {
     const { model, config, context_length: contextSize, identifier, ttl } = body;
     const began = performance.now();
     await models.check(model);
@@ -48,13 +38,13 @@ export function modelsRoutes(app: FastifyInstance, { instances, models }: Deskto
   });
 
   const unload = { schema: { summary: 'Unload a model', body: instanceBody, response: { 200: instanceBody } } };
-  app.post<{ Body: InstanceBody }>('/api/v1/models/unload', unload, async ({ body }): Promise<InstanceBody> => {
+  app.post('/api/v1/models/unload', unload, async ({ body }) => {
     await instances.unload(body.instance_id);
     return body;
   });
 
   const cancel = { schema: { summary: 'Cancel the load of a model', body: modelBody, response: { 200: modelBody } } };
-  app.post<{ Body: ModelBody }>('/api/v1/models/cancel', cancel, async ({ body }): Promise<ModelBody> => {
+  app.post('/api/v1/models/cancel', cancel, async ({ body }) => {
     instances.cancel(body.model);
     return body;
   });
@@ -62,19 +52,15 @@ export function modelsRoutes(app: FastifyInstance, { instances, models }: Deskto
   const remove = {
     schema: { summary: 'Delete the files of a model', body: modelBody, response: { 200: removeReply } },
   };
-  app.delete<{ Body: ModelBody }>('/api/v1/models', remove, async ({ body }) => {
+  app.delete('/api/v1/models', remove, async ({ body }) => {
     const { freedBytes } = await models.remove(body.model);
     return { freed_bytes: freedBytes };
   });
 
   const imported = { summary: 'Import a model file', body: importBody, response: { 200: localModel } };
-  app.post<{ Body: ImportBody }>(
-    '/api/v1/models/import',
-    { schema: imported },
-    ({ body }): Promise<LocalModelShown> => {
-      return models.import(body.path, body.how);
-    },
-  );
+  app.post('/api/v1/models/import', { schema: imported }, ({ body }): Promise<LocalModelShown> => {
+    return models.import(body.path, body.how);
+  });
 }
 
 function toListed(model: LocalModel, instances: ListedModel['loaded_instances']): ListedModel {

@@ -1,16 +1,15 @@
 /** The server of the Developer view, and the state of the app. */
 import path from 'node:path';
-import type { FastifyInstance } from 'fastify';
 import { exactly, objectOf } from '../../http/schema/json-schema.js';
 import { VERSION } from '../../version.js';
-import type { AppState, OpeningCode, ServerStart, ServerState } from '../api-types.js';
+import type { ServerState } from '../api-types.js';
 import { appState, openingCode, serverStart, serverState } from '../schemas/server.js';
-import type { DesktopApp } from './context.js';
+import type { DesktopApp, DesktopRoutes } from './context.js';
 
-export function serverRoutes(app: FastifyInstance, desktop: DesktopApp): void {
+export function serverRoutes(app: DesktopRoutes, desktop: DesktopApp): void {
   const { server, instances, models, settings, hub, machine } = desktop;
   const state = { schema: { summary: 'State for the first paint', response: { 200: appState } } };
-  app.get('/api/v1/state', state, async (): Promise<AppState> => {
+  app.get('/api/v1/state', state, async () => {
     return {
       version: VERSION,
       server: server.state,
@@ -22,7 +21,7 @@ export function serverRoutes(app: FastifyInstance, desktop: DesktopApp): void {
   });
 
   const start = { schema: { summary: 'Start Server', body: serverStart, response: { 200: serverState } } };
-  app.post<{ Body: ServerStart }>('/api/v1/server/start', start, async ({ body }): Promise<ServerState> => {
+  app.post('/api/v1/server/start', start, async ({ body }) => {
     if (path.isAbsolute(body.model) && /\.gguf$/i.test(body.model)) await models.name(body.model);
     return server.start(body.model, body.port ?? settings.current.port, body.config);
   });
@@ -33,7 +32,7 @@ export function serverRoutes(app: FastifyInstance, desktop: DesktopApp): void {
   const code = {
     schema: { summary: 'Create a single-use code for /?code=, valid for a minute', response: { 200: openingCode } },
   };
-  app.post('/api/v1/opening-code', code, async (): Promise<OpeningCode> => ({ code: desktop.codes.make() }));
+  app.post('/api/v1/opening-code', code, async () => ({ code: desktop.codes.make() }));
 
   const quit = {
     schema: { summary: 'Quit the app', response: { 202: objectOf({ quitting: exactly(true) }) } },

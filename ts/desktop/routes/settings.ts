@@ -1,23 +1,22 @@
 /** Settings, and the table of load options. */
-import type { FastifyInstance } from 'fastify';
 import { LOAD_OPTIONS } from '../../options/load-option-table.js';
 import { isNullable, type OptionRow } from '../../options/option-row.js';
-import type { OptionForm, Settings, SettingsChange } from '../api-types.js';
+import type { OptionForm } from '../api-types.js';
 import { optionList, settings, settingsChange } from '../schemas/settings.js';
-import type { DesktopApp } from './context.js';
+import type { DesktopApp, DesktopRoutes } from './context.js';
 
-export function settingsRoutes(app: FastifyInstance, desktop: DesktopApp): void {
+export function settingsRoutes(app: DesktopRoutes, desktop: DesktopApp): void {
   const get = { schema: { summary: 'Read the settings', response: { 200: settings } } };
-  app.get('/api/v1/settings', get, async (): Promise<Settings> => desktop.settings.current);
+  app.get('/api/v1/settings', get, async () => desktop.settings.current);
 
   const put = { schema: { summary: 'Update the settings', body: settingsChange, response: { 200: settings } } };
-  app.put<{ Body: SettingsChange }>('/api/v1/settings', put, async ({ body }): Promise<Settings> => {
+  app.put('/api/v1/settings', put, async ({ body }) => {
     await desktop.applySettings(body);
     return desktop.settings.current;
   });
 }
 
-export function optionsRoute(app: FastifyInstance): void {
+export function optionsRoute(app: DesktopRoutes): void {
   const options = Object.entries(LOAD_OPTIONS).map(([name, row]) => toForm(name, row));
   const schema = { summary: 'List the load options', response: { 200: optionList } };
   app.get('/api/v1/options', { schema }, async () => ({ options }));

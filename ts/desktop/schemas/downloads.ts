@@ -44,6 +44,5 @@ export const downloadStatus = s.objectOf({
 });
 
 export type DownloadJob = s.Static<typeof downloadJob>;
-export type DownloadBody = s.Static<typeof downloadBody>;
 export type DownloadReply = s.Static<typeof downloadReply>;
 export type DownloadStatus = s.Static<typeof downloadStatus>;

@@ -115,4 +115,3 @@ export type HubSearchPage = s.Static<typeof hubPage>;
 export type HubModelPage = s.Static<typeof hubModel>;
 export type Fit = s.Static<typeof fit>;
 export type ExactFit = s.Static<typeof exactFit>;
-export type FitQuery = s.Static<typeof fitQuery>;

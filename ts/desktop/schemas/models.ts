@@ -107,13 +107,9 @@ export const localModel = s.objectOf({
 
 export const removeReply = s.objectOf({ freed_bytes: s.number });
 
-export type ImportBody = s.Static<typeof importBody>;
 export type LocalModelShown = s.Static<typeof localModel>;
 export type LoadedModel = s.Static<typeof loadedModel>;
 export type ListedModel = s.Static<typeof listedModel>;
 export type ModelList = s.Static<typeof modelList>;
 export type LoadConfig = s.Static<typeof loadConfig>;
-export type LoadBody = s.Static<typeof loadBody>;
 export type LoadReply = s.Static<typeof loadReply>;
-export type InstanceBody = s.Static<typeof instanceBody>;
-export type ModelBody = s.Static<typeof modelBody>;

@@ -38,6 +38,5 @@ export const openingCode = s.objectOf({ code: s.string });
 
 export type OpeningCode = s.Static<typeof openingCode>;
 export type ServerState = s.Static<typeof serverState>;
-export type ServerStart = s.Static<typeof serverStart>;
 export type Machine = s.Static<typeof machine>;
 export type AppState = s.Static<typeof appState>;

@@ -6,6 +6,7 @@ import { createKey, revokeKey } from '../cloud/accounts/key-changes.js';
 import { keyToJson } from '../cloud/accounts/routes.js';
 import { placesIn } from '../cloud/places.js';
 import { openDatabase } from '../cloud/store/database.js';
+import { limitsToJson } from '../keys/key-settings.js';
 import { type KeyFilter, KeyStore, type NewKeySettings } from '../keys/key-store.js';
 import { CloudClient } from './cloud/client.js';
 
@@ -28,7 +29,7 @@ export async function openKeys(home: string, { local }: { local: boolean }): Pro
 
 function keysOfCloud(cloud: CloudClient): KeysPlace {
   return {
-    create: async ({ expiresAt, limits, org, app, ...settings }) => {
+    create: async ({ expiresAt, limits = {}, org, app, ...settings }) => {
       // Null would request unrestricted access; without the fields, the new key inherits the scope of the caller's key.
       const reach = { org: org ?? undefined, app: app ?? undefined };
       const body = { ...settings, ...reach, expires_at: expiresAt, limits: limitsToJson(limits) };
@@ -46,15 +47,6 @@ function keysOfCloud(cloud: CloudClient): KeysPlace {
       return cloud.delete<KeyJson>(`/keys/${encodeURIComponent(id)}`);
     },
     close: () => undefined,
-  };
-}
-
-function limitsToJson(limits: NewKeySettings['limits'] = {}): object {
-  return {
-    requests_per_minute: limits.requestsPerMinute,
-    tokens_per_minute: limits.tokensPerMinute,
-    concurrency: limits.concurrency,
-    body_bytes: limits.bodyBytes,
   };
 }
 

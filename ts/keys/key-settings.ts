@@ -28,12 +28,26 @@ export interface KeySettings {
   limits: KeyLimits;
 }
 
-export const NO_LIMITS: Readonly<KeyLimits> = {
-  requestsPerMinute: null,
-  tokensPerMinute: null,
-  concurrency: null,
-  bodyBytes: null,
-};
+/** Names of the limits in the API and in the key store. */
+const LIMITS = [
+  ['requestsPerMinute', 'requests_per_minute'],
+  ['tokensPerMinute', 'tokens_per_minute'],
+  ['concurrency', 'concurrency'],
+  ['bodyBytes', 'body_bytes'],
+] as const satisfies [keyof KeyLimits, string][];
+
+export type LimitName = (typeof LIMITS)[number][1];
+export const LIMIT_NAMES: readonly LimitName[] = LIMITS.map(([, name]) => name);
+
+export function toLimits(read: (name: LimitName) => number | null): KeyLimits {
+  return Object.fromEntries(LIMITS.map(([key, name]) => [key, read(name)])) as unknown as KeyLimits;
+}
+
+export function limitsToJson(limits: Partial<KeyLimits>): Record<LimitName, number | null> {
+  return Object.fromEntries(LIMITS.map(([key, name]) => [name, limits[key]])) as Record<LimitName, number | null>;
+}
+
+export const NO_LIMITS: Readonly<KeyLimits> = toLimits(() => null);
 
 const MAX_NAME_LENGTH = 100;
 const MAX_LIMIT = 1e12;
@@ -55,12 +69,8 @@ export function checkKeySettings(given: Partial<KeySettings>, now = Date.now() /
   if (expiresAt !== null && !(Number.isSafeInteger(expiresAt) && expiresAt > now && expiresAt <= MAX_UNIX_SECONDS)) {
     throw invalid('expires_at', 'must be a time in the future, in whole seconds since 1970');
   }
-  for (const [field, limit] of [
-    ['requests_per_minute', limits.requestsPerMinute],
-    ['tokens_per_minute', limits.tokensPerMinute],
-    ['concurrency', limits.concurrency],
-    ['body_bytes', limits.bodyBytes],
-  ] as const) {
+  for (const [key, field] of LIMITS) {
+    const limit = limits[key];
     if (limit !== null && !(Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT)) {
       throw invalid(`limits.${field}`, 'must be a whole number from 1; omit it for no limit');
     }

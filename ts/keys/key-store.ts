@@ -8,7 +8,14 @@ import { closeSqlite, openPrivateSqlite, type Sqlite } from '../sqlite.js';
 import { isSecret, newKey, splitKey } from './api-key.js';
 import type { StoredKey } from './key-file.js';
 import { migrateKeys } from './key-schema.js';
-import { checkKeySettings, type KeyLimits, type KeySettings, type Scope } from './key-settings.js';
+import {
+  checkKeySettings,
+  type KeyLimits,
+  type KeySettings,
+  type LimitName,
+  type Scope,
+  toLimits,
+} from './key-settings.js';
 
 export interface ApiKey extends KeySettings {
   id: string;
@@ -27,7 +34,7 @@ export interface KeyFilter {
 
 export type NewKeySettings = Partial<Omit<KeySettings, 'limits'>> & { limits?: Partial<KeyLimits> };
 
-interface KeyRow {
+interface KeyRow extends Record<LimitName, number | null> {
   id: string;
   name: string | null;
   org: string | null;
@@ -38,10 +45,6 @@ interface KeyRow {
   revoked_at: number | null;
   expires_at: number | null;
   last_used_at: number | null;
-  requests_per_minute: number | null;
-  tokens_per_minute: number | null;
-  concurrency: number | null;
-  body_bytes: number | null;
 }
 
 interface CachedKey {
@@ -225,11 +228,6 @@ function toApiKey(row: KeyRow): ApiKey {
     expiresAt: row.expires_at,
     revokedAt: row.revoked_at,
     lastUsedAt: row.last_used_at,
-    limits: {
-      requestsPerMinute: row.requests_per_minute,
-      tokensPerMinute: row.tokens_per_minute,
-      concurrency: row.concurrency,
-      bodyBytes: row.body_bytes,
-    },
+    limits: toLimits((name) => row[name]),
   };
 }

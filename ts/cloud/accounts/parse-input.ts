@@ -1,24 +1,18 @@
 /** Parses bodies and queries of the accounts API. Errors name the field. */
 import { ChasquiError } from '../../errors.js';
-import type { Scope } from '../../keys/key-settings.js';
+import { LIMIT_NAMES, type Scope, toLimits } from '../../keys/key-settings.js';
 import type { NewKeySettings } from '../../keys/key-store.js';
 import { type AuditQuery, MAX_AUDIT_ROWS } from './audit.js';
 import type { UsageQuery } from './usage-store.js';
 
 const KEY_FIELDS = ['name', 'org', 'app', 'scopes', 'expires_at', 'limits'];
-const LIMIT_FIELDS = ['requests_per_minute', 'tokens_per_minute', 'concurrency', 'body_bytes'];
 
 /** `KeyStore.create` checks the ranges. */
 export function keyFromBody(body: unknown): NewKeySettings {
   const fields = objectOf(body ?? {}, '', KEY_FIELDS);
-  const limits = fields.limits === undefined ? {} : objectOf(fields.limits, 'limits', LIMIT_FIELDS);
+  const limits = fields.limits === undefined ? {} : objectOf(fields.limits, 'limits', LIMIT_NAMES);
   const settings: NewKeySettings = {
-    limits: {
-      requestsPerMinute: numberOf(limits, 'requests_per_minute', 'limits.'),
-      tokensPerMinute: numberOf(limits, 'tokens_per_minute', 'limits.'),
-      concurrency: numberOf(limits, 'concurrency', 'limits.'),
-      bodyBytes: numberOf(limits, 'body_bytes', 'limits.'),
-    },
+    limits: toLimits((name) => numberOf(limits, name, 'limits.')),
     name: textOf(fields, 'name'),
     expiresAt: numberOf(fields, 'expires_at'),
   };

@@ -1,6 +1,7 @@
 /** `/api/cloud/v1/keys|users|usage|audit`: the accounts API. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../errors.js';
+import { limitsToJson } from '../../keys/key-settings.js';
 import type { ApiKey, NewKeySettings } from '../../keys/key-store.js';
 import type { Accounts } from './accounts.js';
 import type { Actor } from './audit.js';
@@ -124,12 +125,7 @@ export function keyToJson({ id, name, org, app, scopes, createdAt, expiresAt, re
     expires_at: expiresAt,
     revoked_at: revokedAt,
     last_used_at: lastUsedAt,
-    limits: {
-      requests_per_minute: limits.requestsPerMinute,
-      tokens_per_minute: limits.tokensPerMinute,
-      concurrency: limits.concurrency,
-      body_bytes: limits.bodyBytes,
-    },
+    limits: limitsToJson(limits),
   };
 }
 

@@ -8,13 +8,15 @@ import { bodyRoute, readInnerFields } from '../../http/read-fields.js';
 import type { JsonSchema } from '../../http/schema/json-schema.js';
 import { findEntry, type ModelEntry } from '../../models/pool.js';
 import type { AppContext } from '../context.js';
-import type { OllamaEnding } from './schema.js';
-import { OLLAMA_OPTIONS } from './schema.js';
+import { OLLAMA_OPTIONS, type OllamaEnding, ollamaErrorSchema } from './schema.js';
 
 /** `errorHandler` of a route: the message alone, as Ollama's clients read it. */
 export function ollamaErrors({ options }: Pick<AppContext, 'options'>) {
   return { errorHandler: errorHandler(options, toOllamaError) };
 }
+
+/** Part of the `Operation` of each route. */
+export const OLLAMA = { tag: 'Ollama', errorBody: ollamaErrorSchema } as const;
 
 /** Settings of a route with a model and `options` in its body. */
 export function ollamaRoute(

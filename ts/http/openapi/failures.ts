@@ -44,16 +44,8 @@ const OF_SOME: readonly ErrorCode[] = [
   'unsupported_media_type',
 ];
 
-/** No request gets these: they concern connections without a valid request, loading a model, and the hub. */
-const NEVER: readonly ErrorCode[] = [
-  'headers_too_large',
-  'model_file_missing',
-  'model_fetch_failed',
-  'model_file_invalid',
-  'model_load_failed',
-  'addon_missing',
-  'backend_unavailable',
-  'invalid_options',
+/** Errors of downloads from the hub. */
+export const HUB_ERRORS: readonly ErrorCode[] = [
   'invalid_model_name',
   'hub_model_not_found',
   'quantisation_not_found',
@@ -64,9 +56,22 @@ const NEVER: readonly ErrorCode[] = [
   'hub_unreachable',
   'hub_failed',
   'architecture_unknown',
+  'model_file_invalid',
   'no_space',
   'wrong_digest',
   'download_failed',
+];
+
+/** Errors that computing requests never have: they concern invalid connections, loading a model, and the hub. */
+const NEVER: readonly ErrorCode[] = [
+  ...HUB_ERRORS,
+  'headers_too_large',
+  'model_file_missing',
+  'model_fetch_failed',
+  'model_load_failed',
+  'addon_missing',
+  'backend_unavailable',
+  'invalid_options',
   'download_not_found',
   'download_in_use',
   'model_exists',

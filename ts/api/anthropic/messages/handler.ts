@@ -103,12 +103,13 @@ function storing(keep: NonNullable<Turn['keep']>, log: FastifyBaseLogger): NonNu
 
 const messages = [{ role: 'user', content: 'Count from 3 to 6' }];
 
+const base = { tag: 'Chat', errorBody: anthropicErrorSchema, errors: CONVERSATION_ERRORS } as const;
+
 const createMessage: Operation = {
+  ...base,
   id: 'createMessage',
-  tag: 'Chat',
   summary: "Chat completion in Anthropic's Messages API.",
   requestName: 'MessageRequest',
-  errorBody: anthropicErrorSchema,
   errors: [...CONVERSATION_ERRORS, 'thread_not_found', 'store_failed'],
   reply: {
     json: { name: 'Message', schema: messageReplySchema },
@@ -142,12 +143,10 @@ const createMessage: Operation = {
 };
 
 const countTokens: Operation = {
+  ...base,
   id: 'countMessageTokens',
-  tag: 'Chat',
   summary: 'Number of prompt tokens of a message request.',
   requestName: 'TokenCountRequest',
-  errorBody: anthropicErrorSchema,
-  errors: CONVERSATION_ERRORS,
   reply: { json: { name: 'TokenCount', schema: tokenCountSchema } },
   examples: (model) => ({
     count: { summary: 'A short prompt', request: { model, messages }, reply: { input_tokens: 20 } },

@@ -213,14 +213,13 @@ const reply: Operation['reply'] = {
   event: { name: 'NativeCompletionEvent', schema: nativePieceSchema },
 };
 
+const base = { tag: 'llama-server', errorBody: nativeErrorSchema, errors: MODEL_ERRORS, reply } as const;
+
 const completionOperation: Operation = {
+  ...base,
   id: 'nativeCompletion',
-  tag: 'llama-server',
   summary: 'Text completion (llama-server).',
   description: 'An event of a stream has the text of a token; the last has `stop`, and all that a whole reply has.',
-  errorBody: nativeErrorSchema,
-  errors: MODEL_ERRORS,
-  reply,
   examples: (model) =>
     completionExamples(
       'Eight tokens more',
@@ -230,12 +229,9 @@ const completionOperation: Operation = {
 };
 
 const infillOperation: Operation = {
+  ...base,
   id: 'infill',
-  tag: 'llama-server',
   summary: 'Completion of the gap between two texts, if the model supports infill (llama-server).',
-  errorBody: nativeErrorSchema,
-  errors: MODEL_ERRORS,
-  reply,
   examples: (model) => ({
     gap: {
       summary: 'The body of a function',

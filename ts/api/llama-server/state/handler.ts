@@ -70,23 +70,21 @@ function rememberModels(
 
 const BY_MODEL = 'Describes the model of `?model=`, or the first loaded one.';
 
-const errors = ['model_not_found', 'model_loading', 'model_not_loaded'] as const;
+const base = { tag: 'llama-server', errors: ['model_not_found', 'model_loading', 'model_not_loaded'] } as const;
 
 const propsOperation: Operation = {
+  ...base,
   id: 'showProps',
-  tag: 'llama-server',
   summary: 'Properties and default settings of a model (llama-server).',
   description: `${BY_MODEL} \`is_sleeping\`: it was unloaded because it was idle, and the next request loads it.`,
-  errors,
   reply: { json: { name: 'Props', schema: propsSchema } },
 };
 
 const slotsOperation: Operation = {
+  ...base,
   id: 'showSlots',
-  tag: 'llama-server',
   summary: 'Slots for parallel sequences and their state (llama-server).',
   description: `${BY_MODEL} What is computed is not shown, because it belongs to other clients.`,
-  errors,
   reply: { json: { name: 'Slots', schema: slotsSchema } },
   examples: () => ({
     idle: { summary: 'Nobody asks', reply: [{ id: 0, n_ctx: 4096, speculative: false, is_processing: false }] },
@@ -94,23 +92,21 @@ const slotsOperation: Operation = {
 };
 
 const setAdaptersOperation: Operation = {
+  ...base,
   id: 'setAdapters',
-  tag: 'llama-server',
   summary: 'Sets the default scales of the adapters, for completions without `lora` (llama-server).',
   description:
     `${BY_MODEL} The body is a list of indexes or names with scales. Adapters that are not in it have no effect. ` +
     'It applies to all requests until the next change or the unload of the model.',
   requestName: 'AdapterScales',
-  errors,
   reply: { json: { name: 'AdaptersSet', schema: adaptersSetSchema } },
   examples: () => ({ none: { summary: 'None', request: [], reply: { success: true } } }),
 };
 
 const adaptersOperation: Operation = {
+  ...base,
   id: 'listAdapters',
-  tag: 'llama-server',
   summary: 'Adapters of a model with their default scales (llama-server).',
   description: `${BY_MODEL} A request selects adapters with \`lora\`. Default: those set by \`POST\`, or none.`,
-  errors,
   reply: { json: { name: 'Adapters', schema: adapterListSchema } },
 };

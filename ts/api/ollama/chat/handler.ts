@@ -12,13 +12,12 @@ import { startCompletion } from '../../shared/chat/to-job.js';
 import { streamCompletion } from '../../shared/completion/stream-reply.js';
 import { aboutPrompt, submitCompletions } from '../../shared/text/submit-completions.js';
 import { keepMsOf, type Leased, withModel } from '../../shared/with-model.js';
-import { ollamaFailure, ollamaNaming, ollamaRoute } from '../ollama-settings.js';
+import { OLLAMA, ollamaFailure, ollamaNaming, ollamaRoute } from '../ollama-settings.js';
 import {
   type OllamaChatRequest,
   type OllamaGenerateRequest,
   ollamaChatReplySchema,
   ollamaChatSchema,
-  ollamaErrorSchema,
   ollamaGenerateReplySchema,
   ollamaGenerateSchema,
 } from '../schema.js';
@@ -158,13 +157,12 @@ const DESCRIPTION =
   'Streams by default; `"stream": false` disables it. Each line of a stream is a JSON text. The last one has ' +
   '`done`, counts and times in nanoseconds.';
 
+const base = { ...OLLAMA, description: DESCRIPTION, errors: CONVERSATION_ERRORS };
+
 const chatOperation: Operation = {
+  ...base,
   id: 'ollamaChat',
-  tag: 'Ollama',
   summary: 'Chat completion (Ollama); streams unless `"stream": false`.',
-  description: DESCRIPTION,
-  errorBody: ollamaErrorSchema,
-  errors: CONVERSATION_ERRORS,
   reply: {
     json: { name: 'OllamaChat', schema: ollamaChatReplySchema },
     line: { name: 'OllamaChat', schema: ollamaChatReplySchema },
@@ -192,12 +190,9 @@ const chatOperation: Operation = {
 };
 
 const generateOperation: Operation = {
+  ...base,
   id: 'ollamaGenerate',
-  tag: 'Ollama',
   summary: 'Completion of one message, of a text (`raw`) or of a gap (`suffix`) (Ollama).',
-  description: DESCRIPTION,
-  errorBody: ollamaErrorSchema,
-  errors: CONVERSATION_ERRORS,
   reply: {
     json: { name: 'OllamaCompletion', schema: ollamaGenerateReplySchema },
     line: { name: 'OllamaCompletion', schema: ollamaGenerateReplySchema },

@@ -8,7 +8,7 @@ import type { AppContext } from '../../context.js';
 import { shortenTexts } from '../../shared/text/shorten-texts.js';
 import { toEmbeddings } from '../../shared/text/to-embeddings.js';
 import { withModel } from '../../shared/with-model.js';
-import { ollamaNaming, ollamaRoute, toNanoseconds } from '../ollama-settings.js';
+import { OLLAMA, ollamaNaming, ollamaRoute, toNanoseconds } from '../ollama-settings.js';
 import {
   type OllamaEmbeddingsRequest,
   type OllamaEmbedRequest,
@@ -16,7 +16,6 @@ import {
   ollamaEmbeddingsSchema,
   ollamaEmbedReplySchema,
   ollamaEmbedSchema,
-  ollamaErrorSchema,
 } from '../schema.js';
 
 const EMBED_URL = '/api/embed';
@@ -86,10 +85,9 @@ async function embedTexts(
 }
 
 const embedOperation: Operation = {
+  ...OLLAMA,
   id: 'ollamaEmbed',
-  tag: 'Ollama',
   summary: 'Embeddings of texts (Ollama).',
-  errorBody: ollamaErrorSchema,
   errors: MODEL_ERRORS,
   reply: { json: { name: 'OllamaEmbeddings', schema: ollamaEmbedReplySchema } },
   examples: (model) => ({
@@ -111,10 +109,9 @@ const embedOperation: Operation = {
 };
 
 const embeddingsOperation: Operation = {
+  ...OLLAMA,
   id: 'ollamaEmbedOne',
-  tag: 'Ollama',
   summary: 'Embedding of one text (older versions of Ollama).',
-  errorBody: ollamaErrorSchema,
   errors: MODEL_ERRORS,
   reply: { json: { name: 'OllamaEmbedding', schema: ollamaEmbeddingsReplySchema } },
   examples: (model) => ({

@@ -1,18 +1,18 @@
 /** Downloads and deletes models (Ollama), on servers that allow it. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ChasquiError, type ErrorCode } from '../../../errors.js';
+import { ChasquiError } from '../../../errors.js';
 import { toChasquiError, toErrorBody } from '../../../http/error-handler.js';
+import { HUB_ERRORS } from '../../../http/openapi/failures.js';
 import type { Operation } from '../../../http/openapi/operation.js';
 import { bodyRoute } from '../../../http/read-fields.js';
 import { beginEvents, jsonLines } from '../../../http/sse.js';
 import type { AppContext } from '../../context.js';
-import { ollamaErrors, ollamaFailure } from '../ollama-settings.js';
+import { OLLAMA, ollamaErrors, ollamaFailure } from '../ollama-settings.js';
 import {
   type OllamaDeleteRequest,
   type OllamaPullReply,
   type OllamaPullRequest,
   ollamaDeleteSchema,
-  ollamaErrorSchema,
   ollamaPullReplySchema,
   ollamaPullSchema,
 } from '../schema.js';
@@ -82,35 +82,16 @@ async function streamPull({ context, library, request, reply }: Exchange, name: 
   return undefined;
 }
 
-const HUB_ERRORS: readonly ErrorCode[] = [
-  'invalid_model_name',
-  'hub_model_not_found',
-  'quantisation_not_found',
-  'hub_model_gated',
-  'hub_access_denied',
-  'hub_token_refused',
-  'hub_rate_limited',
-  'hub_unreachable',
-  'hub_failed',
-  'architecture_unknown',
-  'model_file_invalid',
-  'no_space',
-  'wrong_digest',
-  'download_failed',
-  'request_cancelled',
-];
-
 const MODEL = 'hf.co/user/repo:Q4_K_M';
 
 const pullOperation: Operation = {
+  ...OLLAMA,
   id: 'ollamaPull',
-  tag: 'Ollama',
   summary: 'Downloads a model from the hub (Ollama).',
   description:
     'Streams by default; `"stream": false` disables it. Each line of a stream is a JSON text with the current step and the ' +
     'progress of each file. If the client disconnects, the download pauses. The same request resumes it.',
-  errorBody: ollamaErrorSchema,
-  errors: HUB_ERRORS,
+  errors: [...HUB_ERRORS, 'request_cancelled'],
   reply: {
     json: { name: 'OllamaPull', schema: ollamaPullReplySchema },
     line: { name: 'OllamaPull', schema: ollamaPullReplySchema },
@@ -125,10 +106,9 @@ const pullOperation: Operation = {
 };
 
 const deleteOperation: Operation = {
+  ...OLLAMA,
   id: 'ollamaDelete',
-  tag: 'Ollama',
   summary: 'Deletes the files of a model (Ollama).',
-  errorBody: ollamaErrorSchema,
   errors: ['model_not_found', 'not_deletable', 'local_model_not_found'],
   reply: {},
   examples: () => ({ delete: { summary: 'By its name', request: { model: MODEL } } }),

@@ -6,14 +6,13 @@ import { bodyRoute } from '../../../http/read-fields.js';
 import { findEntry, modelNotFound } from '../../../models/pool.js';
 import { VERSION } from '../../../version.js';
 import type { AppContext } from '../../context.js';
-import { ollamaErrors, toModelId, toOllamaName } from '../ollama-settings.js';
+import { OLLAMA, ollamaErrors, toModelId, toOllamaName } from '../ollama-settings.js';
 import {
   type OllamaModel,
   type OllamaRunning,
   type OllamaShowRequest,
   type OllamaTags,
   type OllamaVersion,
-  ollamaErrorSchema,
   ollamaModelSchema,
   ollamaRunningSchema,
   ollamaShowSchema,
@@ -65,10 +64,9 @@ const listed = (id: string) => {
 };
 
 const tagsOperation: Operation = {
+  ...OLLAMA,
   id: 'ollamaTags',
-  tag: 'Ollama',
   summary: 'List of models (Ollama).',
-  errorBody: ollamaErrorSchema,
   reply: { json: { name: 'OllamaTags', schema: ollamaTagsSchema } },
   examples: (model) => ({
     list: { summary: 'One model', reply: { models: [{ ...listed(model), modified_at }] } },
@@ -76,10 +74,9 @@ const tagsOperation: Operation = {
 };
 
 const runningOperation: Operation = {
+  ...OLLAMA,
   id: 'ollamaRunning',
-  tag: 'Ollama',
   summary: 'List of loaded models (Ollama).',
-  errorBody: ollamaErrorSchema,
   reply: { json: { name: 'OllamaRunning', schema: ollamaRunningSchema } },
   examples: (model) => ({
     list: {
@@ -92,19 +89,17 @@ const runningOperation: Operation = {
 };
 
 const versionOperation: Operation = {
+  ...OLLAMA,
   id: 'ollamaVersion',
-  tag: 'Ollama',
   summary: 'Compatible version of Ollama.',
-  errorBody: ollamaErrorSchema,
   reply: { json: { name: 'OllamaVersion', schema: ollamaVersionSchema } },
   examples: () => ({ version: { summary: 'The versions', reply: { version: OLLAMA_VERSION, chasqui: VERSION } } }),
 };
 
 const showOperation: Operation = {
+  ...OLLAMA,
   id: 'ollamaShow',
-  tag: 'Ollama',
   summary: 'Details of a model (Ollama).',
-  errorBody: ollamaErrorSchema,
   errors: ['model_not_found'],
   reply: { json: { name: 'OllamaModel', schema: ollamaModelSchema } },
   examples: (model) => ({

@@ -136,12 +136,14 @@ function exampleBatch(): BatchObject {
   return { ...batch, id, created_at: 1_790_000_000, expires_at: 1_790_086_400 };
 }
 
+const reply = { json: { name: 'Batch', schema: batchSchema } };
+const base = { tag: 'Chat', parameters: PARAMETERS, errors: ERRORS, reply } as const;
+
 const createBatch: Operation = {
+  ...base,
   id: 'createBatch',
-  tag: 'Chat',
   summary: 'Runs the requests of an uploaded file at the lowest priority.',
   errors: [...ERRORS, 'invalid_value'],
-  reply: { json: { name: 'Batch', schema: batchSchema } },
   examples: () => ({
     created: {
       summary: 'Chats of an uploaded file',
@@ -162,19 +164,14 @@ const listBatches: Operation = {
 };
 
 const retrieveBatch: Operation = {
+  ...base,
   id: 'retrieveBatch',
-  tag: 'Chat',
   summary: 'State of a batch.',
-  parameters: PARAMETERS,
-  errors: ERRORS,
-  reply: { json: { name: 'Batch', schema: batchSchema } },
 };
 
 const cancelBatch: Operation = {
+  ...base,
   id: 'cancelBatch',
-  tag: 'Chat',
   summary: 'Cancels a batch; finished requests keep their results.',
-  parameters: PARAMETERS,
   errors: [...ERRORS, 'invalid_value'],
-  reply: { json: { name: 'Batch', schema: batchSchema } },
 };

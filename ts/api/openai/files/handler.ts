@@ -82,13 +82,15 @@ const FILE: FileObject = {
   status: 'processed',
 };
 
+const reply = { json: { name: 'File', schema: fileSchema } };
+const base = { tag: 'Chat', parameters: PARAMETERS, errors: ERRORS, reply } as const;
+
 const uploadFile: Operation = {
+  ...base,
   id: 'uploadFile',
-  tag: 'Chat',
   summary: 'Uploads a file, which conversations name by `file_id`.',
   form: uploadSchema,
   errors: ['unsupported_parameter', 'unsupported_media_type', 'origin_not_allowed', 'store_failed'],
-  reply: { json: { name: 'File', schema: fileSchema } },
 };
 
 const listFiles: Operation = {
@@ -106,30 +108,23 @@ const listFiles: Operation = {
 };
 
 const retrieveFile: Operation = {
+  ...base,
   id: 'retrieveFile',
-  tag: 'Chat',
   summary: 'An uploaded file, without its content.',
-  parameters: PARAMETERS,
-  errors: ERRORS,
-  reply: { json: { name: 'File', schema: fileSchema } },
   examples: () => ({ file: { summary: 'A file', reply: FILE } }),
 };
 
 const downloadFile: Operation = {
+  ...base,
   id: 'downloadFile',
-  tag: 'Chat',
   summary: 'Content of an uploaded file.',
-  parameters: PARAMETERS,
-  errors: ERRORS,
   reply: { text: 'application/octet-stream' },
 };
 
 const deleteFile: Operation = {
+  ...base,
   id: 'deleteFile',
-  tag: 'Chat',
   summary: 'Deletes an uploaded file.',
-  parameters: PARAMETERS,
-  errors: ERRORS,
   reply: { json: { name: 'DeletedFile', schema: deletedFileSchema } },
   examples: () => ({ deleted: { summary: 'A deleted file', reply: { id: ID, object: 'file', deleted: true } } }),
 };

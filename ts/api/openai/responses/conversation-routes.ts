@@ -115,13 +115,13 @@ const itemList = { object: 'list', data: [storedItem], first_id: ITEM_ID, last_i
 const oneConversation = { json: { name: 'Conversation', schema: conversationSchema } };
 const list = { json: { name: 'InputItemList', schema: inputItemListSchema } };
 
+const base = { tag: 'Chat', parameters: PARAMETERS, errors: ERRORS, reply: oneConversation } as const;
+
 const createConversation: Operation = {
+  ...base,
   id: 'createConversation',
-  tag: 'Chat',
   summary: 'Creates a conversation, which responses continue and extend.',
   description: 'Conversations are stored for 30 days after their last change.',
-  errors: ERRORS,
-  reply: oneConversation,
   examples: () => ({
     made: {
       summary: 'One message to begin with',
@@ -132,51 +132,40 @@ const createConversation: Operation = {
 };
 
 const retrieveConversation: Operation = {
+  ...base,
   id: 'retrieveConversation',
-  tag: 'Chat',
   summary: 'A conversation, without its items.',
-  parameters: PARAMETERS,
-  errors: ERRORS,
-  reply: oneConversation,
 };
 
 const updateConversation: Operation = {
+  ...base,
   id: 'updateConversation',
-  tag: 'Chat',
   summary: 'Replaces the metadata of a conversation.',
-  parameters: PARAMETERS,
-  errors: ERRORS,
-  reply: oneConversation,
   examples: () => ({
     changed: { summary: 'A topic', request: { metadata: conversation.metadata }, reply: conversation },
   }),
 };
 
 const deleteConversation: Operation = {
+  ...base,
   id: 'deleteConversation',
-  tag: 'Chat',
   summary: 'Deletes a conversation; its responses are kept.',
-  parameters: PARAMETERS,
-  errors: ERRORS,
   reply: { json: { name: 'DeletedConversation', schema: deletedConversationSchema } },
 };
 
 const listItems: Operation = {
+  ...base,
   id: 'listConversationItems',
-  tag: 'Chat',
   summary: 'Items of a conversation.',
   description: PAGE_QUERY,
-  parameters: PARAMETERS,
   errors: [...ERRORS, 'invalid_value'],
   reply: list,
 };
 
 const createItems: Operation = {
+  ...base,
   id: 'createConversationItems',
-  tag: 'Chat',
   summary: 'Adds items to a conversation.',
-  parameters: PARAMETERS,
-  errors: ERRORS,
   reply: list,
   examples: () => ({
     added: { summary: 'One message', request: { items: [sentItem] }, reply: itemList },
@@ -184,19 +173,16 @@ const createItems: Operation = {
 };
 
 const retrieveItem: Operation = {
+  ...base,
   id: 'retrieveConversationItem',
-  tag: 'Chat',
   summary: 'One item of a conversation.',
   parameters: ITEM_PARAMETERS,
-  errors: ERRORS,
   reply: { json: { name: 'ConversationItem', schema: conversationItemSchema } },
 };
 
 const deleteItem: Operation = {
+  ...base,
   id: 'deleteConversationItem',
-  tag: 'Chat',
   summary: 'Removes an item from a conversation.',
   parameters: ITEM_PARAMETERS,
-  errors: ERRORS,
-  reply: oneConversation,
 };

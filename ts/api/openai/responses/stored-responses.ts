@@ -110,14 +110,15 @@ export function exampleResponse(model: string): ResponseObject {
   };
 }
 
+const base = { tag: 'Chat', parameters: PARAMETERS, errors: ERRORS } as const;
+
 const retrieveResponse: Operation = {
+  ...base,
   id: 'retrieveResponse',
-  tag: 'Chat',
   summary: 'A stored response.',
   description:
     'Responses are stored for up to 30 days, unless `store` is false. Newer ones may evict them. Only requests with the same key can read them. ' +
     '`?stream=true` returns the events of a response with `background` and `stream`: all, or those after number `starting_after`.',
-  parameters: PARAMETERS,
   errors: [...ERRORS, 'invalid_value'],
   reply: {
     json: { name: 'Response', schema: responseSchema },
@@ -127,11 +128,9 @@ const retrieveResponse: Operation = {
 };
 
 const deleteResponse: Operation = {
+  ...base,
   id: 'deleteResponse',
-  tag: 'Chat',
   summary: 'Deletes a stored response; responses that continue it can no longer be continued.',
-  parameters: PARAMETERS,
-  errors: ERRORS,
   reply: { json: { name: 'DeletedResponse', schema: deletedResponseSchema } },
   examples: () => ({
     deleted: { summary: 'A deleted response', reply: { id: EXAMPLE_ID, object: 'response', deleted: true } },
@@ -139,11 +138,10 @@ const deleteResponse: Operation = {
 };
 
 const listInputItems: Operation = {
+  ...base,
   id: 'listInputItems',
-  tag: 'Chat',
   summary: 'Input of a stored response, including all earlier items.',
   description: PAGE_QUERY,
-  parameters: PARAMETERS,
   errors: [...ERRORS, 'previous_response_not_found', 'invalid_value'],
   reply: { json: { name: 'InputItemList', schema: inputItemListSchema } },
   examples: () => {
@@ -163,10 +161,9 @@ const listInputItems: Operation = {
 };
 
 const cancelResponse: Operation = {
+  ...base,
   id: 'cancelResponse',
-  tag: 'Chat',
   summary: 'Cancels a background response.',
-  parameters: PARAMETERS,
   errors: [...ERRORS, 'invalid_value'],
   reply: { json: { name: 'Response', schema: responseSchema } },
 };

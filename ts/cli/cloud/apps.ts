@@ -12,7 +12,7 @@ import { appRoute, CloudClient } from './client.js';
 import { CLUSTER_OPTIONS, TARGET_OPTIONS, WEIGHTS_OPTION } from './kubernetes-option-table.js';
 import { type Place, placeOf } from './kubernetes-place.js';
 import { COMMON_OPTIONS, FOLLOW_OPTION, ROLLBACK_OPTIONS, SCALE_OPTIONS } from './option-table.js';
-import { ended, printJson, toDate, withHelp } from './outcome.js';
+import { ended, print, printJson, repeat, toDate, withHelp } from './outcome.js';
 import { untilActive } from './until-active.js';
 
 type Parsed = Readonly<Record<string, unknown>>;
@@ -190,8 +190,7 @@ async function scale({ cloud, org, json }: Target, name: string, parsed: Parsed)
   };
   const route = `${appRoute(org, name)}/scale`;
   const after = reset ? await cloud.delete<AppState>(route) : await cloud.put<AppState>(route, wanted);
-  if (json) printJson(after);
-  else console.log(`${org}/${name} has from ${after.scale.min} to ${after.scale.max} runners now.`);
+  print(json, after, `${org}/${name} has from ${after.scale.min} to ${after.scale.max} runners now.`);
 }
 
 async function rollBack(target: Target, name: string, parsed: Parsed): Promise<void> {
@@ -207,32 +206,24 @@ async function restart(target: Target, name: string): Promise<void> {
 async function follow({ cloud, json }: Target, deployed: Deployed): Promise<void> {
   const state = await untilActive(cloud, deployed, json);
   const { app, org, revision, url } = deployed;
-  if (json) printJson({ app, org, revision, url, state });
-  else console.log(`Revision ${revision} of ${org}/${app} is ${state}.`);
+  print(json, { app, org, revision, url, state }, `Revision ${revision} of ${org}/${app} is ${state}.`);
 }
 
 async function remove({ cloud, org, json }: Target, name: string): Promise<void> {
   const gone = await cloud.delete(appRoute(org, name));
-  if (json) printJson(gone);
-  else console.log(`${org}/${name} is deleted.`);
+  print(json, gone, `${org}/${name} is deleted.`);
 }
 
 async function events({ cloud, org, json }: Target, name: string, parsed: Parsed): Promise<void> {
-  const { follow: goesOn } = givenOptions(FOLLOW_OPTION, parsed, {});
   let after = 0;
-  for (;;) {
+  await repeat(parsed, FOLLOW_MS, async () => {
     const route = `${appRoute(org, name)}/events?after=${after}&limit=1000`;
     const { events: rows } = await cloud.get<{ events: EventRow[] }>(route);
     // An app without events has never existed: this fails with the reason.
     if (rows.length === 0 && after === 0) await cloud.app(org, name);
-    for (const row of rows) {
-      if (json) printJson({ ...row, state: row.state.toLowerCase() });
-      else console.log(eventLine(row));
-    }
+    for (const row of rows) print(json, { ...row, state: row.state.toLowerCase() }, eventLine(row));
     after = rows.at(-1)?.seq ?? after;
-    if (!goesOn) return;
-    await pause();
-  }
+  });
 }
 
 function eventLine({ at, revision, runner, state, reason }: EventRow): string {
@@ -241,22 +232,11 @@ function eventLine({ at, revision, runner, state, reason }: EventRow): string {
 }
 
 async function logs({ cloud, org, json }: Target, name: string, parsed: Parsed): Promise<void> {
-  const { follow: goesOn } = givenOptions(FOLLOW_OPTION, parsed, {});
-  let cursor: LogCursor | null = null;
-  for (;;) {
-    const query: string = cursor === null ? '' : `?cursor=${encodeURIComponent(JSON.stringify(cursor))}`;
-    type Reply = { lines: { runner: string; text: string }[]; cursor: LogCursor };
-    const reply: Reply = await cloud.get<Reply>(`${appRoute(org, name)}/logs${query}`);
-    for (const line of reply.lines) {
-      if (json) printJson(line);
-      else console.log(`${line.runner}  ${printable(line.text)}`);
-    }
-    cursor = reply.cursor;
-    if (!goesOn) return;
-    await pause();
-  }
-}
-
-function pause(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, FOLLOW_MS));
+  type Reply = { lines: { runner: string; text: string }[]; cursor: LogCursor };
+  let query = '';
+  await repeat(parsed, FOLLOW_MS, async () => {
+    const { lines, cursor } = await cloud.get<Reply>(`${appRoute(org, name)}/logs${query}`);
+    for (const line of lines) print(json, line, `${line.runner}  ${printable(line.text)}`);
+    query = `?cursor=${encodeURIComponent(JSON.stringify(cursor))}`;
+  });
 }

@@ -4,7 +4,7 @@ import { dataDir } from '../../hub/data-folder.js';
 import { addTableOptions, givenOptions } from '../options/table-options.js';
 import { common, type Target, withTarget } from './apps.js';
 import { CLOUD_START_OPTIONS, DATA_DIR_OPTION } from './option-table.js';
-import { ended, printJson, withHelp } from './outcome.js';
+import { ended, print, withHelp } from './outcome.js';
 
 export function cloudCommand(): Command {
   const start = withHelp(new Command('start'))
@@ -37,6 +37,5 @@ function copying(name: string, says: string, action: 'backUp' | 'restore'): Comm
 
 async function setupLink({ cloud, json }: Target): Promise<void> {
   const link = await cloud.post<{ url: string }>('/setup-link');
-  if (json) printJson(link);
-  else console.log(link.url);
+  print(json, link, link.url);
 }

@@ -1,5 +1,4 @@
 /** `chasqui apps … --to kubernetes`: the same commands for apps in a cluster. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { addObjects, deleteApp } from '../../cloud/kubernetes/apply.js';
 import {
   type LogCursor,
@@ -30,8 +29,8 @@ import { textTable } from '../output/table.js';
 import { changeLines, keysOf, untilReady } from './kubernetes.js';
 import { WEIGHTS_OPTION } from './kubernetes-option-table.js';
 import type { Place } from './kubernetes-place.js';
-import { COMMON_OPTIONS, FOLLOW_OPTION, ROLLBACK_OPTIONS, SCALE_OPTIONS } from './option-table.js';
-import { printJson } from './outcome.js';
+import { COMMON_OPTIONS, ROLLBACK_OPTIONS, SCALE_OPTIONS } from './option-table.js';
+import { print, printJson, repeat } from './outcome.js';
 
 type Parsed = Readonly<Record<string, unknown>>;
 
@@ -89,8 +88,8 @@ export async function scaleInCluster(place: Place, app: string, parsed: Parsed):
   }
   await find(place, app);
   await scaleApp(place.cluster, nameIn(place, app), min);
-  if (place.json) printJson({ app, org: place.org, wanted: min });
-  else console.log(`${place.org}/${app} has ${min} ${min === 1 ? 'pod' : 'pods'} from now on.`);
+  const text = `${place.org}/${app} has ${min} ${min === 1 ? 'pod' : 'pods'} from now on.`;
+  print(place.json, { app, org: place.org, wanted: min }, text);
 }
 
 export async function restartInCluster(place: Place, app: string): Promise<void> {
@@ -119,40 +118,30 @@ export async function deleteInCluster(place: Place, app: string, parsed: Parsed)
   const { removed, kept } = await deleteApp(place.cluster, nameIn(place, app), { weights });
   // The weights volume can outlive an app that was deleted earlier.
   if (removed.length === 0 && kept.length === 0) throw notFound(place, app);
-  if (place.json) printJson({ app, org: place.org, removed, kept });
-  else for (const line of [...changeLines({ removed, kept }), `${place.org}/${app} is deleted.`]) console.log(line);
+  const lines = [...changeLines({ removed, kept }), `${place.org}/${app} is deleted.`];
+  print(place.json, { app, org: place.org, removed, kept }, lines.join('\n'));
 }
 
 export async function logsInCluster(place: Place, app: string, parsed: Parsed): Promise<void> {
-  const { follow: goesOn = false } = givenOptions(FOLLOW_OPTION, parsed, {});
   await find(place, app);
   const show = ({ pod, container, text }: PodLine) => {
-    if (place.json) printJson({ runner: pod, container, text });
-    else console.log(`${pod}  ${printable(text)}`);
+    print(place.json, { runner: pod, container, text }, `${pod}  ${printable(text)}`);
   };
   const cursor: LogCursor = new Map();
-  for (;;) {
-    await readLogs(place.cluster, nameIn(place, app), { follow: goesOn, cursor }, show);
-    if (!goesOn) return;
-    // The followed containers have ended; follow their replacements.
-    await sleep(FOLLOW_MS);
-  }
+  // When the followed containers have ended, follow their replacements.
+  await repeat(parsed, FOLLOW_MS, (follow) => readLogs(place.cluster, nameIn(place, app), { follow, cursor }, show));
 }
 
 export async function eventsInCluster(place: Place, app: string, parsed: Parsed): Promise<void> {
-  const { follow: goesOn = false } = givenOptions(FOLLOW_OPTION, parsed, {});
   await find(place, app);
   const shown = new Map<string, number>();
-  for (;;) {
+  await repeat(parsed, FOLLOW_MS, async () => {
     for (const event of await readEvents(place.cluster, nameIn(place, app))) {
       if (shown.get(event.id) === event.count) continue;
       shown.set(event.id, event.count);
-      if (place.json) printJson(event);
-      else console.log(eventLine(event));
+      print(place.json, event, eventLine(event));
     }
-    if (!goesOn) return;
-    await sleep(FOLLOW_MS);
-  }
+  });
 }
 
 function eventLine({ at, object, type, reason, message, count }: ClusterEvent): string {
@@ -167,8 +156,7 @@ async function follow(place: Place, app: string): Promise<void> {
   const deployment = await readDeployment(cluster, name);
   const status = await untilReady(cluster, name, (deployment?.spec?.progressDeadlineSeconds ?? 600) * 1000, json);
   const { state = null, ready = 0, wanted = 0 } = status ?? {};
-  if (json) printJson({ app, org, state, ready, wanted });
-  else console.log(`${org}/${app} is ${state}, ${ready} of ${wanted} pods.`);
+  print(json, { app, org, state, ready, wanted }, `${org}/${app} is ${state}, ${ready} of ${wanted} pods.`);
 }
 
 async function find(place: Place, app: string): Promise<AppStatus> {

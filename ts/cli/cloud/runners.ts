@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import type { RunnerView } from '../../cloud/apps/views.js';
 import { common, runnerTable, type Target, withTarget } from './apps.js';
-import { printJson, withHelp } from './outcome.js';
+import { print, withHelp } from './outcome.js';
 
 type Parsed = Readonly<Record<string, unknown>>;
 
@@ -24,12 +24,10 @@ export function runnersCommand(): Command {
 async function list({ cloud, json }: Target, parsed: Parsed): Promise<void> {
   const { runners: all } = await cloud.get<{ runners: RunnerView[] }>('/runners');
   const runners = all.filter(({ org }) => parsed.org === undefined || org === parsed.org);
-  if (json) printJson(runners);
-  else console.log(runners.length === 0 ? 'No runners.' : runnerTable(runners));
+  print(json, runners, runners.length === 0 ? 'No runners.' : runnerTable(runners));
 }
 
 async function stop({ cloud, json }: Target, id: string): Promise<void> {
   const reply = await cloud.delete(`/runners/${encodeURIComponent(id)}`);
-  if (json) printJson(reply);
-  else console.log(`The runner ${id} accepts no more requests.`);
+  print(json, reply, `The runner ${id} accepts no more requests.`);
 }

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { ChasquiError } from '../../errors.js';
 import { textTable } from '../output/table.js';
 import { common, type Target, withTarget } from './apps.js';
-import { printJson, toDate, withHelp } from './outcome.js';
+import { print, printJson, toDate, withHelp } from './outcome.js';
 import { readInput } from './read-input.js';
 
 type Parsed = Readonly<Record<string, unknown>>;
@@ -45,6 +45,5 @@ async function list({ cloud, org, json }: Target): Promise<void> {
 
 async function remove({ cloud, org, json }: Target, name: string): Promise<void> {
   const reply = await cloud.delete(`/secrets/${encodeURIComponent(org)}/${encodeURIComponent(name)}`);
-  if (json) printJson(reply);
-  else console.log(`${name} is removed.`);
+  print(json, reply, `${name} is removed.`);
 }

@@ -201,7 +201,7 @@ export class Model extends Engine {
   }
 
   async #tokenizePrompt({ prompt, images }: Job, on: AbortOptions): Promise<NativePrompt> {
-    refuseMedia(this.#info, images.map(kindOf));
+    if (images.length > 0) refuseMedia(this.#info, images.map(kindOf));
     if (typeof prompt === 'string') return this.call('tokenizePrompt', [prompt, images], on);
     if (images.length === 0) return { tokens: Int32Array.from(prompt), media: null };
     throw new ChasquiError('invalid_job', 'A prompt of token ids cannot hold images: give it as text.');

@@ -129,26 +129,16 @@ export function keyToJson({ id, name, org, app, scopes, createdAt, expiresAt, re
   };
 }
 
-function usageToJson({
-  at,
-  keyId,
-  org,
-  app,
-  requests,
-  failed,
-  promptTokens,
-  cachedTokens,
-  completionTokens,
-}: UsageRow) {
+function usageToJson(row: UsageRow) {
   return {
-    at,
-    key_id: keyId,
-    org,
-    app,
-    requests,
-    failed,
-    prompt_tokens: promptTokens,
-    cached_tokens: cachedTokens,
-    completion_tokens: completionTokens,
+    at: row.at,
+    key_id: row.keyId,
+    org: row.org,
+    app: row.app,
+    requests: row.requests,
+    failed: row.failed,
+    prompt_tokens: row.promptTokens,
+    cached_tokens: row.cachedTokens,
+    completion_tokens: row.completionTokens,
   };
 }

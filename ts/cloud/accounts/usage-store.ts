@@ -87,9 +87,10 @@ export class UsageStore implements UsageSink {
    */
   list({ from, to, hours, org = null, app = null, keyId = null, limit = MAX_USAGE_ROWS }: UsageQuery): UsageRow[] {
     const maxRows = Math.min(limit, MAX_USAGE_ROWS);
-    const rows = this.database.all<Record<string, number> & { key_id: string; org: string; app: string }>(
+    const rows = this.database.all<Omit<UsageRow, 'at' | 'keyId'> & { bucket: number; key_id: string }>(
       `SELECT hour / CAST(?3 AS INTEGER) * CAST(?3 AS INTEGER) AS bucket, key_id, org, app, sum(requests) AS requests, sum(failed) AS failed,
-        sum(prompt_tokens) AS prompt, sum(cached_tokens) AS cached, sum(completion_tokens) AS completion, sum(ms) AS ms
+        sum(prompt_tokens) AS promptTokens, sum(cached_tokens) AS cachedTokens,
+        sum(completion_tokens) AS completionTokens, sum(ms) AS ms
       FROM usage_hourly
       WHERE hour >= ?1 AND hour < ?2 AND (?4 IS NULL OR org = ?4) AND (?5 IS NULL OR app = ?5)
         AND (?6 IS NULL OR key_id = ?6)
@@ -97,17 +98,10 @@ export class UsageStore implements UsageSink {
       [Math.floor(from / 3600), Math.ceil(to / 3600), hours, org, app, keyId, maxRows + 1],
     );
     if (rows.length > maxRows) throw tooManyRows(maxRows);
-    return rows.map((row) => ({
-      at: (row.bucket as number) * 3600,
-      keyId: row.key_id === '' ? null : row.key_id,
-      org: row.org,
-      app: row.app,
-      requests: row.requests as number,
-      failed: row.failed as number,
-      promptTokens: row.prompt as number,
-      cachedTokens: row.cached as number,
-      completionTokens: row.completion as number,
-      ms: row.ms as number,
+    return rows.map(({ bucket, key_id: keyId, ...counts }) => ({
+      at: bucket * 3600,
+      keyId: keyId === '' ? null : keyId,
+      ...counts,
     }));
   }
 

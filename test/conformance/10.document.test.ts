@@ -59,7 +59,7 @@ for (const mode of ['runtime', 'desktop'] as const) {
 
 /** Endpoints of other local model servers, in the local modes. */
 const LOCAL =
-  /^[A-Z]+ (\/api\/|\/((v1\/)?chat\/completions\/(input_tokens|control)|chat\/completions|responses(\/input_tokens)?|models|embeddings?|completions?|infill|predict|props|slots|lora-adapters|rerank|reranking|v1\/streams?(\/lookup)?)$)/;
+  /^[A-Z]+ (\/api\/|\/(audio\/transcriptions|(v1\/)?chat\/completions\/(input_tokens|control)|chat\/completions|responses(\/input_tokens)?|models|embeddings?|completions?|infill|predict|props|slots|lora-adapters|rerank|reranking|v1\/streams?(\/lookup)?)$)/;
 
 test('has the same endpoints in every mode, and those of other programs in the local ones', async () => {
   const [runtime = [], desktop = [], serverless = []] = await Promise.all(

@@ -29,8 +29,10 @@ interface Operation {
   replies: Record<string, Examples>;
 }
 
+/** Without those of audio, which the demo model cannot hear. */
 function operations(): Operation[] {
-  return Object.entries(document.paths).flatMap(([path, methods]) =>
+  const paths = Object.entries(document.paths).filter(([path]) => !path.includes('/audio/'));
+  return paths.flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => {
       // biome-ignore lint/suspicious/noExplicitAny: the document is JSON
       const { requestBody, responses } = operation as any;

@@ -75,6 +75,22 @@ test('connections of one address that send no request make room for others', asy
   server.close();
 });
 
+test('silent connections make room sooner while the server is crowded', async () => {
+  const server = await limitedServer();
+  const silent = Array.from({ length: LIMIT }, () => connectTo(server));
+  await until(async () => (await openConnections(server)) === LIMIT, 'all are connected');
+  // Timers of one process end in order, however busy the machine is.
+  let isLate = false;
+  const late = setTimeout(() => {
+    isLate = true;
+  }, 1500);
+  await until(async () => (await openConnections(server)) <= (LIMIT * 3) / 4, 'there is room');
+  clearTimeout(late);
+  assert.not(isLate);
+  for (const socket of silent) socket.destroy();
+  server.close();
+});
+
 test('a reply that its client has still to read is not cut off to make room', async () => {
   const server = http.createServer(({ url }, response) => response.end(url === '/long' ? LONG : 'here'));
   limitConnections(server, LIMIT);

@@ -39,21 +39,28 @@ export const HTTP_SETTINGS = {
  */
 export function limitConnections(server: Server, max = MAX_CONNECTIONS): IdleConnections {
   const idle = new IdleConnections(server);
-  limitHeadless(server, Math.ceil(max / 4));
+  limitHeadless(server, max);
   server.maxConnections = max;
-  server.on('connection', () => {
-    server.getConnections((_error, count) => {
-      if (count > (max * 3) / 4) idle.makeRoom();
-    });
-  });
+  server.on('connection', () => ifCrowded(server, max, () => idle.makeRoom()));
   return idle;
+}
+
+/** Three quarters of the limit leave time to make room before new connections are refused. */
+function ifCrowded(server: Server, max: number, makeRoom: () => void): void {
+  server.getConnections((_error, count) => {
+    if (count > (max * 3) / 4) makeRoom();
+  });
 }
 
 /** The head of a request follows its connection at once, but a busy server may read it later. */
 const HEAD_GRACE_MS = 2000;
 
-/** Closes connections beyond `max` of an address that have sent no complete request head. */
+/** The same, while three quarters of the limit are in use. */
+const CROWDED_GRACE_MS = 250;
+
+/** Closes connections of an address beyond a quarter of `max` that have sent no complete request head. */
 function limitHeadless(server: Server, max: number): void {
+  const most = Math.ceil(max / 4);
   /** By address and port, because a TLS connection has two sockets. */
   const headless = new Map<string, Map<number, Socket>>();
   const forget = (address: string, port: number): void => {
@@ -68,10 +75,12 @@ function limitHeadless(server: Server, max: number): void {
     const own = headless.get(address) ?? new Map<number, Socket>();
     headless.set(address, own.set(port, socket));
     socket.once('close', () => forget(address, port));
-    if (own.size <= max) return;
-    setTimeout(() => {
-      if (own.size > max && own.get(port) === socket) socket.destroy();
-    }, HEAD_GRACE_MS).unref();
+    if (own.size <= most) return;
+    const close = () => {
+      if (own.size > most && own.get(port) === socket) socket.destroy();
+    };
+    setTimeout(() => ifCrowded(server, max, close), CROWDED_GRACE_MS).unref();
+    setTimeout(close, HEAD_GRACE_MS).unref();
   });
   for (const event of ['request', 'checkContinue', 'checkExpectation', 'connect', 'upgrade']) {
     server.on(event, ({ socket: { remoteAddress = '', remotePort = 0 } }: IncomingMessage) => {

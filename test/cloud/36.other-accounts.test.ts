@@ -28,21 +28,23 @@ asRoot('secrets do not go to another account that listens on the port of a kille
   const { port } = new URL(cloud.url);
   assert.is((await cloud.cli('secrets', 'set', 'MINE', 'value')).code, 0);
   await cloud.kill();
-  const account = { uid: NOBODY, gid: NOBODY, cwd: '/' };
+  // The account may not read the files that NODE_OPTIONS imports.
+  const account = { uid: NOBODY, gid: NOBODY, cwd: '/', env: {} };
   const other = spawn(process.execPath, ['-e', LISTENER, port], { ...account, stdio: ['ignore', 'pipe', 'inherit'] });
   let heard = '';
   other.stdout.on('data', (data) => {
     heard += data;
   });
   try {
-    await once(other.stdout, 'data');
+    await Promise.race([once(other.stdout, 'data'), once(other, 'exit')]);
+    assert.is(heard, 'listening\n');
     const { code, stderr } = await cloud.cli('secrets', 'set', 'MINE', 'value-for-the-cloud');
     assert.is(code, 3, stderr);
     assert.match(stderr, 'no cloud is running here');
     assert.is(heard, 'listening\n');
   } finally {
     other.kill();
-    await once(other, 'exit');
+    if (other.exitCode === null && other.signalCode === null) await once(other, 'exit');
     fs.rmSync(cloud.home, { recursive: true, force: true });
   }
 });

@@ -16,7 +16,7 @@ inline constexpr uint32_t kMaxAttentionGroups = 8, kNodesOfAttentionGroup = 14;
 // Whether split_equal() would need several ubatches, and llm_graph_context::build_attn() can compute the batch in groups.
 bool computes_in_groups(llm_arch arch, const llama_batch& batch);
 
-// Parts of the ubatch, whose rows are sorted by sequence. The streams of a group are consecutive.
+// Splits the ubatch. Its rows are sorted by sequence. The streams of a group are consecutive.
 std::vector<llama_ubatch> attention_groups(const llama_ubatch& ubatch);
 
 }  // namespace chasqui

@@ -79,14 +79,11 @@ test('silent connections make room sooner while the server is crowded', async ()
   const server = await limitedServer();
   const silent = Array.from({ length: LIMIT }, () => connectTo(server));
   await until(async () => (await openConnections(server)) === LIMIT, 'all are connected');
-  // Timers of one process end in order, however busy the machine is.
-  let isLate = false;
-  const late = setTimeout(() => {
-    isLate = true;
-  }, 1500);
-  await until(async () => (await openConnections(server)) <= (LIMIT * 3) / 4, 'there is room');
-  clearTimeout(late);
-  assert.not(isLate);
+  // Timers of one process end in order, even on a busy machine: this one ends after 250 ms and before the usual 2 s.
+  const count = await new Promise<number>((resolve) => {
+    setTimeout(() => server.getConnections((_error, open) => resolve(open)), 300);
+  });
+  assert.ok(count <= (LIMIT * 3) / 4, `${count} are open`);
   for (const socket of silent) socket.destroy();
   server.close();
 });

@@ -165,7 +165,7 @@ export function replyToBrokenHttp(error: NodeJS.ErrnoException, socket: Socket, 
   socket.setTimeout(ERROR_GRACE_MS, () => socket.destroy());
 }
 
-/** A new connection whose first request is in transit is not idle for so long. */
+/** How long a new connection counts as in use before its first request arrives. */
 const FIRST_REQUEST_MS = 1000;
 
 interface Connection {

@@ -127,7 +127,7 @@ const NEVER_HERE: readonly (readonly [path: RegExp, why: string])[] = [
 ];
 
 const MAX_SHOWN_LENGTH = 80;
-/** Largest share of characters in which a suggested path differs. */
+/** A suggested path differs in at most this share of its characters. */
 const MAX_DIFFERENCE = 0.25;
 const MAX_SEGMENTS = 20;
 

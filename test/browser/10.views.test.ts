@@ -59,6 +59,34 @@ for (const [width, colorScheme] of [
   });
 }
 
+views('axe checks the page after transitions and changes, not in the middle', async () => {
+  const { page } = await openApp(browser, app);
+  await goTo(page, 'Settings');
+  const append = (
+    what: string,
+  ) => `const text = document.querySelector('main').appendChild(document.createElement('p'));
+    text.textContent = '${what}';
+    Object.assign(text.style, { color: '#ddd', background: '#fff' });
+    getComputedStyle(text).color;`;
+  await page.evaluate(`(() => {
+    ${append('in transition')}
+    Object.assign(text.style, { transition: 'color 3600s', color: '#000' });
+  })()`);
+  assert.equal(await accessibilityProblems(page), []);
+  await page.evaluate(`(() => {
+    ${append('changed')}
+    const real = getComputedStyle;
+    globalThis.getComputedStyle = (element, pseudo) => {
+      if (element === text) setTimeout(() => (text.style.color = '#000'));
+      return real(element, pseudo);
+    };
+  })()`);
+  assert.equal(await accessibilityProblems(page), []);
+  await page.evaluate(`{ ${append('light on white')} }`);
+  assert.match((await accessibilityProblems(page)).join(), /^color-contrast: <p style/);
+  await page.context().close();
+});
+
 views('the views are named before any script has run, and by the same names', async () => {
   const names = (page: Page) => page.getByRole('navigation').getByRole('link').allInnerTexts();
   const { page } = await openApp(browser, app);

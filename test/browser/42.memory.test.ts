@@ -46,7 +46,6 @@ memory('what a model of the hub takes is worked out by the engine, with the cont
   const usual = await cells.innerText();
   assert.equal(await accessibilityProblems(page), []);
   await file.getByLabel('With a context of').selectOption('2048');
-  await page.waitForTimeout(300);
   await cells.filter({ hasNotText: usual }).waitFor();
   assert.equal((await app.done('GET', '/api/v1/models/download')).jobs, [], 'nothing was downloaded for it');
 });

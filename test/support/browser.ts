@@ -76,16 +76,33 @@ export async function goTo(page: Page, view: (typeof VIEWS)[number]): Promise<vo
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What axe-core finds wrong with the page as it is, in words. */
+/** Pages that never stop changing, such as a running reply, are checked this often at most. */
+const AXE_RUNS = 20;
+
+/**
+ * Problems that axe-core reports for the page in its final state. Transitions end at once while axe runs: colours in the
+ * middle of one have other contrasts. axe reads styles and attributes at several moments, so it runs again if it
+ * reports a problem of a page that changed meanwhile.
+ */
 export async function accessibilityProblems(page: Page): Promise<string[]> {
   await page.evaluate(axeSource);
-  return await page.evaluate(async () => {
-    const { axe } = globalThis as unknown as {
-      axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-    };
-    const { violations } = await axe.run();
-    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' | ')}`);
-  });
+  const script = `(async () => {
+    const still = new CSSStyleSheet();
+    still.replaceSync('*, ::before, ::after, ::backdrop { transition: none !important; animation: none !important }');
+    document.adoptedStyleSheets.push(still);
+    let hasChanged;
+    const observer = new MutationObserver(() => (hasChanged = true));
+    observer.observe(document, { attributes: true, characterData: true, childList: true, subtree: true });
+    let violations;
+    for (let runs = 0; runs === 0 || (hasChanged && violations.length > 0 && runs < ${AXE_RUNS}); runs += 1) {
+      hasChanged = false;
+      ({ violations } = await axe.run());
+    }
+    observer.disconnect();
+    document.adoptedStyleSheets.pop();
+    return violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 200)).join(' | '));
+  })()`;
+  return await page.evaluate<string[]>(script);
 }
 
 /** Whether anything is wider than the window. */

@@ -1,4 +1,4 @@
-// Fuzzes what a request passes to a template: JSON as ts/engine/render-request.ts writes it. Two characters before it
+// Fuzzes what a request passes to a template: JSON as ts/engine/engine.ts writes it. Two characters before it
 // choose the template, and whether the resulting grammar is compiled too.
 #include "core/error-code.h"
 #include "execution.h"

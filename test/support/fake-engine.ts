@@ -9,6 +9,7 @@ import {
   type EngineState,
   type EngineStats,
   type Finish,
+  joinParts,
   type ModelInfo,
   type Ranking,
   type ReasoningTags,
@@ -20,7 +21,6 @@ import {
   type TokenLogprobs,
 } from '../../ts/engine/engine.js';
 import type { ImageInput, Job } from '../../ts/engine/job.js';
-import { joinParts } from '../../ts/engine/render-request.js';
 import { ChasquiError } from '../../ts/errors.js';
 import type { NativeReplyParser } from '../../ts/native/addon.js';
 import { FakeParser, parseBatches } from './fake-parser.js';

@@ -64,15 +64,16 @@ export interface CallTarget {
   cancelOwner(owner: number): void;
 }
 
-export async function callTarget<M extends CallName>(
-  target: CallTarget,
-  method: M,
-  args: CallArgs<M>,
-  { signal }: AbortOptions = {},
-): Promise<CallResult<M>> {
-  signal?.throwIfAborted();
-  const owner = ownerOf(signal);
-  return untilAborted(target.run(method, args, owner), signal, () => target.cancelOwner(owner));
+/** A target that also tracks the owners of its calls. */
+export abstract class OwnedCalls implements Caller, CallTarget {
+  abstract run<M extends CallName>(method: M, args: CallArgs<M>, owner: number): Promise<CallResult<M>>;
+  abstract cancelOwner(owner: number): void;
+
+  async call<M extends CallName>(method: M, args: CallArgs<M>, { signal }: AbortOptions = {}): Promise<CallResult<M>> {
+    signal?.throwIfAborted();
+    const owner = ownerOf(signal);
+    return untilAborted(this.run(method, args, owner), signal, () => this.cancelOwner(owner));
+  }
 }
 
 /** Calls that share a signal belong to one request. */

@@ -10,6 +10,7 @@ import { refuseMedia } from './engine-errors.js';
 import type {
   AbortOptions,
   ChatMessage,
+  ChatToolCall,
   Embeddings,
   EngineProcesses,
   EngineState,
@@ -23,11 +24,10 @@ import type {
   TokenStream,
 } from './engine-types.js';
 import { type GenerateRequest, generate } from './generate.js';
-import { type ImageInput, type Job, kindOf } from './job.js';
+import { type ImageInput, type Job, kindOf, replaceLoneSurrogates } from './job.js';
 import { areChatMessages, checkMessages, type GenerateMessage, loadChatImages, mediaIn } from './load-chat-images.js';
 import type { LoadOptions } from './load-options.js';
 import { shareImages } from './prepared-prompts.js';
-import { toRenderRequest, toWellFormedJson } from './render-request.js';
 import type { ReplyStream } from './reply-stream.js';
 
 export type * from './engine-types.js';
@@ -167,7 +167,7 @@ export abstract class Engine {
 
   /** The paths of the parts of a JSON schema that no grammar enforces, each below `path`. Rejects with `invalid_grammar`. */
   unenforcedParts(schema: object, path: string, on?: AbortOptions): Promise<string[]> {
-    return this.call('unenforcedParts', [toWellFormedJson(schema), path], on);
+    return this.call('unenforcedParts', [replaceLoneSurrogates(JSON.stringify(schema)), path], on);
   }
 
   /** The bytes of each token; control tokens are spelled by their names. Rejects with `invalid_job`. */
@@ -192,4 +192,60 @@ export abstract class Engine {
   stats(): Promise<EngineStats> {
     return this.call('stats', []);
   }
+}
+
+/** A conversation as JSON for `native/llama/chat/chat-template.h`. Replaces each image by `marker`, and adds it to `images`. */
+export function toRenderRequest(
+  messages: readonly ChatMessage[],
+  options: RenderOptions,
+  marker: string,
+  images: ImageInput[],
+): string {
+  const { tools, toolChoice, parallelToolCalls, jsonSchema, continueFinalMessage, specialTokens, templateKwargs } =
+    options;
+  return replaceLoneSurrogates(
+    JSON.stringify({
+      messages: messages.map((message) => toWireMessage(message, joinParts(message.content, marker, images))),
+      tools: tools?.map((tool) => ({ type: 'function', function: tool })),
+      tool_choice: toolChoice,
+      parallel_tool_calls: parallelToolCalls,
+      json_schema: jsonSchema,
+      continue_final_message: continueFinalMessage,
+      special_tokens_in_messages: specialTokens,
+      chat_template_kwargs: templateKwargs,
+    }),
+  );
+}
+
+function toWireMessage({ role, name, reasoning, toolCalls, toolCallId }: ChatMessage, content: string): object {
+  return {
+    role,
+    content,
+    name,
+    reasoning_content: reasoning,
+    tool_calls: toolCalls?.map(toWireCall),
+    tool_call_id: toolCallId,
+  };
+}
+
+function toWireCall({ id, ...call }: ChatToolCall): object {
+  // Native code parses the arguments, which are JSON themselves.
+  return { id, type: 'function', function: { ...call, arguments: replaceLoneSurrogates(call.arguments) } };
+}
+
+/** Joins parts as llama.cpp's server does: texts with a line break between them, images without, because a marker is a paragraph. */
+export function joinParts(content: ChatMessage['content'], marker: string, images: ImageInput[]): string {
+  if (typeof content === 'string') return content;
+  let text = '';
+  let afterImage = false;
+  for (const part of content) {
+    if (part.type === 'image') {
+      images.push(part.image);
+      text += marker;
+    } else {
+      text += afterImage || text === '' ? part.text : `\n${part.text}`;
+    }
+    afterImage = part.type === 'image';
+  }
+  return text;
 }

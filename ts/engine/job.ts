@@ -80,6 +80,23 @@ export function grammarOf(gbnf: string): Grammar {
   return { gbnf, lazy: false, triggers: [], prefill: '', thinkingStart: '', thinkingEnds: [] };
 }
 
+export function grammarOfSchema(schema: object): Grammar {
+  return { ...grammarOf(''), schema: replaceLoneSurrogates(JSON.stringify(schema)) };
+}
+
+/** Native code reads UTF-8, which cannot encode a lone surrogate. Most come from texts that were cut inside an emoji. */
+const SURROGATE = /\\u[dD][89a-fA-F]/;
+/** A pair, a lone surrogate, or any other escape; the last so that an escaped backslash begins no surrogate. */
+const ESCAPES = /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\\[\s\S]/g;
+const ESCAPE_LENGTH = '\\ud800'.length;
+const REPLACEMENT = '\\ufffd';
+
+/** Replaces escaped lone surrogates in JSON by U+FFFD, as `String.prototype.toWellFormed` does in texts. */
+export function replaceLoneSurrogates(json: string): string {
+  if (!SURROGATE.test(json)) return json;
+  return json.replace(ESCAPES, (each) => (each.length === ESCAPE_LENGTH ? REPLACEMENT : each));
+}
+
 /** Fills in what `options` leaves open from `defaults`. */
 export function completeJob(options: GenerateOptions, defaults: Readonly<SamplingSettings> = NEUTRAL_SAMPLING): Job {
   return {
@@ -137,11 +154,16 @@ export function reasoningLimits(options: LoadOptions): ReasoningLimits {
 /** The most tokens that native code can count. */
 const UNLIMITED = 2 ** 31 - 1;
 
+export interface ReasoningLimit extends NativeReasoningTags {
+  maxTokens: number;
+  message: string;
+}
+
 /** The limit on the reasoning of a job; `null`: unlimited. Jobs with stop strings have one, because the engine follows it. */
 export function reasoningLimitOf(
   { reasoning, reasoningBudget, reasoningMessage, reasoningControl, stop, grammar, maxTokens }: ReasoningFields,
   defaults: ReasoningLimits,
-): (NativeReasoningTags & { maxTokens: number; message: string }) | null {
+): ReasoningLimit | null {
   const isCallForced = grammar?.calls === true && !grammar.lazy;
   // Leaves half of the tokens to the call.
   const beforeCall = isCallForced && maxTokens !== null ? Math.floor(maxTokens / 2) : null;

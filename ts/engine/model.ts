@@ -9,7 +9,15 @@ import { decodeAudio } from './decode-audio.js';
 import { closeWhenDropped, Engine } from './engine.js';
 import { engineClosed, refuseMedia, withCatalogueCode, withReason } from './engine-errors.js';
 import type { AbortOptions, EngineState, ModelInfo, Siblings, SubmitOptions, TokenStream } from './engine-types.js';
-import { type ImageInput, type Job, kindOf, type ReasoningLimits, reasoningLimitOf, reasoningLimits } from './job.js';
+import {
+  type ImageInput,
+  type Job,
+  kindOf,
+  type ReasoningLimit,
+  type ReasoningLimits,
+  reasoningLimitOf,
+  reasoningLimits,
+} from './job.js';
 import { type LoadHooks, type LoadOptions, splitHooks } from './load-options.js';
 import { openLocal } from './local/open-local.js';
 import { PreparedPrompts } from './prepared-prompts.js';
@@ -161,7 +169,7 @@ export class Model extends Engine {
     const { prompt, constraints, reasoning } = await this.#prepare(job, options);
     const stream = this.#streams.get(id);
     if (stream === undefined) return;
-    stream.prepared(prompt.tokens.length);
+    stream.promptTokens = prompt.tokens.length;
     this.#core.submit(toCoreJob(id, prompt, reasoning, job, this.#draftsFromText(job)), constraints.pop() ?? null);
   }
 
@@ -181,9 +189,10 @@ export class Model extends Engine {
     const known = this.#families.get(siblings);
     if (known) return known;
     const { grammar } = job;
+    const limit = reasoningLimitOf(job, this.#reasoning);
     const prepared = Promise.all([
       this.#tokenizePrompt(job, { signal }),
-      this.#limitReasoning(job, { signal }),
+      limit === null ? null : this.#tokenizeMessage(limit, { signal }),
       grammar === null ? [] : this.call('compileGrammar', [grammar, siblings.count], { signal }),
     ]).then(([prompt, reasoning, constraints]) => ({ prompt, reasoning, constraints }));
     this.#families.set(siblings, prepared);
@@ -192,9 +201,7 @@ export class Model extends Engine {
     return prepared;
   }
 
-  async #limitReasoning(job: Job, on: AbortOptions): Promise<NativeReasoningLimit | null> {
-    const limit = reasoningLimitOf(job, this.#reasoning);
-    if (limit === null) return null;
+  async #tokenizeMessage(limit: ReasoningLimit, on: AbortOptions): Promise<NativeReasoningLimit> {
     const { message } = limit;
     const tokens = message === '' ? new Int32Array() : await this.call('tokenize', [message, false, false], on);
     return { ...limit, message: tokens };

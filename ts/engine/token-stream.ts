@@ -50,7 +50,8 @@ export class JobStream implements TokenStream {
   #delivered = false;
   #paused = false;
   promptLogprobs: NativeLogprobs[] = [];
-  #promptTokens = 0;
+  /** Length of the prompt; 0 until it is tokenized. Set by the source. */
+  promptTokens = 0;
   #computedTokens = 0;
   #cachedTokens: number | null = null;
   readonly #observers: ((tokens: readonly Token[]) => void)[] = [];
@@ -65,8 +66,8 @@ export class JobStream implements TokenStream {
   }
 
   get prefill(): Prefill | null {
-    if (this.#promptTokens === 0) return null;
-    const known = { computed: this.#computedTokens, total: this.#promptTokens };
+    if (this.promptTokens === 0) return null;
+    const known = { computed: this.#computedTokens, total: this.promptTokens };
     return this.#cachedTokens === null ? known : { ...known, cached: this.#cachedTokens };
   }
 
@@ -86,14 +87,9 @@ export class JobStream implements TokenStream {
   attach(source: JobSource): void {
     this.#source = source;
     this.promptLogprobs = [];
-    this.#promptTokens = 0;
+    this.promptTokens = 0;
     this.#computedTokens = 0;
     this.#cachedTokens = null;
-  }
-
-  /** Tells the length of the prompt. */
-  prepared(promptTokens: number): void {
-    this.#promptTokens = promptTokens;
   }
 
   /** Tells how much of the prompt is computed; the first time, that is what was cached. */
@@ -105,7 +101,7 @@ export class JobStream implements TokenStream {
   /** Adds a token without waking the reader. Returns whether `flush` has to be called at the end of the wake. */
   push(token: Token): boolean {
     if (this.ended) return false;
-    this.#computedTokens = this.#promptTokens;
+    this.#computedTokens = this.promptTokens;
     if (!this.#begun) {
       this.#begun = true;
       this.#options.onBegin?.();
@@ -283,8 +279,10 @@ export function deliver(
     if (flags & RECORD_FLAGS.logprobs) token.logprobs = extras[extraAt++] as NativeLogprobs;
     if (flags & RECORD_FLAGS.finish) token.finish = extras[extraAt++] as Finish;
     const grown = parsed?.get(at / FIELDS_PER_RECORD);
-    if (grown !== undefined) addParsed(token, grown);
-    else if (flags & GROWTH_FLAGS.content) token.deltas = [{ content: token.text }];
+    if (grown !== undefined) {
+      token.deltas = grown.deltas;
+      if (token.finish && grown.reasoningTokens !== undefined) token.finish.reasoningTokens = grown.reasoningTokens;
+    } else if (flags & GROWTH_FLAGS.content) token.deltas = [{ content: token.text }];
     else if (flags & GROWTH_FLAGS.reasoning) token.deltas = [{ reasoning: token.text }];
     const failure = flags & RECORD_FLAGS.failure ? (extras[extraAt++] as NativeFailure) : null;
     // The engine may produce one more token after the reader has left.
@@ -294,11 +292,6 @@ export function deliver(
     else if (stream.push(token)) touched.push(stream);
   }
   for (const stream of touched) stream.flush();
-}
-
-function addParsed(token: Token, { deltas, reasoningTokens }: ParsedText): void {
-  token.deltas = deltas;
-  if (token.finish && reasoningTokens !== undefined) token.finish.reasoningTokens = reasoningTokens;
 }
 
 function toError({ code, message, imageIndex, promptTokens, contextLength }: NativeFailure): ChasquiError {

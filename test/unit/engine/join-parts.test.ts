@@ -1,8 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { ChatPart } from '../../../ts/engine/engine.js';
+import { type ChatPart, joinParts } from '../../../ts/engine/engine.js';
 import type { ImageInput } from '../../../ts/engine/job.js';
-import { joinParts } from '../../../ts/engine/render-request.js';
 
 const test = suite('unit: join parts');
 

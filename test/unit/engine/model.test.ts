@@ -1,8 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { completeJob } from '../../../ts/engine/job.js';
+import { completeJob, grammarOfSchema } from '../../../ts/engine/job.js';
 import { Model } from '../../../ts/engine/model.js';
-import { grammarOfSchema } from '../../../ts/engine/render-request.js';
 import { ChasquiError } from '../../../ts/errors.js';
 import type { NativeConstraint } from '../../../ts/native/addon.js';
 import { fakeCore } from '../../support/fake-core.js';

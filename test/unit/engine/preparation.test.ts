@@ -3,7 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { submitChoices } from '../../../ts/api/shared/completion/stream-reply.js';
 import type { AdapterUse } from '../../../ts/engine/adapter-file.js';
-import { type CallTarget, callTarget } from '../../../ts/engine/calls.js';
+import { OwnedCalls } from '../../../ts/engine/calls.js';
 import type { ModelInfo } from '../../../ts/engine/engine.js';
 import { completeJob, grammarOf } from '../../../ts/engine/job.js';
 import type { LoadOptions } from '../../../ts/engine/load-options.js';
@@ -19,14 +19,17 @@ const never = new Promise<never>(() => {});
 function recorded(settle: boolean) {
   const owners: number[] = [];
   const cancelled: number[] = [];
-  const target = {
-    run: (_method: string, _args: unknown, owner: number) => {
+  class Recorded extends OwnedCalls {
+    override run(_method: string, _args: unknown, owner: number): Promise<never> {
       owners.push(owner);
-      return settle ? Promise.resolve(new Int32Array()) : never;
-    },
-    cancelOwner: (owner: number) => cancelled.push(owner),
-  } as unknown as CallTarget;
-  const call = (signal?: AbortSignal) => callTarget(target, 'tokenize', ['a', false, false], { signal });
+      return settle ? Promise.resolve(undefined as never) : never;
+    }
+    override cancelOwner(owner: number): void {
+      cancelled.push(owner);
+    }
+  }
+  const target = new Recorded();
+  const call = (signal?: AbortSignal) => target.call('tokenize', ['a', false, false], { signal });
   return { call, owners, cancelled };
 }
 

@@ -13,7 +13,7 @@ const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 const ended = new Error('the engine ended');
 
 /** The engine's end of a stream. */
-type Source = Pick<JobStream, 'push' | 'flush' | 'fail' | 'prepared' | 'progress'>;
+type Source = Pick<JobStream, 'push' | 'flush' | 'fail' | 'promptTokens' | 'progress'>;
 
 /** Starts wait for `open`, and are tried twice. */
 function relayed(whole = false) {
@@ -218,13 +218,13 @@ test('tells how far the prompt is where it was started last', async () => {
   const reading = stream.next();
   assert.is(stream.prefill, null);
   const first = await open();
-  first.prepared(10);
+  first.promptTokens = 10;
   first.progress(4);
   assert.equal(stream.prefill, { computed: 4, total: 10, cached: 4 });
   first.fail(ended);
   await turn();
   const second = await open();
-  second.prepared(10);
+  second.promptTokens = 10;
   assert.equal(stream.prefill, { computed: 0, total: 10 });
   give(second, last('a'));
   await reading;

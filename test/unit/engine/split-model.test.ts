@@ -2,7 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Caller } from '../../../ts/engine/calls.js';
-import { SplitCalls } from '../../../ts/engine/child/split-model.js';
+import { SplitCalls } from '../../../ts/engine/child/supervised-engine.js';
 import { ChasquiError } from '../../../ts/errors.js';
 
 const test = suite('unit: an engine of two processes');

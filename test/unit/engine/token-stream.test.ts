@@ -46,7 +46,7 @@ test('tokens come one by one, those pushed between two reads included', async ()
 test('a prompt is as far as the engine has told, first of all of what was cached, and complete with the first token', () => {
   const { stream } = streamAndLog();
   assert.is(stream.prefill, null);
-  stream.prepared(100);
+  stream.promptTokens = 100;
   assert.equal(stream.prefill, { computed: 0, total: 100 });
   const streams = new Map([[7, stream]]);
   const wake = (...records: number[][]) => deliver(streams, Int32Array.from(records.flat()), records.length, '', []);

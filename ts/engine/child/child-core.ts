@@ -2,9 +2,9 @@
 import type { Socket } from 'node:net';
 import { deserialize } from 'node:v8';
 import type { NativeConstraint, NativeMedia, NativePrompt } from '../../native/addon.js';
-import { CALLS, type CallArgs, type CallName, type CallResult, type CallTarget, callTarget } from '../calls.js';
+import { CALLS, type CallArgs, type CallName, type CallResult, OwnedCalls } from '../calls.js';
 import type { CoreJob, EngineCore } from '../core.js';
-import type { AbortOptions, JobControl } from '../engine-types.js';
+import type { JobControl } from '../engine-types.js';
 import { deliver, type JobStream } from '../token-stream.js';
 import { EventsDecoder, encodeFrame, FRAME, FrameReader } from './frames.js';
 import type { WireError } from './messages.js';
@@ -29,7 +29,7 @@ class Handle {
   constructor(readonly id: number) {}
 }
 
-export class ChildCore implements EngineCore, CallTarget {
+export class ChildCore extends OwnedCalls implements EngineCore {
   readonly #calls = new Map<number, Waiting>();
   /** Keeps this process alive, also between the end of the pipe and `end`. */
   readonly #keepAlive = setInterval(() => {}, 2 ** 30).unref();
@@ -45,6 +45,7 @@ export class ChildCore implements EngineCore, CallTarget {
     private readonly streams: ReadonlyMap<number, JobStream>,
     private readonly process: ProcessHooks,
   ) {
+    super();
     const events = new EventsDecoder();
     const reader = new FrameReader((kind, payload) => {
       // No rest parameters: this runs once for each wake.
@@ -79,10 +80,6 @@ export class ChildCore implements EngineCore, CallTarget {
 
   get waits(): boolean {
     return this.#calls.size > 0;
-  }
-
-  call<M extends CallName>(method: M, args: CallArgs<M>, on?: AbortOptions): Promise<CallResult<M>> {
-    return callTarget(this, method, args, on);
   }
 
   run<M extends CallName>(method: M, args: CallArgs<M>, owner: number): Promise<CallResult<M>> {

@@ -5,7 +5,7 @@
 import type { ChasquiError } from '../../errors.js';
 import { isOutOfFiles } from '../../process/open-files.js';
 import type { AdapterUse } from '../adapter-file.js';
-import { CALLS, type CallInput, type CallName, type CallResult } from '../calls.js';
+import { CALLS, type CallArgs, type Caller, type CallInput, type CallName, type CallResult } from '../calls.js';
 import { renderDefaults } from '../chat-template.js';
 import { closeWhenDropped, Engine } from '../engine.js';
 import { engineClosed, withReason } from '../engine-errors.js';
@@ -19,14 +19,20 @@ import type {
 } from '../engine-types.js';
 import type { Job } from '../job.js';
 import type { LoadHooks, LoadOptions } from '../load-options.js';
+import { Model } from '../model.js';
 import { JobStream } from '../token-stream.js';
 import { LoadLimitExceeded } from './load-limits.js';
 import type { RestartEvent } from './restart-event.js';
 import { RestartPolicy } from './restart-policy.js';
-import { startModel, type Worker } from './split-model.js';
-import { type StartChild, type StartPreparation, startChild, startPreparation } from './start-child.js';
+import {
+  LOAD_TIMEOUT_MS,
+  type StartChild,
+  type StartPreparation,
+  startChild,
+  startPreparation,
+} from './start-child.js';
 import { openPreparation, type PreparationProcess } from './supervised-preparation.js';
-import { type NextStart, Supervisor } from './supervisor.js';
+import { type NextStart, type SupervisedProcess, Supervisor } from './supervisor.js';
 import type { Attempt } from './suspects.js';
 
 /** `onProgress` and `signal` apply to the first load. */
@@ -164,7 +170,7 @@ export class SupervisedEngine extends Engine {
     };
     const stream = new JobStream({
       ...options,
-      onBegin: () => attempt?.passed(),
+      onBegin: () => attempt?.setHarmless(),
       onEnd: (complete) => attempt?.end(complete),
       restart: start,
     });
@@ -199,5 +205,66 @@ export class SupervisedEngine extends Engine {
   #replaceInfo(info: ModelInfo): void {
     const { created, adaptersInUse } = this.model;
     this.model = { ...info, created, ...(adaptersInUse && { adaptersInUse }) };
+  }
+}
+
+interface StartHooks extends LoadHooks {
+  coreDumps?: boolean | undefined;
+}
+
+interface Worker extends SupervisedProcess {
+  readonly model: Model;
+}
+
+/** Starts the worker. `preparing` may still be starting. Rejects as both do. */
+async function startModel(
+  start: StartChild,
+  path: string,
+  options: LoadOptions,
+  { coreDumps, onProgress, signal }: StartHooks,
+  preparing: Promise<Supervisor<PreparationProcess>>,
+): Promise<Worker> {
+  const streams = new Map<number, JobStream>();
+  const child = await start(path, options, { streams, onProgress, signal, loadTimeoutMs: LOAD_TIMEOUT_MS, coreDumps });
+  const { core, info } = child;
+  try {
+    const preparation = await preparing;
+    const prepare: Caller['call'] = (method, args, on) =>
+      preparation.run(args, (process) => process.core.call(method, args, on), on?.signal);
+    const model = new Model(core, streams, info, options, new SplitCalls(core, prepare, info));
+    const end: Worker['end'] = (reason) => {
+      core.end(reason);
+      model.end(reason);
+    };
+    return { ...child, model, end, close: (reason) => model.close(reason) };
+  } catch (error) {
+    await core.close();
+    throw error;
+  }
+}
+
+/** Runs each call in the process that the table of calls names. */
+export class SplitCalls implements Caller {
+  constructor(
+    private readonly worker: Caller,
+    private readonly prepare: Caller['call'],
+    private readonly info: Pick<ModelInfo, 'contextLength' | 'generates'>,
+  ) {}
+
+  async call<M extends CallName>(method: M, args: CallArgs<M>, on?: AbortOptions): Promise<CallResult<M>> {
+    const { runsIn } = CALLS[method];
+    if (runsIn === 'preparation') return this.prepare(method, args, on);
+    if (method === 'tokenizePrompt') {
+      const [prompt, images] = args as unknown as CallArgs<'tokenizePrompt'>;
+      // The worker reports that the model generates nothing.
+      if (this.info.generates) {
+        const tokens = await this.prepare('tokenizeTextPrompt', [prompt, this.info.contextLength], on);
+        // Only the worker has a projector, which determines the number of tokens of an image.
+        if (images.length === 0) return { tokens, media: null } as CallResult<M>;
+      }
+    } else if (runsIn === 'both') {
+      await this.prepare(method, args, on);
+    }
+    return this.worker.call(method, args, on);
   }
 }

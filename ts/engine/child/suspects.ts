@@ -86,7 +86,8 @@ export class Attempt<P> {
   #digest: string | undefined;
   #starts = 0;
   #signsOfLife = 0;
-  #setHarmless: () => void = () => {};
+  /** Resolves `harmless`. */
+  setHarmless: () => void = () => {};
 
   /** `enter` waits for a process. */
   constructor(
@@ -118,27 +119,22 @@ export class Attempt<P> {
     this.#signsOfLife = 0;
     this.isOver = false;
     this.harmless = new Promise((resolve) => {
-      this.#setHarmless = resolve;
+      this.setHarmless = resolve;
     });
     return this.enter(this, this.#starts > 1);
-  }
-
-  /** It has come so far that it would have ended the process by now. */
-  passed(): void {
-    this.#setHarmless();
   }
 
   /** The process lives. The first sign of life may be older than the request. */
   signOfLife(): void {
     this.#signsOfLife += 1;
-    if (this.#signsOfLife === 2) this.passed();
+    if (this.#signsOfLife === 2) this.setHarmless();
   }
 
   /** `complete`: the process did all of it. */
   end(complete: boolean): void {
     this.isOver = true;
     this.suspects.running.delete(this);
-    this.#setHarmless();
+    this.setHarmless();
     if (complete) this.suspects.acquit(this);
   }
 }

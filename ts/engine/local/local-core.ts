@@ -1,8 +1,8 @@
 /** The engine in this process: the addon's, and parsers for the completions of its jobs. */
 import type { NativeConstraint, NativeEngine, NativeImage } from '../../native/addon.js';
-import { type CallArgs, type CallName, type CallResult, type CallTarget, callTarget } from '../calls.js';
+import { type CallArgs, type CallName, type CallResult, OwnedCalls } from '../calls.js';
 import type { CoreJob, EngineCore } from '../core.js';
-import type { AbortOptions, JobControl } from '../engine-types.js';
+import type { JobControl } from '../engine-types.js';
 import type { ReplyParsers } from './reply-parsers.js';
 
 interface Embedding {
@@ -10,7 +10,7 @@ interface Embedding {
   reject(error: Error): void;
 }
 
-export class LocalCore implements EngineCore, CallTarget {
+export class LocalCore extends OwnedCalls implements EngineCore {
   /** By the id that native code knows them by. */
   readonly #embeddings = new Map<number, Embedding>();
   #lastEmbedding = 0;
@@ -19,11 +19,8 @@ export class LocalCore implements EngineCore, CallTarget {
     private readonly native: NativeEngine,
     private readonly parsers: ReplyParsers,
   ) {
+    super();
     parsers.onRepeatedCall = (jobId) => native.finish(jobId);
-  }
-
-  call<M extends CallName>(method: M, args: CallArgs<M>, on?: AbortOptions): Promise<CallResult<M>> {
-    return callTarget(this, method, args, on);
   }
 
   async run<M extends CallName>(method: M, args: CallArgs<M>, owner: number): Promise<CallResult<M>> {

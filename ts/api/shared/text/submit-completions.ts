@@ -2,8 +2,7 @@
 
 import { checkTokens } from '../../../engine/check-tokens.js';
 import type { AbortOptions, Engine, ModelInfo, TextInput, TokenStream } from '../../../engine/engine.js';
-import type { Grammar, Job } from '../../../engine/job.js';
-import { grammarOfSchema } from '../../../engine/render-request.js';
+import { type Grammar, grammarOfSchema, type Job } from '../../../engine/job.js';
 import { ChasquiError, type ErrorCode } from '../../../errors.js';
 import type { Profile } from '../../../profiles/profile.js';
 import { MAX_CHOICES } from '../chat/chat-schema.js';

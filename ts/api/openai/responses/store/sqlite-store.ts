@@ -1,6 +1,6 @@
 /** Stored responses in a database in the data folder, readable by this account only. */
 import path from 'node:path';
-import { toWellFormedJson } from '../../../../engine/render-request.js';
+import { replaceLoneSurrogates } from '../../../../engine/job.js';
 import { onStore } from '../../../../errors.js';
 import { closeSqlite, openPrivateSqlite, type Sqlite } from '../../../../sqlite.js';
 import {
@@ -151,7 +151,7 @@ export class SqliteStore implements ResponseStore {
     const isResponse = 'response' in stored ? 1 : 0;
     // One statement, because thousands of them would block the server.
     const items = 'INSERT OR IGNORE INTO holders SELECT ?, value, ?, ? FROM json_each(?)';
-    this.#run(items, owner, id, isResponse, toWellFormedJson(itemIdsOf(stored)));
+    this.#run(items, owner, id, isResponse, replaceLoneSurrogates(JSON.stringify(itemIdsOf(stored))));
     this.#makeRoom();
   }
 

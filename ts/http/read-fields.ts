@@ -186,36 +186,32 @@ export function nearestParameter(name: string, parameters: readonly string[]): s
 export function* unknownParts(value: unknown, schema: JsonSchema, path = ''): Generator<string> {
   if (typeof value !== 'object' || value === null) return;
   if (Array.isArray(value)) {
-    if (!isSchema(schema.items)) return;
+    if (!isObject(schema.items)) return;
     for (const [index, item] of value.entries()) yield* unknownParts(item, schema.items, `${path}[${index}]`);
     return;
   }
   const { properties, additionalProperties } = variantOf(value as Record<string, unknown>, schema);
-  if (!isSchema(properties) || additionalProperties !== undefined) return;
+  if (!isObject(properties) || additionalProperties !== undefined) return;
   for (const [name, member] of Object.entries(value)) {
     if (member === null) continue;
     const at = path === '' ? name : `${path}.${name}`;
     const known = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    if (isSchema(known)) yield* unknownParts(member, known, at);
+    if (isObject(known)) yield* unknownParts(member, known, at);
     else yield at;
   }
 }
 
 function variantOf(value: Record<string, unknown>, schema: JsonSchema): JsonSchema {
   // A schema that also accepts a string has the schema of its objects in `else`.
-  if (isSchema(schema.else)) return variantOf(value, schema.else);
+  if (isObject(schema.else)) return variantOf(value, schema.else);
   const { discriminator, oneOf } = schema;
-  if (!isSchema(discriminator) || !Array.isArray(oneOf)) return schema;
+  if (!isObject(discriminator) || !Array.isArray(oneOf)) return schema;
   const tag = String(discriminator.propertyName);
   const meant = (oneOf as JsonSchema[]).find(({ properties }) => {
     const { const: only, enum: several } = (properties as Record<string, JsonSchema>)[tag] ?? {};
     return only === value[tag] || (Array.isArray(several) && several.includes(value[tag]));
   });
   return meant ?? {};
-}
-
-function isSchema(schema: unknown): schema is JsonSchema {
-  return typeof schema === 'object' && schema !== null;
 }
 
 /**

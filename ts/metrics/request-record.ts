@@ -86,7 +86,11 @@ export class RequestRecord {
         this.generatedTokens += tokens.length;
         series.generatedTokens.add(tokens.length);
         if (lastAt !== null) series.betweenTokens.observe((now - lastAt) / 1000);
-        else if (this.firstTokenMs === null) this.#begin(series, now, finish);
+        else if (this.firstTokenMs === null) {
+          // A completion that is not streamed comes in one batch, at its end. The engine knows when it began.
+          this.firstTokenMs = Math.max(0, now - this.#startedAt - (finish?.timings.predictedMs ?? 0));
+          series.firstToken.observe(this.firstTokenMs / 1000);
+        }
         if (finish) this.#finish(series, finish, promptIndex);
         lastAt = now;
       });
@@ -133,14 +137,6 @@ export class RequestRecord {
     const unfinished = this.#completions - this.finishReasons.length;
     if (this.#series === null || unfinished === 0) return;
     this.#series.unfinished(unfinished, this.errorCode === 'client_closed_request' ? 'abort' : 'error');
-  }
-
-  /** The first tokens of any stream have come. */
-  #begin(series: ModelSeries, now: number, finish: Finish | undefined): void {
-    // A completion that is not streamed comes in one batch, at its end. The engine knows when it began.
-    const sinceFirstMs = finish?.timings.predictedMs ?? 0;
-    this.firstTokenMs = Math.max(0, now - this.#startedAt - sinceFirstMs);
-    series.firstToken.observe(this.firstTokenMs / 1000);
   }
 
   #finish(series: ModelSeries, finish: Finish, promptIndex: number): void {

@@ -5,7 +5,7 @@
  */
 import { MAX_COUNT, type NumberRow, type OptionRows, type OptionsOf } from './option-row.js';
 
-interface SamplingRow extends Omit<NumberRow, 'group' | 'otherwise'> {
+export interface SamplingRow extends Omit<NumberRow, 'group' | 'otherwise'> {
   /** The request field. The member of the C++ struct has the same name. */
   readonly field: string;
   /** A second name of the request field. If a request has both, this one wins. */
@@ -285,13 +285,6 @@ export type SamplingField = FieldsOf<(typeof SAMPLING_NUMBERS)[SamplingNumber]> 
 export const SETTING_OF = Object.fromEntries(
   NUMBERS.flatMap(([name, { field, alias }]) => [field, ...(alias ? [alias] : [])].map((each) => [each, name])),
 ) as Readonly<Record<SamplingField, SamplingNumber>>;
-
-/** The value of a request field as the engine takes it. */
-export function toSetting(name: SamplingNumber, value: number): number {
-  const { below, min, max }: SamplingRow = SAMPLING_NUMBERS[name];
-  if (below !== undefined && value < below[0]) return below[1];
-  return Math.min(Math.max(value, min), max);
-}
 
 const GROUP = 'Sampling defaults';
 

@@ -51,26 +51,22 @@ function notUtf8(bytes: Buffer): ChasquiError {
  * text: only images may be large, because all other text is tokenized, rendered, or repeated in the reply.
  */
 function checkValue(root: unknown, imageLists: readonly string[]): void {
+  if (typeof root !== 'object' || root === null) return;
   let text = 0;
-  const pending: { value: unknown; place: Place }[] = [{ value: root, place: 'body' }];
-  const look = (child: unknown, key: string, parent: object, place: Place): void => {
-    if (typeof child === 'string') {
-      text += isImage(place, parent, key, child) ? 0 : child.length;
-    } else if (typeof child === 'object' && child !== null) {
-      const own = placeOf(place, parent, key);
-      const isImageList = own === 'shown' && imageLists.includes(key) && Array.isArray(child);
-      pending.push({ value: isImageList ? child.filter((item) => !isImageFile(item)) : child, place: own });
-    }
-  };
+  const pending: { value: object; place: Place }[] = [{ value: root, place: 'body' }];
   for (let next = pending.pop(); next; next = pending.pop()) {
-    const { value, place } = next;
-    if (Array.isArray(value)) {
-      for (const item of value) look(item, '', value, place);
-    } else if (typeof value === 'object' && value !== null) {
-      for (const [key, child] of Object.entries(value)) {
-        if (key === '__proto__' || (key === 'constructor' && hasOwn(child, 'prototype'))) throw forbidden(key);
-        text += key.length;
-        look(child, key, value, place);
+    const { value: parent, place } = next;
+    const isList = Array.isArray(parent);
+    for (const [name, child] of isList ? parent.entries() : Object.entries(parent)) {
+      const key = isList ? '' : String(name);
+      if (key === '__proto__' || (key === 'constructor' && hasOwn(child, 'prototype'))) throw forbidden(key);
+      text += key.length;
+      if (typeof child === 'string') {
+        text += isImage(place, parent, key, child) ? 0 : child.length;
+      } else if (typeof child === 'object' && child !== null) {
+        const own = placeOf(place, parent, key);
+        const isImageList = own === 'shown' && imageLists.includes(key) && Array.isArray(child);
+        pending.push({ value: isImageList ? child.filter((item) => !isImageFile(item)) : child, place: own });
       }
     }
     if (text > MAX_TEXT_BYTES) throw tooMuchText();

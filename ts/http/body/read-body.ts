@@ -51,7 +51,12 @@ export function readBody(
       else if (pieces > MAX_SMALL_PIECES && length < pieces * SMALL_PIECE) stop(tooManyPieces());
       else if (!budget.grow(held, piece.length)) stop(serverBusy());
       else {
-        if (grown > buffer.length) buffer = enlarged(buffer, length, grown, announced ?? maxBytes);
+        // One buffer, because each separate piece would take some hundred bytes more.
+        if (grown > buffer.length) {
+          const larger = Buffer.allocUnsafeSlow(Math.max(grown, Math.min(2 * buffer.length, announced ?? maxBytes)));
+          buffer.copy(larger, 0, 0, length);
+          buffer = larger;
+        }
         piece.copy(buffer, length);
         length = grown;
       }
@@ -80,16 +85,6 @@ export function readBody(
     request.on('error', () => undefined);
     response?.once('close', () => budget.release(held));
   });
-}
-
-/**
- * Returns a larger buffer with the first `length` bytes. Pieces are copied into one buffer on arrival, because each separate
- * piece would take some hundred bytes more.
- */
-function enlarged(buffer: Buffer, length: number, needed: number, maxBytes: number): Buffer {
-  const larger = Buffer.allocUnsafeSlow(Math.max(needed, Math.min(2 * buffer.length, maxBytes)));
-  buffer.copy(larger, 0, 0, length);
-  return larger;
 }
 
 /**

@@ -6,7 +6,6 @@ import { findEntry, type ModelPool } from '../../../models/pool.js';
 import type { AppContext } from '../../context.js';
 import { type RequestedAdapter, requestedAdapters } from '../../shared/chat/chat-schema.js';
 import { toAdapterUses } from '../../shared/chat/to-adapters.js';
-import { samplingDefaults } from '../../shared/chat/to-job.js';
 import { type ByModel, engineOf } from '../../shared/loaded-engine.js';
 import {
   type AdapterList,
@@ -26,7 +25,7 @@ export function nativeStateRoutes(app: FastifyInstance, { pool, profile }: AppCo
   app.get<ByModel>('/props', route(propsOperation), async ({ query }): Promise<Props> => {
     const sleeping = sleepingModel(query);
     const model = sleeping ?? engineOf(pool, query).model;
-    return toProps(model, samplingDefaults(profile, model), sleeping !== undefined);
+    return toProps(model, { ...profile.sampling, ...model.sampling }, sleeping !== undefined);
   });
   app.get<ByModel>('/slots', route(slotsOperation), async ({ query }): Promise<Slots> => {
     const engine = engineOf(pool, query);

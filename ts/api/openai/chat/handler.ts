@@ -58,7 +58,8 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
         const how = { contentOf, hosts: imageHosts, signal, strict, maxParts: MAX_IGNORED_PARTS };
         const { rendered, ignored } = await renderChat(engine, chat, how);
         nameIgnoredParts(reply, ignored);
-        await checkPromptLogprobs(engine, body, rendered, signal);
+        const reportsPrompt = typeof body.prompt_logprobs === 'number';
+        if (reportsPrompt) await checkPromptLogprobs(engine, body, rendered, signal);
         const streams = startCompletion(engine, profile, body, rendered, { signal, whole: !body.stream });
         request.record.follow(engine.model.id, streams, { prompt: rendered.prompt });
         const extension = extended?.extension(engine.model, streams);
@@ -77,9 +78,7 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
           const reply = await toCompletion(head, streams, reported);
           const completion = {
             ...reply,
-            ...(typeof body.prompt_logprobs === 'number' && {
-              prompt_logprobs: toPromptLogprobs(streams[0]?.promptLogprobs ?? []),
-            }),
+            ...(reportsPrompt && { prompt_logprobs: toPromptLogprobs(streams[0]?.promptLogprobs ?? []) }),
             ...(verbose && { __verbose: verbose }),
           };
           return extension?.extend(completion) ?? completion;
@@ -123,17 +122,16 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
 /** As in vLLM, whole replies report the log-probabilities of prompts. Those of images have none. */
 async function checkPromptLogprobs(
   engine: Engine,
-  { prompt_logprobs: alternatives = null, stream, n = 1 }: ChatCompletionRequest,
+  { prompt_logprobs: alternatives, stream, n = 1 }: ChatCompletionRequest,
   rendered: RenderedPrompt,
   signal: AbortSignal,
 ): Promise<void> {
-  if (alternatives === null) return;
   if (stream || rendered.images.length > 0) {
     const message = '`prompt_logprobs` is not available in streams, and not for images or audio.';
     throw new ChasquiError('unsupported_parameter', message, 'prompt_logprobs');
   }
   const tokens = await engine.countTokens(rendered, { signal });
-  limitLogprobs(Math.min(tokens, engine.model.contextLength) * n * (1 + alternatives), 'messages');
+  limitLogprobs(Math.min(tokens, engine.model.contextLength) * n * (1 + (alternatives ?? 0)), 'messages');
 }
 
 export const chatCompletionsOperation: Operation = {

@@ -101,8 +101,10 @@ export class ChunkEncoder implements EventEncoder {
     for (const delta of reader.read(tokens)) {
       const { content, reasoning_content, tool_calls, logprobs } = delta;
       const isAlone = reasoning_content === undefined && tool_calls === undefined && logprobs === undefined;
-      if (content !== undefined && isAlone) chunks.push(this.#content(index, content, timings));
-      else chunks.push(...this.#delta(index, delta, timings));
+      if (content !== undefined && isAlone) {
+        const json = JSON.stringify(content);
+        chunks.push(`${this.#beforeContent[index]}${json}${this.#afterContent}${timings}${this.#tail}`);
+      } else chunks.push(...this.#delta(index, delta, timings));
     }
     if (reader.ended) this.#encodeEnd(index, reader, chunks);
     return chunks;
@@ -149,10 +151,6 @@ export class ChunkEncoder implements EventEncoder {
       );
       chunks.push(`${this.#head}[],"usage":${JSON.stringify(usage)}}`);
     }
-  }
-
-  #content(index: number, content: string, timings: string): string {
-    return `${this.#beforeContent[index]}${JSON.stringify(content)}${this.#afterContent}${timings}${this.#tail}`;
   }
 
   /** Undefined if the piece of a call adds nothing. */

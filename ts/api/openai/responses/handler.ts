@@ -7,7 +7,6 @@ import { shuttingDown } from '../../../http/running-replies.js';
 import type { AppContext } from '../../context.js';
 import { parametersOf } from '../../shared/chat/chat-schema.js';
 import { renderBody } from '../../shared/chat/render-chat.js';
-import { samplingDefaults } from '../../shared/chat/to-job.js';
 import { type InputTokens, inputTokensSchema } from '../../shared/completion/chat-reply-schema.js';
 import { streamCompletion, streamStoredEvents } from '../../shared/completion/stream-reply.js';
 import type { Caller } from '../../shared/owner.js';
@@ -51,7 +50,7 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
     async (request, reply, leased) => {
       const work = workOf(request);
       const { model } = leased.engine;
-      const events = work.eventsFor(model.id, samplingDefaults(profile, model));
+      const events = work.eventsFor(model.id, { ...profile.sampling, ...model.sampling });
       return work.guard(async () => {
         if (work.usesServers()) {
           nameIgnoredParts(reply, work.passedOver);

@@ -30,7 +30,7 @@ import {
 } from './message-schema.js';
 import { isFile, type ReadFilesOptions, readFiles } from './read-files.js';
 import { refuseUnsupported, toRenderOptions } from './render-options.js';
-import { toReasoningBudget, toReasoningTags } from './to-job.js';
+import { toLimit, toReasoningTags } from './to-job.js';
 
 /** A chat body, and the parts of the request that it cannot express. */
 export interface TranslatedChat extends ChatTranslation {
@@ -185,12 +185,7 @@ function isText(part: ContentPart): part is TextPart {
 /** Limits of reasoning have no effect if the parser cannot detect reasoning. */
 export function unenforcedLimits(body: ChatCompletionRequest, rendered: Pick<RenderedPrompt, 'reasoning'>): string[] {
   const limits = ['reasoning_budget_tokens', 'thinking_budget_tokens'] as const;
-  return limits.filter(
-    (field) =>
-      body[field] !== undefined &&
-      toReasoningTags(body, rendered) === null &&
-      toReasoningBudget({ [field]: body[field] }) !== null,
-  );
+  return limits.filter((field) => toLimit([body[field]]) !== null && toReasoningTags(body, rendered) === null);
 }
 
 /**

@@ -13,23 +13,19 @@ import {
   MAX_MAGNITUDE,
   SAMPLER_LETTERS,
   SAMPLERS,
+  SAMPLING_NUMBERS,
   type SamplerName,
   type SamplingField,
   type SamplingNumber,
+  type SamplingRow,
   type SamplingSettings,
   SETTING_OF,
-  toSetting,
 } from '../../../options/sampling-table.js';
 import type { Profile } from '../../../profiles/profile.js';
 import { submitChoices } from '../completion/stream-reply.js';
 import { afterReasoning } from '../tools/grammars/after-reasoning.js';
 import type { ChatCompletionRequest } from './chat-schema.js';
 import { toAdapterUses } from './to-adapters.js';
-
-/** Defaults for absent request fields: the model's options override the mode's defaults. */
-export function samplingDefaults(profile: Profile, { sampling }: Pick<ModelInfo, 'sampling'>): SamplingSettings {
-  return { ...profile.sampling, ...sampling };
-}
 
 export function toJob(
   body: ChatCompletionRequest,
@@ -42,12 +38,12 @@ export function toJob(
     images: rendered.images,
     stop: [body.stop ?? []].flat().filter((text) => text !== ''),
     formatStops: rendered.additionalStops,
-    maxTokens: toMaxTokens(body, profile),
+    maxTokens: toLimit([body.max_completion_tokens, body.max_tokens, body.n_predict, profile.maxTokens]),
     grammar: body.grammar === undefined ? rendered.grammar : ownGrammar(body.grammar, body, rendered),
     preservedTokens: rendered.preservedTokens,
     format: rendered.format,
     reasoning: toReasoningTags(body, rendered),
-    reasoningBudget: toReasoningBudget(body),
+    reasoningBudget: toLimit([body.reasoning_budget_tokens, body.thinking_budget_tokens]),
     reasoningControl: body.reasoning_control ?? false,
     ...(body.reasoning_budget_message !== undefined && { reasoningMessage: body.reasoning_budget_message }),
     topLogprobs: body.logprobs ? (body.top_logprobs ?? 0) : null,
@@ -58,7 +54,7 @@ export function toJob(
     ...(body.priority !== undefined && { priority: Math.min(body.priority, profile.maxPriority) }),
     ...toSampling(body),
   };
-  return completeJob(options, samplingDefaults(profile, model));
+  return completeJob(options, { ...profile.sampling, ...model.sampling });
 }
 
 function ownGrammar(
@@ -82,7 +78,10 @@ function toSampling(body: ChatCompletionRequest): Partial<SamplingSettings> {
   const sampling: Partial<SamplingSettings> = {};
   for (const [field, name] of SETTINGS) {
     const value = body[field];
-    if (value !== undefined) sampling[name] = toSetting(name, value);
+    if (value === undefined) continue;
+    const { below, min, max }: SamplingRow = SAMPLING_NUMBERS[name];
+    const isBelow = below !== undefined && value < below[0];
+    sampling[name] = isBelow ? below[1] : Math.min(Math.max(value, min), max);
   }
   if (body.logit_bias !== undefined) sampling.logitBias = toLogitBias(body.logit_bias);
   if (body.dry_sequence_breakers !== undefined) sampling.drySequenceBreakers = body.dry_sequence_breakers;
@@ -104,9 +103,9 @@ function toLogitBias(biases: Readonly<Record<string, number>>): Record<number, n
   return Object.fromEntries(Object.entries(biases).map(([token, bias]) => [token, clamp(bias)]));
 }
 
-function toMaxTokens(body: ChatCompletionRequest, profile: Profile): number | null {
-  const limits = [body.max_completion_tokens, body.max_tokens, body.n_predict];
-  const limit = limits.find((each) => each !== undefined && each !== UNSET) ?? profile.maxTokens;
+/** Returns the first number of tokens that is set, or `null`: the server's options apply. */
+export function toLimit(limits: readonly (number | undefined)[]): number | null {
+  const limit = limits.find((each) => each !== undefined && each !== UNSET);
   return limit === undefined ? null : Math.min(limit, MAX_TOKENS);
 }
 
@@ -121,15 +120,6 @@ export function toReasoningTags(
   const isBeside = grammar === undefined || (grammarIsOfContent && !reasoning?.isDetected);
   const hasPlace = isBeside || reasoning?.ends.some((end) => grammar.includes(end));
   return hasPlace ? reasoning : null;
-}
-
-/** `null`: the server's options apply, as for -1 in a request. */
-export function toReasoningBudget(
-  body: Pick<ChatCompletionRequest, 'reasoning_budget_tokens' | 'thinking_budget_tokens'>,
-): number | null {
-  const budgets = [body.reasoning_budget_tokens, body.thinking_budget_tokens];
-  const budget = budgets.find((each) => each !== undefined && each !== UNSET);
-  return budget === undefined ? null : Math.min(budget, MAX_TOKENS);
 }
 
 /** Both halves of a 64-bit seed count. A 32-bit seed is unchanged. */

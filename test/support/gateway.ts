@@ -1,4 +1,5 @@
 /** The gateway on a port, with apps and keys that a test changes at will; runners are whatever listens on a socket. */
+import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import type { Server } from 'node:http';
 import net from 'node:net';
@@ -13,7 +14,6 @@ import { createFrontServer, type FrontOptions } from '../../ts/cloud/gateway/fro
 import { Gateway } from '../../ts/cloud/gateway/gateway.js';
 import type { RequestUsage, TimedUsage } from '../../ts/cloud/gateway/usage.js';
 import { ManagedPool } from '../../ts/models/managed-pool.js';
-import { newId } from '../../ts/new-id.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { FakeEngine, type FakeScript } from './fake-engine.js';
 
@@ -25,14 +25,14 @@ export async function closeGateways(): Promise<void> {
 }
 
 export function socketPath(): string {
-  const file = path.join(os.tmpdir(), newId('gw-').slice(0, 20));
+  const file = path.join(os.tmpdir(), `gw-${randomBytes(16).toString('hex')}`.slice(0, 20));
   cleanups.push(() => rmSync(file, { force: true }));
   return file;
 }
 
 /** A deployed app with a state that tests set. */
 export class TestDeployment implements DeployedApp {
-  readonly id = newId('app_');
+  readonly id = `app_${randomBytes(16).toString('hex')}`;
   revision = 1;
   bearer = false;
   failure: DeployedApp['failure'] = null;

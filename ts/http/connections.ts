@@ -1,10 +1,10 @@
 /** Limits and timeouts of connections, and the reply to bytes that are not an HTTP request. */
+import { randomBytes } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import { Socket } from 'node:net';
 import tls from 'node:tls';
 import type { FastifyInstance } from 'fastify';
 import { ChasquiError, ERRORS, type ErrorCode } from '../errors.js';
-import { newId } from '../new-id.js';
 import { toErrorBody } from './error-handler.js';
 
 /** Far above the limits of request queues, but low enough to bound buffers to a few hundred megabytes. */
@@ -158,7 +158,7 @@ export function replyToBrokenHttp(error: NodeJS.ErrnoException, socket: Socket, 
     `HTTP/1.1 ${ERRORS[code].status} ${STATUS_CODES[ERRORS[code].status]}`,
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
-    `x-request-id: ${newId(REQUEST_ID_PREFIX)}`,
+    `x-request-id: ${REQUEST_ID_PREFIX}${randomBytes(16).toString('hex')}`,
     'connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
@@ -319,7 +319,7 @@ function cutOff(sockets: ReadonlySet<Socket>, max: number): void {
 export function requestIdOf({ socket, headers }: Pick<IncomingMessage, 'headers'> & { socket?: Socket }): string {
   const given = headers['x-request-id'];
   const isNamed = socket?.remoteAddress === undefined && typeof given === 'string' && GATEWAY_ID.test(given);
-  return isNamed ? given : newId(REQUEST_ID_PREFIX);
+  return isNamed ? given : `${REQUEST_ID_PREFIX}${randomBytes(16).toString('hex')}`;
 }
 
 const GATEWAY_ID = /^req_[0-9a-f]{32}$/;

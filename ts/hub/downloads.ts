@@ -2,8 +2,8 @@
  * Downloads of models, a few at a time. Each is one job for all files of a model. It resumes after a stall, a lost
  * connection, a crash or a restart. A file gets its final name only after its digest was verified.
  */
+import { randomBytes } from 'node:crypto';
 import { ChasquiError } from '../errors.js';
-import { newId } from '../new-id.js';
 import { contentOf, type DownloadSettings, downloadFile, ofDisk, partFileOf } from './download-file.js';
 import { type DownloadFile, type DownloadJob, type Job, SpeedMeter, sum, toFiles, toJob } from './download-job.js';
 import { DownloadStore, type StoredDownload } from './download-store.js';
@@ -103,7 +103,7 @@ export class Downloads {
     if (halted !== undefined) return this.resume(halted.stored.id);
     const job = this.#add({
       ...plan,
-      id: newId('dl_'),
+      id: `dl_${randomBytes(16).toString('hex')}`,
       state: 'queued',
       error: null,
       startedAt: Date.now(),

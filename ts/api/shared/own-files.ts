@@ -1,6 +1,6 @@
 /** The uploaded files of one owner. */
+import { randomBytes } from 'node:crypto';
 import { ChasquiError } from '../../errors.js';
-import { newId } from '../../new-id.js';
 import type { AppContext } from '../context.js';
 import type { FileObject } from './file-schema.js';
 import { type Caller, ownerOf } from './owner.js';
@@ -21,7 +21,7 @@ export class OwnFiles {
   /** Throws `unsupported_parameter` if nothing is stored, and `store_failed`. */
   add(filename: string, purpose: string, bytes: Buffer): FileObject {
     if (this.#store === null) throw nothingStored();
-    const id = newId(FILE_PREFIX);
+    const id = `${FILE_PREFIX}${randomBytes(16).toString('hex')}`;
     const created_at = Math.floor(Date.now() / 1000);
     const file = {
       id,

@@ -2,6 +2,7 @@
  * The running servers of a data folder. Each server holds a lock that ends with its process, so entries of killed servers
  * are recognized and removed.
  */
+import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
   mkdirSync,
@@ -14,7 +15,6 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { ProcessLock } from '../../hub/process-lock.js';
-import { newId } from '../../new-id.js';
 
 /** Set in background processes: the log file. */
 export const LOG_VARIABLE = 'CHASQUI_BACKGROUND_LOG';
@@ -44,7 +44,7 @@ export class RegisteredServer {
   /** The entry is removed when the process exits. */
   static add(folder: string, about: Pick<ServerEntry, 'url' | 'socket' | 'log'>): RegisteredServer {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const file = path.join(folder, `${newId('server-')}.json`);
+    const file = path.join(folder, `server-${randomBytes(16).toString('hex')}.json`);
     const lock = ProcessLock.tryTake(lockOf(file));
     if (lock === null) throw new Error(`${lockOf(file)} is locked`);
     const { pid } = process;

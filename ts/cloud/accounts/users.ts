@@ -1,6 +1,6 @@
 /** Users of the dashboard, and the one-time links for setting their passwords. */
+import { randomBytes } from 'node:crypto';
 import { ChasquiError } from '../../errors.js';
-import { newId } from '../../new-id.js';
 import type { Database } from '../store/database.js';
 import type { Passwords } from './password.js';
 import { hashOf, newSecret } from './secret.js';
@@ -62,7 +62,7 @@ export class Users {
           'name',
         );
       }
-      const id = newId('user-');
+      const id = `user-${randomBytes(16).toString('hex')}`;
       this.database.run('INSERT INTO users (id, name, created_at) VALUES (?, ?, unixepoch())', [id, name]);
       return this.find(id) as User;
     });

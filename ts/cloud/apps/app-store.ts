@@ -1,6 +1,6 @@
 /** Database tables of apps, revisions, runners and the events of their state changes. */
+import { randomBytes } from 'node:crypto';
 import type { ErrorCode } from '../../errors.js';
-import { newId } from '../../new-id.js';
 import type { IsolationName } from '../runners/runner-process.js';
 import type { Database, SqlValue } from '../store/database.js';
 
@@ -218,7 +218,7 @@ export class AppStore {
   }
 
   addApp(org: string, name: string): AppRow {
-    const id = newId('app-');
+    const id = `app-${randomBytes(16).toString('hex')}`;
     this.database.run('INSERT INTO apps (id, org, name, created_at) VALUES (?, ?, ?, ?)', [id, org, name, Date.now()]);
     return this.app(id) as AppRow;
   }

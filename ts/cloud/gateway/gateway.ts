@@ -1,9 +1,9 @@
 /** The gateway: routes `/<org>/<app>/…` to a runner of the app. */
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ChasquiError } from '../../errors.js';
 import { BodyBudget } from '../../http/body/read-body.js';
 import { checkHostHeader, REQUEST_ID_PREFIX } from '../../http/connections.js';
-import { newId } from '../../new-id.js';
 import { authorize, type Grant, opens } from './access.js';
 import { type AppAddress, isPublicPath, parseAppAddress } from './app-address.js';
 import { AppQueue } from './app-queue.js';
@@ -52,7 +52,7 @@ export class Gateway {
   }
 
   handle(request: IncomingMessage, response: ServerResponse): void {
-    const id = newId(REQUEST_ID_PREFIX);
+    const id = `${REQUEST_ID_PREFIX}${randomBytes(16).toString('hex')}`;
     response.setHeader('x-request-id', id);
     for (const [name, value] of [...CORS_HEADERS, ...DATA_HEADERS]) response.setHeader(name, value);
     try {

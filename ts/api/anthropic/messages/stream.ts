@@ -1,9 +1,9 @@
 /** A completion as an Anthropic message: the events of its stream, and the whole message at its end. */
 
+import { randomBytes } from 'node:crypto';
 import type { Finish } from '../../../engine/engine.js';
 import type { ErrorBody } from '../../../http/error-body.js';
 import type { SseEvent } from '../../../http/sse.js';
-import { newId } from '../../../new-id.js';
 import { toAnthropicError } from '../../shared/anthropic-errors.js';
 import { parseArguments, toCallText } from '../../shared/completion/call-arguments.js';
 import { type CompletionProtocol, typedEvent } from '../../shared/completion/completion-event-encoder.js';
@@ -49,7 +49,7 @@ export class MessageEvents implements CompletionProtocol {
 
   constructor(private readonly settings: MessageSettings) {
     this.#message = {
-      id: newId('msg_'),
+      id: `msg_${randomBytes(16).toString('hex')}`,
       type: 'message',
       role: 'assistant',
       model: settings.model,

@@ -1,10 +1,10 @@
 /** Embeddings of texts in Cohere's API, version 2. */
+import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { arrayInSlices } from '../../../http/json-in-slices.js';
 import { MODEL_ERRORS } from '../../../http/openapi/failures.js';
 import type { Operation } from '../../../http/openapi/operation.js';
 import { bodyRoute } from '../../../http/read-fields.js';
-import { newId } from '../../../new-id.js';
 import type { AppContext } from '../../context.js';
 import { shortenTexts } from '../../shared/text/shorten-texts.js';
 import { shorten, toBase64, toVectors } from '../../shared/text/to-embeddings.js';
@@ -27,7 +27,7 @@ export function cohereEmbedRoute(app: FastifyInstance, context: AppContext): voi
     const { vectors, promptTokens } = await toVectors(engine, { input, dimensions }, signal, names);
     record.readTexts(engine.model.id, promptTokens);
     const rest: Omit<CohereEmbeddings, 'embeddings'> = {
-      id: newId('embd-'),
+      id: `embd-${randomBytes(16).toString('hex')}`,
       response_type: 'embeddings_by_type',
       texts,
       meta: { api_version: { version: '2' }, billed_units: { input_tokens: promptTokens } },

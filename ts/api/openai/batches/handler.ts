@@ -1,9 +1,9 @@
 /** Routes of batches. Each batch is visible only to the API key that created it. */
+import { randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../../errors.js';
 import type { Operation } from '../../../http/openapi/operation.js';
 import { bodyRoute } from '../../../http/read-fields.js';
-import { newId } from '../../../new-id.js';
 import type { AppContext } from '../../context.js';
 import { type BatchObject, batchSchema, type StoredBatch } from '../../shared/batch-schema.js';
 import { byTime } from '../../shared/own-files.js';
@@ -84,7 +84,7 @@ function batchOwner(request: FastifyRequest, { responses, isBehindGateway }: App
 function newBatch({ input_file_id, endpoint, completion_window = '24h', metadata }: NewBatch): BatchObject {
   const created_at = now();
   return {
-    id: newId(ID_PREFIX),
+    id: `${ID_PREFIX}${randomBytes(16).toString('hex')}`,
     object: 'batch',
     endpoint,
     errors: null,

@@ -1,10 +1,10 @@
 /** Runs the lines of a batch through the server's own endpoints, at the lowest priority. */
+import { randomBytes } from 'node:crypto';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { InjectOptions } from 'fastify';
 import { ChasquiError } from '../../../errors.js';
 import { toErrorBody } from '../../../http/error-handler.js';
 import type { InjectedRequests } from '../../../http/injected-requests.js';
-import { newId } from '../../../new-id.js';
 import { MAX_PRIORITY } from '../../shared/chat/chat-schema.js';
 import type { BatchLine } from './read-lines.js';
 
@@ -107,7 +107,7 @@ async function sendUntilAccepted(line: BatchLine, send: SendLine, signal: AbortS
 }
 
 function toOutcome({ custom_id }: BatchLine, { status, requestId, body }: LineReply): Outcome {
-  const id = newId('batch_req_');
+  const id = `batch_req_${randomBytes(16).toString('hex')}`;
   const response = `{"status_code":${status},"request_id":${JSON.stringify(requestId)},"body":${body}}`;
   const text = `{"id":"${id}","custom_id":${JSON.stringify(custom_id)},"response":${response},"error":null}`;
   return { custom_id, succeeded: status === 200, text };
@@ -115,7 +115,12 @@ function toOutcome({ custom_id }: BatchLine, { status, requestId, body }: LineRe
 
 /** The outcome of a line that did not run. */
 export function notRun({ custom_id }: BatchLine, code: string, message: string): Outcome {
-  const fields = { id: newId('batch_req_'), custom_id, response: null, error: { code, message } };
+  const fields = {
+    id: `batch_req_${randomBytes(16).toString('hex')}`,
+    custom_id,
+    response: null,
+    error: { code, message },
+  };
   return { custom_id, succeeded: false, text: JSON.stringify(fields) };
 }
 
@@ -125,5 +130,10 @@ function unanswered(): LineReply {
 
 /** A reply without a request. */
 export function refusal(error: ChasquiError, status: number): LineReply {
-  return { status, requestId: newId('req_'), body: JSON.stringify(toErrorBody(error)), retryAfterMs: null };
+  return {
+    status,
+    requestId: `req_${randomBytes(16).toString('hex')}`,
+    body: JSON.stringify(toErrorBody(error)),
+    retryAfterMs: null,
+  };
 }

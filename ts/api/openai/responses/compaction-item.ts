@@ -1,5 +1,5 @@
 /** Compaction items: a summary in place of earlier items. Clients return them unread. */
-import { newId } from '../../../new-id.js';
+import { randomBytes } from 'node:crypto';
 
 /** Marks summaries of this server. OpenAI's own cannot be read. */
 const PREFIX = 'chasqui-summary:';
@@ -13,7 +13,7 @@ export interface CompactionItem {
 
 export function toCompactionItem(summary: string): CompactionItem {
   const encrypted_content = PREFIX + Buffer.from(summary).toString('base64');
-  return { type: 'compaction', id: newId('cmp_'), encrypted_content };
+  return { type: 'compaction', id: `cmp_${randomBytes(16).toString('hex')}`, encrypted_content };
 }
 
 /** Returns the message that shows the summary to the model, or null for items of other servers. */

@@ -1,6 +1,6 @@
 /** The conversations of one caller: stored lists of items that responses continue and extend. */
+import { randomBytes } from 'node:crypto';
 import { ChasquiError } from '../../../errors.js';
-import { newId } from '../../../new-id.js';
 import type { Conversation } from './conversations-schema.js';
 import type { StoredItem } from './input-schema.js';
 import { nowInSeconds } from './new-response.js';
@@ -27,7 +27,7 @@ export class Conversations {
 
   create(items: readonly StoredItem[], metadata: Record<string, string>): Conversation {
     const conversation: Conversation = {
-      id: newId('conv_'),
+      id: `conv_${randomBytes(16).toString('hex')}`,
       object: 'conversation',
       created_at: nowInSeconds(),
       metadata,
@@ -99,7 +99,9 @@ export class Conversations {
 function withOwnIds(earlier: readonly StoredItem[], items: readonly StoredItem[]): StoredItem[] {
   const taken = new Set(earlier.map(({ id }) => id));
   return items.map((item) => {
-    const id = taken.has(item.id) ? newId(item.id.replace(/_.*$/s, '').slice(0, 8).concat('_')) : item.id;
+    const id = taken.has(item.id)
+      ? `${item.id.replace(/_.*$/s, '').slice(0, 8)}_${randomBytes(16).toString('hex')}`
+      : item.id;
     taken.add(id);
     return item.type === 'message' ? { status: 'completed', ...item, id } : { ...item, id };
   });

@@ -1,6 +1,6 @@
 /** A response before its completion begins: its id, and the fields of the request that it repeats. */
 
-import { newId } from '../../../new-id.js';
+import { randomBytes } from 'node:crypto';
 import type { SamplingSettings } from '../../../options/sampling-table.js';
 import type { ResponseObject } from './object-schema.js';
 import type { ResponsesRequest, ResponseTextFormat } from './schema.js';
@@ -14,7 +14,7 @@ export function newResponse(
   store: boolean,
 ): ResponseObject {
   return {
-    id: newId('resp_'),
+    id: `resp_${randomBytes(16).toString('hex')}`,
     object: 'response',
     created_at: nowInSeconds(),
     completed_at: null,

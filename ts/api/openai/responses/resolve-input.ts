@@ -1,8 +1,8 @@
 /**
  * The items of a request: those of the response or conversation that it continues, then its own, with references resolved.
  */
+import { randomBytes } from 'node:crypto';
 import { ChasquiError, type ErrorCode } from '../../../errors.js';
-import { newId } from '../../../new-id.js';
 import type { InputItem, InputPart, StoredItem } from './input-schema.js';
 import { conversationOf } from './new-response.js';
 import type { ResponsesRequest } from './schema.js';
@@ -195,7 +195,8 @@ const PREFIXES: Readonly<Record<string, string>> = {
 /** The stored form of an item: with an id, and with the fields that OpenAI's items always have. */
 export function toStoredItem(item: InputItem): StoredItem {
   const { id } = item as { id?: string | null };
-  const own = typeof id === 'string' && id !== '' ? id : newId(PREFIXES[item.type] ?? 'item_');
+  const own =
+    typeof id === 'string' && id !== '' ? id : `${PREFIXES[item.type] ?? 'item_'}${randomBytes(16).toString('hex')}`;
   return { ...item, id: own, ...otherFields(item) } as StoredItem;
 }
 

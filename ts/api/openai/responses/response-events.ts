@@ -3,10 +3,10 @@
  * parts are announced, continued and closed one after another. Events are numbered from 0.
  */
 
+import { randomBytes } from 'node:crypto';
 import type { Finish } from '../../../engine/engine.js';
 import type { ErrorBody } from '../../../http/error-body.js';
 import { type Framing, type SseEvent, serverSentEvents } from '../../../http/sse.js';
-import { newId } from '../../../new-id.js';
 import { isComplete } from '../../shared/completion/call-arguments.js';
 import type { LogprobEntry, PromptProgressReport } from '../../shared/completion/chat-reply-schema.js';
 import { type CompletionProtocol, typedEvent } from '../../shared/completion/completion-event-encoder.js';
@@ -174,7 +174,10 @@ export class ResponseEvents implements CompletionProtocol {
     // The part may already have text; the next event contains it.
     const empty = { ...part, text: '', logprobs: [] };
     const tool = this.#toolOf(part);
-    const item = toItem(empty, tool, { id: newId(idPrefixOf(part, tool)), status: 'in_progress' });
+    const item = toItem(empty, tool, {
+      id: `${idPrefixOf(part, tool)}${randomBytes(16).toString('hex')}`,
+      status: 'in_progress',
+    });
     this.#input = new InputReader();
     this.#response.output.push(item);
     const events = [this.#event('response.output_item.added', { output_index: this.#at(part), item })];

@@ -2,7 +2,7 @@
  * Converts deltas to the parts of a completion (reasoning, text, tool calls), for protocols that announce and close
  * each part. At most one part is open, and a closed part is never reopened.
  */
-import { newId } from '../../../new-id.js';
+import { randomBytes } from 'node:crypto';
 import type { LogprobEntry } from './chat-reply-schema.js';
 import type { CallDelta, CompletionDelta } from './completion-reader.js';
 
@@ -60,7 +60,7 @@ export class CompletionParts {
     let part = this.#open;
     if (part?.kind !== 'tool_call' || call.index !== this.#callIndex) {
       this.#callIndex = call.index;
-      part = this.#openInto('tool_call', events, call.id || newId('call_'), name);
+      part = this.#openInto('tool_call', events, call.id || `call_${randomBytes(16).toString('hex')}`, name);
     }
     if (by !== '') this.#growInto(part, by, [], events);
   }

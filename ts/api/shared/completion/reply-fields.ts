@@ -1,5 +1,5 @@
+import { randomBytes } from 'node:crypto';
 import type { Finish, TokenStream } from '../../../engine/engine.js';
-import { newId } from '../../../new-id.js';
 import { VERSION } from '../../../version.js';
 import type { ChatCompletionRequest } from '../chat/chat-schema.js';
 import type { PromptProgressReport, TimingsReport, TimingsSoFar, Usage } from './chat-reply-schema.js';
@@ -16,7 +16,7 @@ export interface CompletionHead {
 
 export function newCompletionHead(model: string, prefix: 'chatcmpl' | 'cmpl' = 'chatcmpl'): CompletionHead {
   return {
-    id: newId(`${prefix}-`),
+    id: `${prefix}-${randomBytes(16).toString('hex')}`,
     created: Math.floor(Date.now() / 1000),
     model,
     system_fingerprint: `chasqui-${VERSION}`,

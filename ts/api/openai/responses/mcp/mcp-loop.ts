@@ -1,7 +1,7 @@
 /** Alternates completions and their calls of MCP servers until a completion calls nothing. */
+import { randomBytes } from 'node:crypto';
 import type { SseEvent } from '../../../../http/sse.js';
 import type { McpTool } from '../../../../mcp/mcp-server.js';
-import { newId } from '../../../../new-id.js';
 import type { CompletionProtocol } from '../../../shared/completion/completion-event-encoder.js';
 import { forEachChoice } from '../../../shared/completion/stream-reply.js';
 import { McpCalls } from '../../../shared/mcp/mcp-calls.js';
@@ -81,7 +81,7 @@ class McpLoop {
     const isListed = work.items.some(({ item }) => item.type === 'mcp_list_tools' && labelOf(item) === label);
     const list: McpListItem = {
       type: 'mcp_list_tools',
-      id: newId('mcpl_'),
+      id: `mcpl_${randomBytes(16).toString('hex')}`,
       server_label: label,
       tools: [],
       error: null,
@@ -121,7 +121,14 @@ function labelOf(item: object): unknown {
 }
 
 function newCall(call: Pick<McpCallItem, 'server_label' | 'name' | 'arguments' | 'approval_request_id'>): McpCallItem {
-  return { type: 'mcp_call', id: newId('mcp_'), status: 'in_progress', ...call, output: null, error: null };
+  return {
+    type: 'mcp_call',
+    id: `mcp_${randomBytes(16).toString('hex')}`,
+    status: 'in_progress',
+    ...call,
+    output: null,
+    error: null,
+  };
 }
 
 function announceCall(events: ResponseEvents, call: McpCallItem): SseEvent[] {

@@ -2,6 +2,7 @@
 export type * from './schemas/chats.js';
 export type * from './schemas/downloads.js';
 export type * from './schemas/hub.js';
+export type * from './schemas/mcp.js';
 export type * from './schemas/models.js';
 export type * from './schemas/requests.js';
 export type * from './schemas/server.js';
@@ -24,6 +25,8 @@ export interface AppEvents {
   /** The list of local models changed; request it again. */
   library: Record<string, never>;
   settings: Settings;
+  /** An MCP server or its state changed; request the list again. */
+  mcp: Record<string, never>;
   /** A chat changed, or a completion began or ended. `updatedAt` is `null` if it was deleted. */
   chat: { id: string; updatedAt: number | null; running: string | null };
 }

@@ -19,6 +19,7 @@ import type { DesktopApp, SchemaTypes } from './routes/context.js';
 import { downloadsRoutes } from './routes/downloads.js';
 import { eventsRoute } from './routes/events.js';
 import { hubRoutes } from './routes/hub.js';
+import { mcpRoutes } from './routes/mcp.js';
 import { modelsRoutes } from './routes/models.js';
 import { sandboxRoute } from './routes/sandbox.js';
 import { serverRoutes } from './routes/server.js';
@@ -39,6 +40,7 @@ const ROUTES = [
   watchingRoutes,
   chatsRoutes,
   completionsRoutes,
+  mcpRoutes,
   eventsRoute,
   sandboxRoute,
 ];

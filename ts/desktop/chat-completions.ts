@@ -15,6 +15,8 @@ const MIN_TRANSCRIPT_SHARE = 0.01;
 
 export interface CompletionParts extends TitleParts {
   events: EventBus;
+  /** Definitions of the tools of MCP servers that the chat offers. */
+  mcpTools(chat: Chat, signal: AbortSignal): Promise<object[]>;
 }
 
 export class ChatCompletions {
@@ -126,9 +128,10 @@ export class ChatCompletions {
   async #complete(chat: Chat, completion: ChatCompletion, changed: () => void): Promise<CompletionError | null> {
     const { message } = completion;
     const branch = branchTo(chat.messages, message.content === '' && !message.toolCalls ? message.parent : message.id);
+    const tools = await this.#parts.mcpTools(chat, completion.signal);
     let { summary, rest } = afterSummary(branch);
     for (;;) {
-      const error = await completion.read(this.#parts.request, requestBody(chat, summary, rest), changed);
+      const error = await completion.read(this.#parts.request, requestBody(chat, summary, rest, tools), changed);
       const choice = whenFull(chat);
       if (error?.code !== 'context_length_exceeded' || choice === null) return error;
       const { omitted, kept } = splitBranch(rest, error);
@@ -235,7 +238,12 @@ function modelOf({ model }: Chat): string {
   throw new ChasquiError('invalid_value', 'The chat has no model. Set its field `model` first.');
 }
 
-function requestBody({ model, systemPrompt, settings }: Chat, summary: string, branch: readonly ChatMessage[]): object {
+function requestBody(
+  { model, systemPrompt, settings }: Chat,
+  summary: string,
+  branch: readonly ChatMessage[],
+  mcpTools: readonly object[],
+): object {
   const instructions = [
     systemPrompt.trim() && systemPrompt,
     summary && `Summary of the earlier conversation: ${summary}`,
@@ -245,7 +253,7 @@ function requestBody({ model, systemPrompt, settings }: Chat, summary: string, b
   const { [WHEN_FULL]: _, [TOOLS]: _tools, ...sampling } = settings;
   return {
     ...sampling,
-    ...toolFields({ settings }, branch),
+    ...toolFields({ settings }, branch, mcpTools),
     n: 1,
     model,
     messages: [...system, ...branch.flatMap(toRequestMessages)],

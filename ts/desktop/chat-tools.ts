@@ -1,6 +1,6 @@
 /**
- * Tools of chats: the app offers them to the model and passes their results on. Pages run them, after the user agreed.
- * The model sees each result before its next call.
+ * Tools of chats: the app offers them to the model and passes their results on. Pages run them after the user agreed, or
+ * have the app run them. The model sees each result before its next call.
  */
 import type { Chat, ChatMessage } from './api-types.js';
 
@@ -24,9 +24,14 @@ const DEFINITIONS: Readonly<Record<string, object>> = {
   },
 };
 
-/** Fields of a request for this branch. */
-export function toolFields({ settings }: Pick<Chat, 'settings'>, branch: readonly ChatMessage[]): object {
-  const offered = Object.keys((settings[TOOLS] ?? {}) as object).flatMap((name) => DEFINITIONS[name] ?? []);
+/** Fields of a request for this branch. `others` are definitions of tools of MCP servers. */
+export function toolFields(
+  { settings }: Pick<Chat, 'settings'>,
+  branch: readonly ChatMessage[],
+  others: readonly object[] = [],
+): object {
+  const own = Object.keys((settings[TOOLS] ?? {}) as object).flatMap((name) => DEFINITIONS[name] ?? []);
+  const offered = [...own, ...others];
   if (offered.length === 0) return {};
   const turn = branch.slice(branch.findLastIndex(({ role }) => role === 'user') + 1);
   const rounds = turn.filter(({ toolCalls }) => toolCalls !== undefined).length;

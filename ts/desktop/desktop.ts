@@ -11,6 +11,7 @@ import type { HubSettings } from '../hub/hub-settings.js';
 import type { LibraryOptions } from '../hub/library.js';
 import { removeStaleFolders } from '../hub/sparse-copy.js';
 import { SharedKeys } from '../keys/shared-keys.js';
+import type { Environment } from '../mcp/stdio-transport.js';
 import { Metrics } from '../metrics/metrics.js';
 import { desktop } from '../profiles/desktop.js';
 import { isFree, listenAt } from '../server/listen.js';
@@ -32,6 +33,7 @@ import { describeFile, type LocalModel } from './local-model.js';
 import { LocalModels } from './local-models.js';
 import type { LoginStart } from './login-start.js';
 import { MachineWatch } from './machine.js';
+import { DesktopMcp } from './mcp/desktop-mcp.js';
 import { MetricsClock } from './metrics-clock.js';
 import { OpeningCodes, removeOpeningPage } from './opening-codes.js';
 import { PAGES } from './pages.js';
@@ -58,6 +60,8 @@ export interface DesktopSettings {
   /** Folders to search for models, in addition to those in the settings. */
   places(folders: readonly string[]): LibraryOptions;
   login: LoginStart;
+  /** MCP servers get a few of its variables. */
+  environment: Environment;
   /** Options of both ports. */
   app: Pick<AppOptions, 'optionNames' | 'stallTimeoutMs' | 'responses'>;
   /** Time limit for running replies when the server stops. */
@@ -146,6 +150,14 @@ async function openParts(settings: DesktopSettings, opened: Closers): Promise<Pa
   const clock = new MetricsClock(instances.pool, requests, points, events);
   const awake = new Awake(() => chosen.current.preventSleep && (requests.size > 0 || hub.isBusy));
   const stopWatching = watchModels(instances, events);
+  const mcp = new DesktopMcp({
+    folder: settings.dataDir,
+    environment: settings.environment,
+    allowed: () => chosen.current.allowedTools,
+    onChange: () => events.publish('mcp', {}),
+  });
+  mcp.sync().catch((error: Error) => log.say('warn', `MCP servers: ${error.message}`));
+  opened.push(() => mcp.close());
   opened.push(() => [clock.stop(), awake.close(), stopWatching()]);
   const app: Parts = {
     events,
@@ -161,6 +173,7 @@ async function openParts(settings: DesktopSettings, opened: Closers): Promise<Pa
     machine,
     fits: new ExactFits(instances, hub),
     speeds,
+    mcp,
     codes: new OpeningCodes((code) => removeOpeningPage(settings.dataDir, code)),
     applySettings: (change) => applySettings(app, settings, change),
     quit: settings.onQuit,
@@ -314,6 +327,7 @@ async function openAppPort(
   const completions = new ChatCompletions({
     chats,
     events,
+    mcpTools: (chat, signal) => parts.mcp.definitions(chat, signal),
     wantsTitles: () => parts.settings.current.generateTitles,
     request: (body, signal) => {
       const url = `http://${HOST}:${port}${COMPLETIONS_PATH}/v1/chat/completions`;

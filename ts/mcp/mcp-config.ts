@@ -32,8 +32,8 @@ export interface McpConfig {
   ignored: readonly string[];
 }
 
-const MAX_FILE_BYTES = 2 ** 20;
-const MAX_SERVERS = 64;
+export const MAX_FILE_BYTES = 2 ** 20;
+export const MAX_SERVERS = 64;
 const MAX_LABEL_LENGTH = 64;
 const MAX_TIMEOUT_MS = 3_600_000;
 const DEFAULT_TIMEOUT_MS = 60_000;
@@ -52,18 +52,38 @@ export function readMcpConfig(file: string): McpConfig {
   const entries = Object.entries(objectAt(root.mcpServers, 'mcpServers'));
   if (entries.length > MAX_SERVERS) throw invalid('mcpServers', `has more than ${MAX_SERVERS} servers`);
   for (const [label, value] of entries) {
-    const field = `mcpServers.${label.slice(0, MAX_LABEL_LENGTH)}`;
-    if (label === '' || label.length > MAX_LABEL_LENGTH || /\p{Cc}/u.test(label)) {
-      throw invalid(field, `must have a name of 1 to ${MAX_LABEL_LENGTH} printable characters`);
-    }
-    const server = objectAt(value, field);
-    if (server.disabled === true) continue;
-    const read = readServer(label, server, field, path.dirname(path.resolve(file)));
-    const known = [...COMMON_FIELDS, ...(read.kind === 'stdio' ? STDIO_FIELDS : HTTP_FIELDS)];
-    ignored.push(...Object.keys(server).flatMap((name) => (known.includes(name) ? [] : `${field}.${name}`)));
-    servers.push(read);
+    if (isDisabled(value)) continue;
+    const read = readDefinition(label, value, path.dirname(path.resolve(file)));
+    servers.push(read.server);
+    ignored.push(...read.ignored);
   }
   return { servers, ignored };
+}
+
+export function isDisabled(value: unknown): boolean {
+  return (value as Fields | null)?.disabled === true;
+}
+
+/**
+ * Reads the definition of one server. `folder` is that of the file.
+ * @throws {ChasquiError} `invalid_options`, which names the field but no value of it
+ */
+export function readDefinition(
+  label: string,
+  value: unknown,
+  folder: string,
+): { server: McpServerConfig; ignored: string[] } {
+  const field = `mcpServers.${label.slice(0, MAX_LABEL_LENGTH)}`;
+  if (label === '' || label.length > MAX_LABEL_LENGTH || /\p{Cc}/u.test(label)) {
+    throw invalid(field, `must have a name of 1 to ${MAX_LABEL_LENGTH} printable characters`);
+  }
+  const fields = objectAt(value, field);
+  const server = readServer(label, fields, field, folder);
+  const known = [...COMMON_FIELDS, ...(server.kind === 'stdio' ? STDIO_FIELDS : HTTP_FIELDS)];
+  return {
+    server,
+    ignored: Object.keys(fields).flatMap((name) => (known.includes(name) ? [] : `${field}.${name}`)),
+  };
 }
 
 function parse(file: string): Fields {

@@ -32,11 +32,14 @@ export class McpServer {
   #client: Promise<Client> | null = null;
   #retryAt = 0;
   #ending = '';
+  #starts = 0;
   readonly #closing = new AbortController();
 
   constructor(
     private readonly config: McpServerConfig,
     private readonly environment: Environment,
+    /** Called when the connection ends. */
+    private readonly onEnd: () => void = () => {},
   ) {
     // Each running call listens to it.
     setMaxListeners(0, this.#closing.signal);
@@ -44,6 +47,15 @@ export class McpServer {
 
   get label(): string {
     return this.config.label;
+  }
+
+  /** Why the connection ended; null if it did not, or was opened again. */
+  get failure(): string | null {
+    return this.#ending === '' ? null : this.#ending;
+  }
+
+  get restarts(): number {
+    return Math.max(0, this.#starts - 1);
   }
 
   /** Rejects with the reason of `signal`, or with an error for the user. */
@@ -136,6 +148,7 @@ export class McpServer {
       return Promise.reject(new Error(`${this.#ending}; ${again}`));
     }
     this.#ending = '';
+    this.#starts += 1;
     const client = this.#connect();
     this.#client = client;
     client.catch(() => {});
@@ -167,6 +180,7 @@ export class McpServer {
     this.#ending = `it ended with ${reason}`;
     const now = performance.now();
     this.#retryAt = now + (this.#policy.delayAfterFailure(now) ?? LAST_DELAY_MS);
+    this.onEnd();
   }
 
   /** The next call opens another connection. */

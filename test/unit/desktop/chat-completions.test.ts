@@ -19,7 +19,13 @@ test('followers get the end of a completion whose chat cannot be read or written
     yield Buffer.from('data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\n');
   }
   const request = async () => ({ statusCode: 200, body: reply() });
-  const completions = new ChatCompletions({ chats, events: new EventBus(), request, wantsTitles: () => false });
+  const completions = new ChatCompletions({
+    chats,
+    events: new EventBus(),
+    request,
+    wantsTitles: () => false,
+    mcpTools: async () => [],
+  });
   completions.start('c', { id: 'a', parent: 'q' });
   const events: CompletionEvent[] = [];
   completions.follow('c', (event) => events.push(event));

@@ -20,6 +20,11 @@ test('only known tools that the chat offers are in the request', () => {
   assert.equal(others, {});
 });
 
+test('tools of MCP servers are offered beside them', () => {
+  const { tools } = toolFields({ settings }, [user], [{ name: 'files__read' }]) as { tools: { function: object }[] };
+  assert.equal(tools[1], { type: 'function', function: { name: 'files__read' } });
+});
+
 test('the model calls tools at most ten times per message of the user', () => {
   const rounds = (count: number) => [user, ...Array<ChatMessage>(count).fill(called)];
   assert.not.ok('tool_choice' in toolFields({ settings }, rounds(9)));

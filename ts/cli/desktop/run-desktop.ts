@@ -67,6 +67,7 @@ async function run(folder: string, lock: InstanceLock, options: DesktopOptions):
       importFolder: path.join(folder, 'models'),
     }),
     login: loginStart(),
+    environment: process.env,
     app: { optionNames: OPTION_NAMES },
     drainMs: shutdownTimeout * 1000,
     onQuit: () => process.kill(process.pid, 'SIGTERM'),

@@ -12,6 +12,7 @@ import type { Hub } from '../hub.js';
 import type { Instances } from '../instances.js';
 import type { LocalModels } from '../local-models.js';
 import type { MachineWatch } from '../machine.js';
+import type { DesktopMcp } from '../mcp/desktop-mcp.js';
 import type { OpeningCodes } from '../opening-codes.js';
 import type { RequestTable } from '../request-table.js';
 import type { ChatStore } from '../store/chats.js';
@@ -47,6 +48,7 @@ export interface DesktopApp {
   machine: MachineWatch;
   fits: ExactFits;
   speeds: SpeedBook;
+  mcp: DesktopMcp;
   codes: OpeningCodes;
   /** Saves and applies a change. */
   applySettings(change: SettingsChange): Promise<void>;

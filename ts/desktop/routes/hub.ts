@@ -1,6 +1,4 @@
 /** Hub search, model pages and memory estimates. */
-import type { FastifyReply } from 'fastify';
-import { ChasquiError } from '../../errors.js';
 import { number, objectOf, oneOf, orNull, string } from '../../http/schema/json-schema.js';
 import { isKnownArchitecture } from '../../hub/architectures.js';
 import { recommend } from '../../hub/quantisation-advice.js';
@@ -10,6 +8,7 @@ import type { HubSearchQuery } from '../api-types.js';
 import { exactFit, fitQuery, hubModel, hubModelQuery, hubPage, hubSearchQuery } from '../schemas/hub.js';
 import { modelName } from '../schemas/models.js';
 import type { DesktopApp, DesktopRoutes } from './context.js';
+import { untilGone } from './until-gone.js';
 
 const modelQuery = objectOf({ model: modelName });
 const update = orNull(objectOf({ state: oneOf('same', 'changed', 'gone'), commit: string, bytes: number }));
@@ -70,13 +69,4 @@ function isWanted(fit: { badge: string } | null, wanted: HubSearchQuery['fit']):
   if (wanted === undefined) return true;
   if (wanted === 'fits') return fit !== null && fit.badge !== 'too-large';
   return fit?.badge === wanted;
-}
-
-/** Aborts when the page closes the request. */
-function untilGone({ raw }: FastifyReply): AbortSignal {
-  const gone = new AbortController();
-  raw.once('close', () => {
-    if (!raw.writableEnded) gone.abort(new ChasquiError('client_closed_request', 'The client closed the connection.'));
-  });
-  return gone.signal;
 }

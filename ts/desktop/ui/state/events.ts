@@ -16,6 +16,7 @@ import {
   takeSettings,
 } from './app.js';
 import { refreshChats, takeChat } from './chats.js';
+import { refreshMcp } from './mcp.js';
 import { attempt } from './notices.js';
 
 let source: EventSource | undefined;
@@ -51,13 +52,14 @@ async function open(): Promise<void> {
   on(opened, 'settings', takeSettings);
   on(opened, 'chat', takeChat);
   on(opened, 'library', () => void refreshLibrary().catch(() => {}));
+  on(opened, 'mcp', () => void refreshMcp().catch(() => {}));
   opened.onerror = () => reopenLater(opened);
   try {
     await refreshState();
     refused.value = false;
     if (source === opened) connected.value = true;
     // An error in one of them does not affect the others.
-    await Promise.all([refreshLibrary, refreshActivity, refreshChats].map((refresh) => attempt(refresh)));
+    await Promise.all([refreshLibrary, refreshActivity, refreshChats, refreshMcp].map((refresh) => attempt(refresh)));
   } catch (error) {
     refused.value = error instanceof ApiError && error.status === 401;
     reopenLater(opened);

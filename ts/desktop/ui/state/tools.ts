@@ -1,22 +1,58 @@
 /** Calls of tools: permissions, and the functions that run them. */
-import { effect } from '@preact/signals';
-import type { ChatMessage } from '../../api-types.js';
+import { computed, effect } from '@preact/signals';
+import type { ChatMessage, McpCallResult } from '../../api-types.js';
+import { post } from './api.js';
 import { saveSettings, settings } from './app.js';
 import type { ChatSession } from './chat-session.js';
-import { type MessageKey, t } from './language.js';
+import { t } from './language.js';
+import { mcp, mcpTools } from './mcp.js';
 import { runJavaScript } from './sandbox.js';
 
 export type ToolCall = NonNullable<ChatMessage['toolCalls']>[number];
 export type Permission = 'off' | 'ask' | 'chat' | 'always';
 
-interface Tool {
-  label: MessageKey;
-  run: (values: Readonly<Record<string, unknown>>) => Promise<string>;
+type Result = Pick<ToolCall, 'state' | 'result'>;
+
+/** A call of a model: where it is stored, and whether the user allowed it alone. */
+interface Request {
+  chat: string | null;
+  message: string;
+  call: ToolCall;
+  once: boolean;
 }
 
-export const tools: Readonly<Record<string, Tool>> = {
-  javascript: { label: 'runJavaScript', run: ({ code }) => runJavaScript(String(code)) },
-};
+export interface Tool {
+  /** Identifies the tool in permissions. */
+  key: string;
+  title: string;
+  /** The MCP server, if it has one. */
+  server?: string;
+  run: (request: Request) => Promise<Result>;
+}
+
+export const JAVASCRIPT = 'javascript';
+
+function javaScript(): Tool {
+  const run = async ({ call: { arguments: text } }: Request): Promise<Result> => {
+    const { code } = JSON.parse(text) as { code: unknown };
+    return { state: 'done', result: await runJavaScript(String(code)) };
+  };
+  return { key: JAVASCRIPT, title: t('runJavaScript'), run };
+}
+
+/** The tool that a model calls by this name. Undefined if there is none, or until it is known. */
+export function toolOf(name: string): Tool | undefined {
+  if (name === JAVASCRIPT) return javaScript();
+  const found = mcpTools.value.find((each) => each.name === name);
+  if (!found) return undefined;
+  const { key, tool, server } = found;
+  const run = ({ chat, message, call, once }: Request) =>
+    post<McpCallResult>(`/chats/${chat}/calls`, { message, call: call.id, server, tool, once });
+  return { key, title: `${tool} (${server})`, server, run };
+}
+
+/** Whether all tools are known. */
+export const areToolsKnown = computed(() => mcp.value !== undefined);
 
 function ofChat(session: ChatSession): Readonly<Record<string, unknown>> {
   return (session.settings.value.tools ?? {}) as Record<string, unknown>;
@@ -29,17 +65,17 @@ export function permissionOf(session: ChatSession, name: string): Permission {
   return own === 'chat' ? 'chat' : 'ask';
 }
 
-export async function permit(session: ChatSession, name: string, permission: Permission): Promise<void> {
-  const { [name]: _, ...others } = ofChat(session);
-  const left = permission === 'off' ? others : { ...others, [name]: permission === 'chat' ? 'chat' : 'ask' };
+export async function permit(session: ChatSession, keys: readonly string[], permission: Permission): Promise<void> {
+  const others = Object.entries(ofChat(session)).filter(([key]) => !keys.includes(key));
+  const own = permission === 'off' ? [] : keys.map((key) => [key, permission === 'chat' ? 'chat' : 'ask']);
+  const left = Object.fromEntries([...others, ...own]);
   const { tools: _tools, ...rest } = session.settings.value;
   session.settings.value = Object.keys(left).length > 0 ? { ...rest, tools: left } : rest;
   await session.store();
   const allowed = settings.value?.allowedTools ?? [];
-  if (allowed.includes(name) === (permission === 'always')) return;
-  await saveSettings({
-    allowedTools: permission === 'always' ? [...allowed, name] : allowed.filter((other) => other !== name),
-  });
+  if (keys.every((key) => allowed.includes(key) === (permission === 'always'))) return;
+  const kept = allowed.filter((key) => !keys.includes(key));
+  await saveSettings({ allowedTools: permission === 'always' ? [...kept, ...keys] : kept });
 }
 
 /** The first call without a result. */
@@ -47,12 +83,19 @@ export function openCall({ toolCalls = [] }: ChatMessage): ToolCall | undefined 
   return toolCalls.find(({ state }) => state === undefined);
 }
 
-/** Runs a call in one page of this browser, and continues the chat after the last call of the message. */
-export async function runCall(session: ChatSession, message: ChatMessage, call: ToolCall): Promise<void> {
+/**
+ * Runs a call in one page of this browser, and continues the chat after the last call of the message. `once`: the user
+ * allowed this call alone.
+ */
+export async function runCall(session: ChatSession, message: ChatMessage, call: ToolCall, once = false): Promise<void> {
   await navigator.locks.request(`chasqui.call.${message.id}.${call.id}`, { ifAvailable: true }, async (lock) => {
     const current = session.messages.value.find(({ id }) => id === message.id);
     const isOpen = current?.toolCalls?.some(({ id, state }) => id === call.id && state === undefined);
-    if (lock && isOpen) await finish(session, message.id, { ...call, ...(await resultOf(call)) });
+    if (lock && isOpen)
+      await finish(session, message.id, {
+        ...call,
+        ...(await resultOf({ chat: session.id.value, message: message.id, call, once })),
+      });
   });
 }
 
@@ -61,11 +104,12 @@ export async function declineCall(session: ChatSession, message: ChatMessage, ca
   await finish(session, message.id, { ...call, state: 'declined', result: 'The user declined this call.' });
 }
 
-async function resultOf({ name, arguments: text }: ToolCall): Promise<Pick<ToolCall, 'state' | 'result'>> {
+async function resultOf(request: Request): Promise<Result> {
+  const { name } = request.call;
   try {
-    const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
+    const tool = toolOf(name);
     if (!tool) throw new Error(t('unknownTool', { name }));
-    return { state: 'done', result: await tool.run(JSON.parse(text) as Record<string, unknown>) };
+    return await tool.run(request);
   } catch (error) {
     return { state: 'failed', result: String(error) };
   }

@@ -1,7 +1,8 @@
 /** The settings. Changes are saved at once. */
 
 import { useSignal } from '@preact/signals';
-import { useId } from 'preact/hooks';
+import type { FunctionComponent } from 'preact';
+import { useEffect, useId } from 'preact/hooks';
 import type { Settings, SettingsChange } from '../../api-types.js';
 import { Action, IconAction } from '../parts/button.js';
 import { Dialog } from '../parts/dialog.js';
@@ -24,6 +25,7 @@ export function SettingsView() {
         <Server current={current} />
         <Models current={current} />
         <Hub current={current} />
+        <Mcp />
         <Program current={current} />
         <About />
       </div>
@@ -282,6 +284,17 @@ function Hub({ current }: PartProps) {
       </Line>
     </Part>
   );
+}
+
+/** A script of its own, as few users need it. */
+function Mcp() {
+  const Shown = useSignal<FunctionComponent>();
+  const load = async () => {
+    const { McpPart } = await import('./mcp/mcp-part.js');
+    Shown.value = McpPart;
+  };
+  useEffect(() => void attempt(load), []);
+  return Shown.value ? <Shown.value /> : null;
 }
 
 function Program({ current }: PartProps) {

@@ -3,10 +3,10 @@ import { Action, IconAction } from '../../parts/button.js';
 import { first, sessions, togglePanel } from '../../state/chat-pages.js';
 import { type MessageKey, t } from '../../state/language.js';
 import { attempt } from '../../state/notices.js';
-import { type Permission, permissionOf, permit, tools } from '../../state/tools.js';
 import { Export } from './history.js';
 import { OutputSettings } from './output-settings.js';
 import { Presets } from './presets.js';
+import { ToolSettings } from './tool-settings.js';
 
 interface SamplingField {
   name: string;
@@ -156,35 +156,6 @@ export function ChatSettings() {
         </>
       )}
     </aside>
-  );
-}
-
-const permissions = { off: 'off', ask: 'askBefore', chat: 'allowInChat', always: 'allowAlways' } as const;
-
-function ToolSettings() {
-  const id = useId();
-  return (
-    <>
-      <h3>{t('toolsTitle')}</h3>
-      {Object.entries(tools).map(([name, { label }]) => (
-        <div key={name} class="field">
-          <label for={`${id}-${name}`}>{t(label)}</label>
-          <select
-            id={`${id}-${name}`}
-            value={permissionOf(first, name)}
-            onChange={({ currentTarget: { value } }) => {
-              void attempt(() => Promise.all(sessions.value.map((each) => permit(each, name, value as Permission))));
-            }}
-          >
-            {Object.entries(permissions).map(([permission, words]) => (
-              <option key={permission} value={permission}>
-                {t(words)}
-              </option>
-            ))}
-          </select>
-        </div>
-      ))}
-    </>
   );
 }
 

@@ -9,6 +9,7 @@ import type { ChatSession } from '../../state/chat-session.js';
 import { t } from '../../state/language.js';
 import { attempt } from '../../state/notices.js';
 import {
+  areToolsKnown,
   declineCall,
   openCall,
   type Permission,
@@ -16,7 +17,7 @@ import {
   permit,
   runCall,
   type ToolCall,
-  tools,
+  toolOf,
 } from '../../state/tools.js';
 
 interface ToolCallsProps {
@@ -32,14 +33,15 @@ export function ToolCalls({ session, message }: ToolCallsProps) {
       {message.toolCalls?.map((call) => (
         <Call key={call.id} call={call} />
       ))}
-      {open && <Question key={open.id} session={session} message={message} call={open} />}
+      {open && (toolOf(open.name) || areToolsKnown.value) && (
+        <Question key={open.id} session={session} message={message} call={open} />
+      )}
     </>
   );
 }
 
 function titleOf({ name }: ToolCall): string {
-  const label = tools[name]?.label;
-  return label ? t(label) : name;
+  return toolOf(name)?.title ?? name;
 }
 
 const states = { done: 'toolDone', failed: 'failed', declined: 'toolDeclined' } as const;
@@ -81,11 +83,12 @@ function readable(text: string): { code: string; language: string } {
 function Question({ session, message, call }: ToolCallsProps & { call: ToolCall }) {
   const asking = useSignal(true);
   const isRunning = useSignal(false);
-  const permission = permissionOf(session, call.name);
+  const { key = call.name, server } = toolOf(call.name) ?? {};
+  const permission = permissionOf(session, key);
   const isAllowed = permission === 'chat' || permission === 'always';
-  const run = async () => {
+  const run = async (once = false) => {
     isRunning.value = true;
-    await attempt(() => runCall(session, message, call));
+    await attempt(() => runCall(session, message, call, once));
     isRunning.value = false;
   };
   useEffect(() => {
@@ -95,8 +98,8 @@ function Question({ session, message, call }: ToolCallsProps & { call: ToolCall 
   const allow = async (chosen?: Permission) => {
     asking.value = false;
     isRunning.value = true;
-    if (chosen) await permit(session, call.name, chosen);
-    await run();
+    if (chosen) await permit(session, [key], chosen);
+    await run(!chosen);
   };
   const decline = () => declineCall(session, message, call);
   if (!asking.value) {
@@ -117,7 +120,7 @@ function Question({ session, message, call }: ToolCallsProps & { call: ToolCall 
         asking.value = false;
       }}
     >
-      <p>{t('toolQuestionHelp')}</p>
+      <p dir="auto">{server === undefined ? t('toolQuestionHelp') : t('mcpQuestionHelp', { server })}</p>
       <Arguments call={call} />
       <div class="dialog-foot">
         <Action label={t('decline')} run={decline} />

@@ -59,6 +59,8 @@ EmbedderOptions for_embedding(const EngineOptions& options, const Decoder& decod
     embedder.threads         = options.decoder.threads;
     // Other cache options are irrelevant: the embedder has few cells or none.
     embedder.context.flash_attention = options.decoder.context.flash_attention;
+    embedder.context.kv_offload      = options.decoder.context.kv_offload;
+    embedder.context.op_offload      = options.decoder.context.op_offload;
     embedder.context.rope            = options.decoder.context.rope;
     embedder.has_memory      = decoder.has_memory();
     embedder.takes_turns     = decoder.generates();

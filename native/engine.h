@@ -62,6 +62,8 @@ struct EngineOptions {
         decoder.read(read);
         draft.read(read);
         read("mmprojPath", vision.path);
+        read("mmprojOffload", vision.offload);
+        read("mmprojDevice", vision.device);
         read.mebibytes("imageCacheMiB", vision.cache_bytes);
         read("embeddingContextLength", embedder.context_length);
         read("targetStepMs", target_step_ms);

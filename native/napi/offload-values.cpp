@@ -65,6 +65,8 @@ OffloadOptions offload_from_js(const Napi::Value& value) {
     OffloadOptions offload;
     if (!from.Get("devices").IsNull()) offload.devices = strings_from_js(from, "devices");
     offload.gpu_layers = count_or_null(from, "gpuLayers");
+    if (!from.Get("draftDevices").IsNull()) offload.draft_devices = strings_from_js(from, "draftDevices");
+    offload.draft_gpu_layers = count_or_null(from, "draftGpuLayers");
     offload.split      = split_from_js(from);
     offload.main_gpu   = count_or_null(from, "mainGpu");
     const Napi::Array shares = array_field(from, "tensorSplit");
@@ -83,8 +85,13 @@ OffloadOptions offload_from_js(const Napi::Value& value) {
 
 Napi::Value offload_to_js(Napi::Env env, const OffloadOptions& offload) {
     Napi::Object result = Napi::Object::New(env);
-    result.Set("devices", offload.devices ? Napi::Value(names_to_js(env, *offload.devices)) : env.Null());
+    const auto set_devices = [&](const char* name, const std::optional<std::vector<std::string>>& devices) {
+        result.Set(name, devices ? Napi::Value(names_to_js(env, *devices)) : env.Null());
+    };
+    set_devices("devices", offload.devices);
+    set_devices("draftDevices", offload.draft_devices);
     result.Set("gpuLayers", count_to_js(env, offload.gpu_layers));
+    result.Set("draftGpuLayers", count_to_js(env, offload.draft_gpu_layers));
     for (const auto& [split, name] : kSplits) {
         if (split == offload.split) result.Set("splitMode", name);
     }

@@ -123,6 +123,13 @@ test('idle models are unloaded, and loaded again for a request', async ({ folder
   await served.stop();
 });
 
+test('--sleep-idle-seconds ends the processes of an only model, and a request loads it again', async ({ folder }) => {
+  const served = await Served.start(['--model', path.join(folder, 'one.gguf'), '--sleep-idle-seconds', '1']);
+  await until(() => served.processes === 0, 'it is idle', 30_000);
+  assert.equal(await served.ask('one'), { status: 200, model: 'one' });
+  await served.stop();
+});
+
 /** The process that has this file in its memory. */
 function engineOf(server: Served, file: string): number | undefined {
   return enginesOf(server.child.process.pid as number).find((pid) => {

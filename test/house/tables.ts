@@ -11,7 +11,7 @@ import { withFlags } from '../../ts/cli/options/option-names.ts';
 import { wantedText } from '../../ts/cli/options/parse-option.ts';
 import { defaultText } from '../../ts/cli/options/table-options.ts';
 import { LOAD_OPTIONS } from '../../ts/options/load-option-table.ts';
-import { type OptionRow, wanted } from '../../ts/options/option-row.ts';
+import { MAX_COUNT, type OptionRow, wanted } from '../../ts/options/option-row.ts';
 import { SAMPLERS, SAMPLING_NUMBERS, SETTING_OF } from '../../ts/options/sampling-table.ts';
 import { defaultText as fieldDefault, modesText } from './field-table.ts';
 import { read, root } from './source-tree.ts';
@@ -97,7 +97,8 @@ ${SAMPLERS.map((name) => `    Sampler(${name})`).join(' \\\n')}
 function describedOptions(): string {
   const fields = Object.entries<OptionRow>(LOAD_OPTIONS).map(([name, row]) => {
     const fallback = row.otherwise ?? String(('default' in row ? row.default : undefined) ?? 'none');
-    const text = `${row.help}. Must be ${wanted(row)}. Default: ${fallback}.`.replaceAll('*/', '*\\/');
+    const must = row.type === 'boolean' ? '' : ` Must be ${wanted(row).replace(` to ${MAX_COUNT}`, ' up')}.`;
+    const text = `${row.help}.${must} Default: ${fallback}.`.replaceAll('*/', '*\\/');
     return `${comment(text)}\n  ${name}?: Value<'${name}'>;\n`;
   });
   return `/** Generated from load-option-table.ts: npx tsx test/house/tables.ts */
@@ -112,10 +113,10 @@ ${fields.join('')}}
 `;
 }
 
-const MAX_COMMENT = 113;
+const MAX_COMMENT = 115;
 
 function comment(text: string): string {
-  if (text.length <= MAX_COMMENT - 3) return `  /** ${text} */`;
+  if (text.length <= MAX_COMMENT - 4) return `  /** ${text} */`;
   const lines = text.replace(new RegExp(`(.{1,${MAX_COMMENT}})( |$)`, 'g'), '   * $1\n');
   return `  /**\n${lines}   */`;
 }

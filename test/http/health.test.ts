@@ -52,6 +52,15 @@ test('a server without models is well; one whose models all failed is not', asyn
   assert.is((await app.inject('/ready')).statusCode, 200);
 });
 
+test('models that are partly on the CPU are named with the remedy', async () => {
+  const { app, engine } = testApp();
+  assert.equal((await app.inject('/health')).json().warnings, []);
+  Object.assign(engine, { model: { ...engine.model, unfitted: 'All layers fit with `parallel` 12' } });
+  assert.equal((await app.inject('/health')).json().warnings, [
+    `${engine.model.id}: All layers fit with \`parallel\` 12`,
+  ]);
+});
+
 test('the process lives all the same', async () => {
   const { app, engine } = testApp({}, { deployment: DEPLOYMENT, access: 'public' }, serverless);
   engine.stats = () => new Promise(() => undefined);

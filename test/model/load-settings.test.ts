@@ -58,6 +58,7 @@ const SETTINGS: LoadOptions[] = [
   { batchSize: 64, ubatchSize: 16 },
   { threads: 1, threadsBatch: 2 },
   { threads: 2, threadsBatch: 1 },
+  { kvOffload: false, opOffload: false, mmprojOffload: false },
   { cpuMoe: true, overrideTensor: ['ffn_up=CPU,ffn_down=CPU'] },
   { ropeFreqBase: 0, ropeFreqScale: 1, yarnExtFactor: -1 },
 ];
@@ -78,6 +79,20 @@ test('values of fewer bits need flash attention', async () => {
   assert.is(code, 'invalid_options');
   assert.match(message, 'Values can be stored as q8_0 with flash attention only');
 });
+
+const UNKNOWN: LoadOptions[] = [
+  { mmprojDevice: 'GPU9' },
+  { draftModel: demoModelPath, draftDevice: 'GPU9' },
+  { device: 'GPU9' },
+];
+
+for (const options of UNKNOWN) {
+  test(`refuses ${Object.keys(options).join(' and ')} if the device does not exist`, async () => {
+    const { code, message } = await refusal(options);
+    assert.is(code, 'invalid_options');
+    assert.match(message, 'There is no device `GPU9`');
+  });
+}
 
 test('a draft model has types of its own', async () => {
   const draft = { draftModel: demoModelPath, draftMax: 4 };

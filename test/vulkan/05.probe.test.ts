@@ -27,4 +27,11 @@ test('doctor tries it within the limits, and chooses it', () => {
   assert.is(first.path, module);
 });
 
+test('--list-devices prints the devices of doctor, and exits', () => {
+  const args = [...nodeArguments('ts/cli.ts'), 'serve', '--list-devices'];
+  const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  assert.is(status, 0);
+  assert.match(stdout, /^Available devices:\n {2}Vulkan0: llvmpipe.*, .* free\n$/);
+});
+
 test.run();

@@ -20,26 +20,30 @@ let folder = '';
 let large = '';
 let layers = 0;
 
-test.before(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'chasqui-test-fit-'));
+async function deviceMemory(): Promise<{ memoryTotal: number; memoryFree: number }> {
   const [vulkan = ''] = await decideModules('vulkan');
   const [result] = await runProbe(loadAddon().path, 'try', [vulkan]);
-  layers = Math.min(500, 4 * Math.ceil((result?.devices?.[0]?.memoryTotal ?? 0) / gib));
+  return result?.devices?.[0] ?? { memoryTotal: 0, memoryFree: 0 };
+}
+
+test.before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'chasqui-test-fit-'));
+  layers = Math.min(500, 4 * Math.ceil((await deviceMemory()).memoryTotal / gib));
   assert.ok(layers > 12, `${layers} layers`);
   large = writeHollowDecoder(join(folder, 'large.gguf'), { ...shape, layers });
 });
 test.after(() => rmSync(folder, { recursive: true }));
 
-async function fit(options: LoadOptions) {
+async function fit(options: LoadOptions, model = large) {
   const small: LoadOptions = { contextSize: 256, parallel: 1, mmproj: null, fitTargetMiB: 1024 };
   const all = { ...small, ...options };
-  const request = { ...toOpenRequest(large, all), modules: await decideModules('vulkan') };
+  const request = { ...toOpenRequest(model, all), modules: await decideModules('vulkan') };
   return chooseOffload(request, all);
 }
 
 async function fittingLayers(options: LoadOptions = {}): Promise<number> {
   const { offload, unfitted } = await fit(options);
-  assert.is(unfitted, undefined);
+  assert.match(unfitted ?? '', /^Some layers are on the CPU.* A smaller quantisation needs less memory$/);
   assert.is.not(offload.gpuLayers, null);
   return offload.gpuLayers as number;
 }
@@ -60,6 +64,25 @@ test('the cells of all sequences are counted', async () => {
   // 2 × 4096 numbers of 2 bytes for each token and layer: 240 MiB, besides the weights' 503.
   const withCells = await fittingLayers({ contextSize: 3840, parallel: 4 });
   assertFewer(withCells, most, (most * 240) / 743);
+});
+
+test('if the cells of the context keep layers off the GPU, settings are named that do not', async () => {
+  // 5.5 GiB of weights and 9.4 GiB of cells for 4 completions; there is memory for half of the cells.
+  const manyCells = writeHollowDecoder(join(folder, 'cells.gguf'), { width: 4096, hidden: 256, layers: 40 });
+  const options: LoadOptions = { contextSize: 3840, parallel: 4, gpuLayers: 'auto', mmproj: null };
+  const spare = (await deviceMemory()).memoryFree / 2 ** 20 - 10.2 * 1024;
+  const { unfitted, offload } = await fit({ ...options, fitTargetMiB: Math.max(0, Math.floor(spare)) }, manyCells);
+  assert.is.not(offload.gpuLayers, null);
+  assert.match(unfitted ?? '', /^Some layers are on the CPU, which is slower: with all of them, Vulkan0 needs \d+ MiB/);
+  const [, parallel, contextSize] =
+    /\. All layers fit with `parallel` (\d+), or with `contextSize` (\d+)$/.exec(unfitted ?? '') ?? [];
+  assert.ok(Number(parallel) > 0 && Number(contextSize) > 0, unfitted);
+  // Others use the memory too.
+  const fitTargetMiB = Math.max(0, Math.floor(spare - 1024));
+  for (const smaller of [{ parallel: Number(parallel) }, { contextSize: Number(contextSize) }]) {
+    const found = await fit({ ...options, ...smaller, fitTargetMiB }, manyCells);
+    assert.equal([found.offload.gpuLayers, found.unfitted], [null, undefined], JSON.stringify(smaller));
+  }
 });
 
 test('a draft model is counted', async () => {

@@ -21,6 +21,15 @@ async function doctor(options: { json?: boolean }): Promise<void> {
   if (diagnosis.chosen.length === 0) process.exitCode = 1;
 }
 
+/** `--list-devices`, as in llama-server. */
+export async function listDevices(): Promise<void> {
+  const { diagnose } = await import('../native/diagnosis.js');
+  const { modules, problem } = await diagnose();
+  const lines = modules.filter(({ backend }) => backend !== 'cpu').flatMap(describeDevices);
+  console.log(['Available devices:', ...lines].join('\n'));
+  if (lines.length === 0) console.error(problem ?? 'There is no usable GPU; `chasqui doctor` shows the reasons.');
+}
+
 export function describe(found: Diagnosis): string {
   const modules = found.modules.flatMap(describeModule);
   return [
@@ -46,14 +55,15 @@ function describePackage({ name, version, directory, problem, install, needed }:
 }
 
 /** llama.cpp reports all of the main memory as free, so it is omitted for CPU modules. */
-function describeModule({ name, backend, verdict, reason, devices }: ModuleReport): string[] {
+function describeModule(module: ModuleReport): string[] {
+  const { name, verdict, reason } = module;
   const head = `  ${name}: ${verdict}${reason === undefined ? '' : `, ${reason}`}`;
-  return [
-    head,
-    ...devices.map(
-      (device) => `    ${device.name}: ${device.description}${backend === 'cpu' ? '' : `, ${memory(device)}`}`,
-    ),
-  ];
+  return [head, ...describeDevices(module).map((line) => `  ${line}`)];
+}
+
+function describeDevices({ backend, devices }: ModuleReport): string[] {
+  const memoryOf = (device: ModuleReport['devices'][number]) => (backend === 'cpu' ? '' : `, ${memory(device)}`);
+  return devices.map((device) => `  ${device.name}: ${device.description}${memoryOf(device)}`);
 }
 
 function memory({ memoryFree, memoryTotal }: ModuleReport['devices'][number]): string {

@@ -29,7 +29,7 @@ function contextNote(model: ModelInfo, { contextSize, fit }: LoadConfig): string
 }
 
 function placementNote({ placement, unfitted, gpus = [] }: ModelInfo, { gpuLayers }: LoadConfig): string | null {
-  if (unfitted !== undefined) return `${unfitted.replaceAll('`gpuLayers`', 'GPU layers')}.`.replace(/\.\.$/, '.');
+  if (unfitted !== undefined) return `${withLabels(unfitted)}.`.replace(/\.\.$/, '.');
   const { devices, gpuLayers: onGpu, layers } = placement;
   if (devices.length === 0 && gpus.length === 0) return null;
   const isChosen = typeof gpuLayers === 'number';
@@ -43,6 +43,13 @@ function placementNote({ placement, unfitted, gpus = [] }: ModelInfo, { gpuLayer
     ? 'as set in its load settings'
     : 'as many as fit; a smaller quantisation or context would be faster';
   return `${onGpu} of ${layers} layers are on ${devices.join(', ')}, ${why}.`;
+}
+
+/** Replaces option names in backticks by the labels of the form. */
+function withLabels(text: string): string {
+  return text.replaceAll(/`([a-zA-Z]+)`/g, (_, name: string) =>
+    name.replaceAll(/[A-Z]/g, (capital) => ` ${capital.toLowerCase()}`).replace('gpu', 'GPU'),
+  );
 }
 
 /** The same hint as `chasqui serve` prints at its start. */

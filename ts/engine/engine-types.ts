@@ -17,7 +17,7 @@ export interface ModelInfo extends NativeModelInfo {
   path: string;
   /** Unix seconds; when its file was modified. */
   created: number;
-  /** If it is unknown how many layers fit on the GPUs: what was done instead, and why. */
+  /** Why not all layers are on the GPUs; if it is unknown how many fit, what was done instead. */
   unfitted?: string;
   /** GPUs with memory of their own, from the loaded modules; absent: none. */
   gpus?: readonly DeviceMemory[];

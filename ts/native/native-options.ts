@@ -58,6 +58,10 @@ export interface NativeOffload {
   devices: readonly string[] | null;
   /** The last layers, the output layer included; `null`: all. */
   gpuLayers: number | null;
+  /** Of the draft model; `null`: those of the model. */
+  draftDevices: readonly string[] | null;
+  /** Of the draft model; `null`: all. */
+  draftGpuLayers: number | null;
   splitMode: 'none' | 'layer' | 'row';
   /** Index among the devices; `null`: the first. */
   mainGpu: number | null;

@@ -37,8 +37,7 @@ export interface DescribedLoadOptions {
    */
   chatTemplateKwargs?: Value<'chatTemplateKwargs'>;
   /**
-   * Parse control tokens in the text of messages, tools and documents, which are plain text otherwise. Must be true
-   * or false. Default: false.
+   * Parse control tokens in the text of messages, tools and documents, which are plain text otherwise. Default: false.
    */
   specialTokensInMessages?: Value<'specialTokensInMessages'>;
   /**
@@ -48,7 +47,7 @@ export interface DescribedLoadOptions {
   reasoning?: Value<'reasoning'>;
   /**
    * Limit for each block of reasoning, if the template marks reasoning with tags; 0 disables reasoning, -1 is
-   * unlimited; requests override it. Must be a whole number of tokens from -1 to 2147483647. Default: -1.
+   * unlimited; requests override it. Must be a whole number of tokens from -1 up. Default: -1.
    */
   reasoningBudget?: Value<'reasoningBudget'>;
   /**
@@ -61,14 +60,11 @@ export interface DescribedLoadOptions {
    * Default: declared by the model, or mean.
    */
   pooling?: Value<'pooling'>;
-  /**
-   * Map the model file into memory; without it, loading is slower. Must be true or false. Default: on, if the devices
-   * support it.
-   */
+  /** Map the model file into memory; without it, loading is slower. Default: on, if the devices support it. */
   mmap?: Value<'mmap'>;
-  /** Lock the model in memory, so that it is never swapped out. Must be true or false. Default: false. */
+  /** Lock the model in memory, so that it is never swapped out. Default: false. */
   mlock?: Value<'mlock'>;
-  /** Repack weights into the CPU's fastest layout. Must be true or false. Default: on. */
+  /** Repack weights into the CPU's fastest layout. Default: on. */
   repack?: Value<'repack'>;
   /**
    * Thread placement on NUMA machines; the first model of a process decides. Must be distribute, isolate or numactl.
@@ -82,7 +78,7 @@ export interface DescribedLoadOptions {
   overrideKv?: Value<'overrideKv'>;
   /**
    * Context size of one conversation, completion included; rounded up to a multiple of 256. Must be a whole number of
-   * tokens from 16 to 2147483647. Default: the trained context, limited to half of the free memory.
+   * tokens from 16 up. Default: the trained context, limited to half of the free memory.
    */
   contextSize?: Value<'contextSize'>;
   /**
@@ -92,7 +88,7 @@ export interface DescribedLoadOptions {
   fit?: Value<'fit'>;
   /**
    * Minimum context that `fit` chooses, unless the trained context is smaller. Must be a whole number of tokens from
-   * 256 to 2147483647. Default: 4096.
+   * 256 up. Default: 4096.
    */
   fitCtx?: Value<'fitCtx'>;
   /**
@@ -111,8 +107,8 @@ export interface DescribedLoadOptions {
    */
   threads?: Value<'threads'>;
   /**
-   * CPU threads for prefill. Must be a whole number from 1 to 512. Default: the same as `threads`, or one per
-   * physical core.
+   * CPU threads for prefill. Must be a whole number from 1 to 512. Default: the same as `threads`, or one per physical
+   * core.
    */
   threadsBatch?: Value<'threadsBatch'>;
   /** Maximum tokens per step. Must be a whole number of tokens from 1 to 1048576. Default: 2048. */
@@ -120,13 +116,13 @@ export interface DescribedLoadOptions {
   /** Physical batch size, at most `batchSize`. Must be a whole number of tokens from 1 to 1048576. Default: 512. */
   ubatchSize?: Value<'ubatchSize'>;
   /**
-   * Maximum number of waiting requests; a server replies 429 to further ones. Must be a whole number from 0 to
-   * 2147483647. Default: 256.
+   * Maximum number of waiting requests; a server replies 429 to further ones. Must be a whole number from 0 up.
+   * Default: 256.
    */
   maxQueue?: Value<'maxQueue'>;
   /**
    * Target duration of a step while completions are running; prompts are split to meet it. Must be a whole number of
-   * milliseconds from 1 to 2147483647. Default: 100.
+   * milliseconds from 1 up. Default: 100.
    */
   targetStepMs?: Value<'targetStepMs'>;
   /**
@@ -135,53 +131,49 @@ export interface DescribedLoadOptions {
    */
   prepareTimeoutMs?: Value<'prepareTimeoutMs'>;
   /**
-   * Memory limit of the preparation process, which is restarted beyond it. Must be a whole number of MiB from 64 to
-   * 2147483647. Default: 1024.
+   * Memory limit of the preparation process, which is restarted beyond it. Must be a whole number of MiB from 64 up.
+   * Default: 1024.
    */
   prepareMemoryMiB?: Value<'prepareMemoryMiB'>;
   /**
    * Memory for the KV cells of all completions and cached prefixes; completions beyond it wait or are preempted by
-   * earlier ones. Must be a number of MiB from 1 to 2147483647. Default: `parallel` × `contextSize`; without
-   * `contextSize`, at most half of the free memory.
+   * earlier ones. Must be a number of MiB from 1 up. Default: `parallel` × `contextSize`; without `contextSize`, at
+   * most half of the free memory.
    */
   kvBudgetMiB?: Value<'kvBudgetMiB'>;
   /**
-   * Main memory for the cached state of evicted conversations; 0 keeps none. Must be a number of MiB from 0 to
-   * 2147483647. Default: 1024.
+   * Main memory for the cached state of evicted conversations; 0 keeps none. Must be a number of MiB from 0 up.
+   * Default: 1024.
    */
   cacheRamMiB?: Value<'cacheRamMiB'>;
   /**
-   * Disk space, shared by all models, for the state of evicted conversations and of those cached at shutdown;
-   * requires `cacheRamMiB`; 0 keeps none. Must be a number of MiB from 0 to 2147483647. Default: 0.
+   * Disk space, shared by all models, for the state of evicted conversations and of those cached at shutdown; requires
+   * `cacheRamMiB`; 0 keeps none. Must be a number of MiB from 0 up. Default: 0.
    */
   cacheDiskMiB?: Value<'cacheDiskMiB'>;
   /**
-   * Folder for `cacheDiskMiB`; its files reveal the conversations to anyone who can read them. Must be a path.
-   * Default: cache in the data folder of a server, or in ~/.chasqui.
+   * Folder for `cacheDiskMiB`; its files reveal the conversations to anyone who can read them. Must be a path. Default:
+   * cache in the data folder of a server, or in ~/.chasqui.
    */
   cacheFolder?: Value<'cacheFolder'>;
   /**
-   * Main memory for the embeddings of encoded images and audio. Must be a whole number of MiB from 0 to 2147483647.
-   * Default: 256.
+   * Main memory for the embeddings of encoded images and audio. Must be a whole number of MiB from 0 up. Default: 256.
    */
   imageCacheMiB?: Value<'imageCacheMiB'>;
   /** Allowed hosts of images and audio. Must be public, loopback or any. Default: public. */
   imageHosts?: Value<'imageHosts'>;
-  /**
-   * Compute each completion alone and without caches: equal requests get bit-identical results; slow. Must be true or
-   * false. Default: off.
-   */
+  /** Compute each completion alone and without caches: equal requests get bit-identical results; slow. Default: off. */
   deterministic?: Value<'deterministic'>;
-  /** Write llama.cpp's log to standard error; chat replies show prompts. Must be true or false. Default: false. */
+  /** Write llama.cpp's log to standard error; chat replies show prompts. Default: false. */
   verbose?: Value<'verbose'>;
   /**
-   * GPUs to use, comma-separated, see chasqui doctor; none uses the CPU alone. Must be a list of names. Default: all
-   * of the backend.
+   * GPUs to use, comma-separated, see chasqui doctor; none uses the CPU alone. Must be a list of names. Default: all of
+   * the backend.
    */
   device?: Value<'device'>;
   /**
-   * -ngl: number of layers on GPUs, output layer included; auto offloads as many as fit into their free memory. Must
-   * be a whole number from 0 to 2147483647, auto or all. Default: auto.
+   * -ngl: number of layers on GPUs, output layer included; auto offloads as many as fit into their free memory. Must be
+   * a whole number from 0 up, auto or all. Default: auto.
    */
   gpuLayers?: Value<'gpuLayers'>;
   /**
@@ -189,32 +181,40 @@ export interface DescribedLoadOptions {
    * layer or row. Default: layer.
    */
   splitMode?: Value<'splitMode'>;
-  /** GPU for `splitMode` none: its index in `device`. Must be a whole number from 0 to 2147483647. Default: 0. */
+  /** GPU for `splitMode` none: its index in `device`. Must be a whole number from 0 up. Default: 0. */
   mainGpu?: Value<'mainGpu'>;
   /**
-   * Proportion of the model on each GPU, such as 3,1. Must be a list of numbers, of at least 0 and not all 0.
-   * Default: by free memory.
+   * Proportion of the model on each GPU, such as 3,1. Must be a list of numbers, of at least 0 and not all 0. Default:
+   * by free memory.
    */
   tensorSplit?: Value<'tensorSplit'>;
-  /**
-   * Memory to leave free on each GPU with `gpuLayers` auto. Must be a whole number of MiB from 0 to 2147483647.
-   * Default: 1024.
-   */
+  /** Memory to leave free on each GPU with `gpuLayers` auto. Must be a whole number of MiB from 0 up. Default: 1024. */
   fitTargetMiB?: Value<'fitTargetMiB'>;
-  /** Keep all expert weights in main memory. Must be true or false. Default: false. */
+  /** Keep all expert weights in main memory. Default: false. */
   cpuMoe?: Value<'cpuMoe'>;
   /**
    * Keep the expert weights of the first n layers in main memory. Must be a whole number from 0 to 1000. Default: 0.
    */
   cpuMoeLayers?: Value<'cpuMoeLayers'>;
   /**
-   * Place weights on a device by a regular expression for their names, such as exps=CPU; repeatable. Must be a list
-   * of at most 256, each pattern=device, separated by commas. Default: with their layers.
+   * Place weights on a device by a regular expression for their names, such as exps=CPU; repeatable. Must be a list of
+   * at most 256, each pattern=device, separated by commas. Default: with their layers.
    */
   overrideTensor?: Value<'overrideTensor'>;
+  /** Keep KV cells on the GPU of their layer; without it, in main memory. Default: on. */
+  kvOffload?: Value<'kvOffload'>;
+  /** Compute large batches on the GPU for layers in main memory. Default: on. */
+  opOffload?: Value<'opOffload'>;
+  /** Run the projector on a GPU; without it, on the CPU. Default: on. */
+  mmprojOffload?: Value<'mmprojOffload'>;
   /**
-   * Data type of cached keys; q8_0 needs about half the memory of f16. Must be f32, f16, bf16, q8_0, q5_1, q5_0,
-   * q4_1, q4_0 or iq4_nl. Default: f16.
+   * GPU for the projector, see chasqui doctor; none runs it on the CPU. Must be a text that is not empty. Default: the
+   * first of `device`.
+   */
+  mmprojDevice?: Value<'mmprojDevice'>;
+  /**
+   * Data type of cached keys; q8_0 needs about half the memory of f16. Must be f32, f16, bf16, q8_0, q5_1, q5_0, q4_1,
+   * q4_0 or iq4_nl. Default: f16.
    */
   cacheTypeK?: Value<'cacheTypeK'>;
   /**
@@ -242,8 +242,8 @@ export interface DescribedLoadOptions {
    */
   ropeScale?: Value<'ropeScale'>;
   /**
-   * RoPE base frequency; 0 uses the value of the model. Must be a number from 0 to 1000000000. Default: declared by
-   * the model.
+   * RoPE base frequency; 0 uses the value of the model. Must be a number from 0 to 1000000000. Default: declared by the
+   * model.
    */
   ropeFreqBase?: Value<'ropeFreqBase'>;
   /**
@@ -252,8 +252,8 @@ export interface DescribedLoadOptions {
    */
   ropeFreqScale?: Value<'ropeFreqScale'>;
   /**
-   * YaRN: trained context of the original model; 0 uses the value of the model. Must be a whole number of tokens from
-   * 0 to 2147483647. Default: declared by the model.
+   * YaRN: trained context of the original model; 0 uses the value of the model. Must be a whole number of tokens from 0
+   * up. Default: declared by the model.
    */
   yarnOrigCtx?: Value<'yarnOrigCtx'>;
   /**
@@ -263,24 +263,29 @@ export interface DescribedLoadOptions {
   yarnExtFactor?: Value<'yarnExtFactor'>;
   /** YaRN: attention scaling factor. Must be a number from -1 to 1000000000. Default: declared by the model. */
   yarnAttnFactor?: Value<'yarnAttnFactor'>;
-  /**
-   * YaRN: high correction dimension, alpha. Must be a number from -1 to 1000000000. Default: declared by the model.
-   */
+  /** YaRN: high correction dimension, alpha. Must be a number from -1 to 1000000000. Default: declared by the model. */
   yarnBetaSlow?: Value<'yarnBetaSlow'>;
   /** YaRN: low correction dimension, beta. Must be a number from -1 to 1000000000. Default: declared by the model. */
   yarnBetaFast?: Value<'yarnBetaFast'>;
   /**
    * Maximum draft length while at most two completions are running; drafts come from the text so far, up to 64 tokens
-   * and fewer if they do not pay off, or from `draftModel` or `specType`; seeded requests use text drafts only if
-   * these cannot change rounding; 0 disables drafts. Must be a whole number of tokens from 0 to 65535. Default: 32
-   * without a GPU (greedy requests: only if drafts cannot change rounding), 8 with `draftModel`, 3 with `specType`.
+   * and fewer if they do not pay off, or from `draftModel` or `specType`; seeded requests use text drafts only if these
+   * cannot change rounding; 0 disables drafts. Must be a whole number of tokens from 0 to 65535. Default: 32 without a
+   * GPU (greedy requests: only if drafts cannot change rounding), 8 with `draftModel`, 3 with `specType`.
    */
   draftMax?: Value<'draftMax'>;
   /** GGUF file of a small draft model with the same vocabulary. Must be a path. Default: none. */
   draftModel?: Value<'draftModel'>;
+  /** GPUs for `draftModel`, comma-separated; none uses the CPU alone. Must be a list of names. Default: `device`. */
+  draftDevice?: Value<'draftDevice'>;
   /**
-   * Discard shorter drafts of `draftModel` or `specType`; without either, draft at least this many tokens wherever
-   * the text repeats itself. Must be a whole number of tokens from 0 to 65535. Default: 0.
+   * Number of layers of `draftModel` on GPUs; auto means all. Must be a whole number from 0 up, auto or all. Default:
+   * all.
+   */
+  draftGpuLayers?: Value<'draftGpuLayers'>;
+  /**
+   * Discard shorter drafts of `draftModel` or `specType`; without either, draft at least this many tokens wherever the
+   * text repeats itself. Must be a whole number of tokens from 0 to 65535. Default: 0.
    */
   draftMin?: Value<'draftMin'>;
   /**
@@ -295,10 +300,7 @@ export interface DescribedLoadOptions {
   specType?: Value<'specType'>;
   /** Sampling temperature; 0 is greedy. Must be a number from 0 to 1000000. Default: set by the mode. */
   temperature?: Value<'temperature'>;
-  /**
-   * Keep the k most probable tokens; 0 keeps all. Must be a whole number from 0 to 2147483647. Default: set by the
-   * mode.
-   */
+  /** Keep the k most probable tokens; 0 keeps all. Must be a whole number from 0 up. Default: set by the mode. */
   topK?: Value<'topK'>;
   /**
    * Keep the most probable tokens up to this cumulative probability; 1 keeps all. Must be a number from 0 to 1.
@@ -311,13 +313,13 @@ export interface DescribedLoadOptions {
    */
   minP?: Value<'minP'>;
   /**
-   * Divide the logits of tokens among the last `repeatLastN`; 1 disables it. Must be a number from 0.000001 to
-   * 1000000. Default: set by the mode.
+   * Divide the logits of tokens among the last `repeatLastN`; 1 disables it. Must be a number from 0.000001 to 1000000.
+   * Default: set by the mode.
    */
   repeatPenalty?: Value<'repeatPenalty'>;
   /**
    * Window of the three penalties; 0 disables them, -1 is the whole context. Must be a whole number of tokens from -1
-   * to 2147483647. Default: 64.
+   * up. Default: 64.
    */
   repeatLastN?: Value<'repeatLastN'>;
   /**
@@ -326,18 +328,17 @@ export interface DescribedLoadOptions {
    */
   presencePenalty?: Value<'presencePenalty'>;
   /**
-   * Subtract this once for each occurrence of the token among the last `repeatLastN`. Must be a number from -1000000
-   * to 1000000. Default: 0.
+   * Subtract this once for each occurrence of the token among the last `repeatLastN`. Must be a number from -1000000 to
+   * 1000000. Default: 0.
    */
   frequencyPenalty?: Value<'frequencyPenalty'>;
   /**
-   * Locally typical sampling: cumulative probability to keep; 1 disables it. Must be a number from 0 to 1. Default:
-   * 1.
+   * Locally typical sampling: cumulative probability to keep; 1 disables it. Must be a number from 0 to 1. Default: 1.
    */
   typicalP?: Value<'typicalP'>;
   /**
-   * Drop logits more than this many standard deviations below the largest; 0 or less disables it. Must be a number
-   * from -1 to 1000000. Default: -1.
+   * Drop logits more than this many standard deviations below the largest; 0 or less disables it. Must be a number from
+   * -1 to 1000000. Default: -1.
    */
   topNSigma?: Value<'topNSigma'>;
   /**
@@ -355,8 +356,8 @@ export interface DescribedLoadOptions {
   /** Dynamic temperature: exponent of the normalized entropy. Must be a number from 0 to 1000000. Default: 1. */
   dynatempExponent?: Value<'dynatempExponent'>;
   /**
-   * Mirostat version, which replaces all samplers except the temperature; 0 disables it. Must be a whole number from
-   * 0 to 2. Default: 0.
+   * Mirostat version, which replaces all samplers except the temperature; 0 disables it. Must be a whole number from 0
+   * to 2. Default: 0.
    */
   mirostat?: Value<'mirostat'>;
   /** Mirostat: target surprise in bits. Must be a number from 0 to 1000000. Default: 5. */
@@ -364,17 +365,17 @@ export interface DescribedLoadOptions {
   /** Mirostat: learning rate. Must be a number from 0 to 1000000. Default: 0.1. */
   mirostatEta?: Value<'mirostatEta'>;
   /**
-   * DRY: penalty on tokens that extend a repetition; 0 disables it. Must be a number from -1000000 to 1000000.
-   * Default: 0.
+   * DRY: penalty on tokens that extend a repetition; 0 disables it. Must be a number from -1000000 to 1000000. Default:
+   * 0.
    */
   dryMultiplier?: Value<'dryMultiplier'>;
   /** DRY: growth of the penalty per repeated token. Must be a number from 1 to 1000000. Default: 1.75. */
   dryBase?: Value<'dryBase'>;
-  /** DRY: longest repetition without a penalty. Must be a whole number of tokens from 0 to 2147483647. Default: 2. */
+  /** DRY: longest repetition without a penalty. Must be a whole number of tokens from 0 up. Default: 2. */
   dryAllowedLength?: Value<'dryAllowedLength'>;
   /**
-   * DRY: window searched for repetitions; 0 disables it, -1 is the whole context. Must be a whole number of tokens
-   * from -1 to 2147483647. Default: 64.
+   * DRY: window searched for repetitions; 0 disables it, -1 is the whole context. Must be a whole number of tokens from
+   * -1 up. Default: 64.
    */
   dryPenaltyLastN?: Value<'dryPenaltyLastN'>;
   /**

@@ -26,7 +26,7 @@ llama_context_params draft_context_params(size_t n_slots, uint32_t context_lengt
 // `n_slots`: as many as the decoder has. `n_max`: maximum length of a draft. Throws `invalid_options`.
 llama_context_params mtp_context_params(uint32_t n_slots, uint32_t context_length, size_t n_max,
                                         const ContextSettings& settings);
-// `device`: for the encoder; nullptr: the CPU.
-mtmd_context_params  vision_context_params(const VisionOptions& options, ggml_backend_dev_t device);
+// Throws `invalid_options` if the device does not exist.
+mtmd_context_params  vision_context_params(const VisionOptions& options, const Offload& offload);
 
 }  // namespace chasqui

@@ -57,6 +57,8 @@ void apply_rope(const RopeSettings& rope, llama_context_params& params) {
 void ContextSettings::apply(llama_context_params& params) const {
     params.type_k          = cell_type(keys);
     params.type_v          = cell_type(values);
+    params.offload_kqv     = kv_offload;
+    params.op_offload      = op_offload;
     params.flash_attn_type = by_name(kFlashAttention, flash_attention, "setting of flash attention");
     if (ggml_is_quantized(params.type_v) && params.flash_attn_type == LLAMA_FLASH_ATTN_TYPE_DISABLED) {
         refuse("Values can be stored as " + values +

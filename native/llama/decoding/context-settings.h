@@ -38,6 +38,8 @@ struct ContextSettings {
     std::string  keys            = "f16";  // names of ggml types
     std::string  values = "f16";
     std::string  flash_attention = "auto";  // on, off or auto
+    bool         kv_offload      = true;    // the cells of layers on GPUs are there
+    bool         op_offload      = true;    // GPUs compute large batches for layers in main memory
     RopeSettings rope;
 
     // Throws `invalid_options` for unknown values and unsupported combinations.

@@ -47,6 +47,8 @@ struct DecoderOptions {
         read("cacheTypeK", context.keys);
         read("cacheTypeV", context.values);
         read("flashAttention", context.flash_attention);
+        read("kvOffload", context.kv_offload);
+        read("opOffload", context.op_offload);
         context.rope.read(read);
     }
 };

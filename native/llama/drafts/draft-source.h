@@ -44,6 +44,8 @@ struct DraftOptions {
         read("draftCacheTypeK", context.keys);
         read("draftCacheTypeV", context.values);
         read("flashAttention", context.flash_attention);
+        read("kvOffload", context.kv_offload);
+        read("opOffload", context.op_offload);
     }
 };
 

@@ -141,8 +141,11 @@ std::vector<int32_t> positions_of_audio(size_t n_tokens, int32_t first) {
 
 void Vision::Free::operator()(mtmd_context* context) const { mtmd_free(context); }
 
-mtmd_context_params vision_context_params(const VisionOptions& options, ggml_backend_device* device) {
+mtmd_context_params vision_context_params(const VisionOptions& options, const Offload& offload) {
     mtmd_context_params params = mtmd_context_params_default();
+    ggml_backend_dev_t  device = nullptr;
+    if (options.offload && options.device.empty()) device = offload.main_device();
+    else if (options.offload && options.device != "none") device = find_gpu(options.device);
     params.use_gpu             = device != nullptr;
     params.device              = device;
     params.print_timings       = false;
@@ -159,9 +162,8 @@ Vision::Vision(const Model& model, const VisionOptions& options, const Model::Pr
         const Model::Progress& progress;
         bool                   aborted = false;
     } call{progress};
-    ggml_backend_dev_t  device         = model.offload().main_device();
-    mtmd_context_params params         = vision_context_params(options, device);
-    can_yield_                         = device == nullptr;
+    mtmd_context_params params         = vision_context_params(options, model.offload());
+    can_yield_                         = !params.use_gpu;
     if (can_yield_) {
         params.cb_eval           = on_operation;
         params.cb_eval_user_data = this;

@@ -19,6 +19,8 @@ namespace chasqui {
 
 struct VisionOptions {
     std::string path;                             // the projector's GGUF file; empty: none
+    bool        offload     = true;               // to a GPU
+    std::string device;                           // name in ggml; empty: the model's main device; none: the CPU
     size_t      cache_bytes = size_t{256} << 20;  // for embeddings
     int32_t     threads     = 0;                  // 0: one per physical core
 };

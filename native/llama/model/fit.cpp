@@ -49,7 +49,7 @@ Bytes measure_projector(const FitRequest& request, const Offload& offload) {
     if (request.vision.path.empty()) return {};
     check_gguf_file(request.vision.path, "mmproj");
     const Bytes bytes = mtmd_get_memory_usage(request.vision.path.c_str(),
-                                              vision_context_params(request.vision, offload.main_device()));
+                                              vision_context_params(request.vision, offload));
     if (bytes.empty()) fail("the memory of the projector " + request.vision.path + " is not known");
     return bytes;
 }

@@ -126,10 +126,12 @@ void check_pattern(const std::string& pattern) {
 
 ggml_backend_buffer_type_t storage_of(const std::string& device) {
     if (device.empty()) return ggml_backend_cpu_buffer_type();
-    return ggml_backend_dev_buffer_type(find_devices({device}).front());
+    return ggml_backend_dev_buffer_type(find_gpu(device));
 }
 
 }  // namespace
+
+ggml_backend_device* find_gpu(const std::string& name) { return find_devices({name}).front(); }
 
 struct Offload::Arrays {
     Devices                                       devices;       // ends with nullptr
@@ -177,8 +179,9 @@ void Offload::apply(llama_model_params& params) const {
 
 OffloadOptions Offload::for_draft_model() const {
     OffloadOptions options;
-    options.devices = device_names();
-    options.file    = options_.file;
+    options.devices    = options_.draft_devices ? options_.draft_devices : device_names();
+    options.gpu_layers = options_.draft_gpu_layers;
+    options.file       = options_.file;
     options.file.metadata.clear();
     options.file.mtp = false;
     return options;

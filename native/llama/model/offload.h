@@ -47,8 +47,13 @@ struct OffloadOptions {
     std::optional<int32_t>                  main_gpu;      // index of the device for Split::none; nullopt: the first
     std::vector<float>                      tensor_split;  // each device's share; empty: by free memory
     std::vector<Override>                   overrides;
+    std::optional<std::vector<std::string>> draft_devices;     // of the draft model; nullopt: as for the model
+    std::optional<int32_t>                  draft_gpu_layers;  // nullopt: all
     FileOptions                             file;
 };
+
+// Returns the GPU with ggml's name. Throws `invalid_options`.
+ggml_backend_device* find_gpu(const std::string& name);
 
 // The devices of the options, and the resulting parameters for llama.cpp.
 class Offload {
@@ -63,7 +68,6 @@ public:
     void apply(llama_model_params& params) const;
 
     const OffloadOptions& options() const { return options_; }
-    // For the draft model: all of it on the same devices.
     OffloadOptions                           for_draft_model() const;
     const std::vector<ggml_backend_device*>& devices() const { return devices_; }
     std::vector<std::string>                 device_names() const;

@@ -26,6 +26,16 @@ test('names of llama-server set the same options', () => {
   }
 });
 
+test('placement flags of llama-server set the same options', () => {
+  const given = (text: string) => givenOptions(LOAD_OPTIONS, parse(...text.split(' ')) ?? { refused: text }, {});
+  for (const flag of ['--no-kv-offload', '-nkvo']) assert.equal(given(flag), { kvOffload: false });
+  assert.equal(given('--no-op-offload'), { opOffload: false });
+  assert.equal(given('--no-mmproj-offload'), { mmprojOffload: false });
+  for (const flag of ['--mmproj-device', '-mmdev']) assert.equal(given(`${flag} CUDA1`), { mmprojDevice: 'CUDA1' });
+  for (const flag of ['--spec-draft-device', '-devd']) assert.equal(given(`${flag} CUDA1`), { draftDevice: ['CUDA1'] });
+  for (const flag of ['--spec-draft-ngl', '-ngld']) assert.equal(given(`${flag} 9`), { draftGpuLayers: 9 });
+});
+
 test('--no-ui is --no-webui', () => {
   for (const flag of ['--no-webui', '--no-ui']) assert.is(parse(flag)?.webui, false);
 });

@@ -44,6 +44,14 @@ test('where layers are on a GPU, it is said how many, and what would put more th
   assert.equal(notesOn({ placement: placed(0) }), []);
 });
 
+test('options that keep all layers on the GPU have the labels of the form', () => {
+  const unfitted = 'Some layers are on the CPU. All layers fit with `parallel` 12, or with `contextSize` 24576';
+  assert.equal(notesOn({ unfitted, placement: placed(12), gpus }), [
+    'Some layers are on the CPU. All layers fit with parallel 12, or with context size 24576.',
+  ]);
+  assert.equal(notesOn({ unfitted: 'Set `gpuLayers`', gpus }), ['Set GPU layers.']);
+});
+
 test('a template without a form for tools is told of, as `chasqui serve` does', () => {
   assert.equal(notesOn({ genericTools: true }), [
     'Its chat template does not support tools; a generic format is used.',

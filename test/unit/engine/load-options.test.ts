@@ -26,6 +26,7 @@ const REFUSED: Partial<Record<keyof typeof LOAD_OPTIONS, readonly unknown[]>> = 
   tags: ['', 3, [], ['a', '']],
   lora: ['a.gguf', [], [''], [3], null],
   device: ['', 'CUDA0,', ',', [], [''], [3], 3, null],
+  draftDevice: ['', 'CUDA0,', [], [3], null],
   tensorSplit: [[-1], [Number.NaN], [0, 0], ['3'], [1e39], [3e38, 3e38], [1e-60], '3,1', 3, null],
   overrideKv: ['a=int:1', ['a'], ['a=int:x'], ['a=bool:1'], ['a=long:1'], [`${'a'.repeat(128)}=int:1`], [3], null],
   overrideTensor: ['exps=CPU', ['exps'], ['=CPU'], ['exps='], ['a=b,c'], [3], null],
@@ -117,6 +118,8 @@ test('native code is asked for the defaults', () => {
     offload: {
       devices: null,
       gpuLayers: null,
+      draftDevices: null,
+      draftGpuLayers: null,
       splitMode: 'layer',
       mainGpu: null,
       tensorSplit: [],

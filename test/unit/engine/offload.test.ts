@@ -8,6 +8,8 @@ const test = suite('offload: options');
 const nothingSaid = {
   devices: null,
   gpuLayers: null,
+  draftDevices: null,
+  draftGpuLayers: null,
   splitMode: 'layer',
   mainGpu: null,
   tensorSplit: [],
@@ -34,6 +36,10 @@ const READ: [options: LoadOptions, differs: object][] = [
     { splitMode: 'none', mainGpu: 1 },
   ],
   [{ splitMode: 'row' }, { splitMode: 'row' }],
+  [{ draftDevice: 'CUDA1,CUDA0' }, { draftDevices: ['CUDA1', 'CUDA0'] }],
+  [{ draftDevice: 'none' }, { draftDevices: [] }],
+  [{ draftGpuLayers: 4 }, { draftGpuLayers: 4 }],
+  [{ draftGpuLayers: 'auto' }, {}],
   [{ tensorSplit: [3, 0, 0.5] }, { tensorSplit: [3, 0, 0.5] }],
   [{ cpuMoe: true, cpuMoeLayers: 3 }, { overrides: [{ tensors: EXPERTS, device: '' }] }],
   [

@@ -17,6 +17,14 @@ export const CALL_OPTIONS = {
     help: 'Print all options as a file for `config`, and exit',
     otherwise: 'off',
   },
+  listDevices: {
+    type: 'boolean',
+    default: false,
+    flag: '--list-devices',
+    group: 'GPUs',
+    help: 'Print the GPUs that chasqui doctor finds, and exit',
+    otherwise: 'off',
+  },
   background: {
     type: 'boolean',
     default: false,

@@ -31,7 +31,10 @@ export function announce(
     console.log(`Context: ${contextOf(info)}; model: ${formatBytes(info.sizeBytes)}, ${info.quantization}`);
     for (const warning of warningsOf(info, load)) console.error(`chasqui: ${warning}`);
   }
-  if (info?.unfitted !== undefined) console.error(`chasqui: ${withFlags(info.unfitted)}`);
+  for (const { id, engine } of models) {
+    if (engine?.model.unfitted === undefined) continue;
+    console.error(`chasqui: ${models.length > 1 ? `${id}: ` : ''}${withFlags(engine.model.unfitted)}`);
+  }
   for (const { id } of models.filter(({ engine }) => engine?.model.genericTools && engine.model.generates)) {
     console.log(`The chat template of ${id} does not support tools: using a generic format.`);
   }

@@ -34,6 +34,7 @@ export async function runServe(given: Parsed): Promise<void> {
     const parsed = await withFile(given);
     hosting = givenOptions(HOSTING_OPTIONS, parsed);
     if (hosting.printConfig) return await printConfig(hosting, givenOptions(LOAD_OPTIONS, parsed));
+    if (hosting.listDevices) return await (await import('../doctor.js')).listDevices();
     if (hosting.background && (await startInBackground(hosting))) return;
     profile = profileOf(hosting);
     const { files, model } = await chooseModels(hosting, givenOptions(LOAD_OPTIONS, parsed));

@@ -12,9 +12,13 @@ import { type Health, healthSchema } from './schema.js';
 
 export function healthRoute(app: FastifyInstance, { pool }: AppContext): void {
   app.get('/health', { config: { operation } }, async (): Promise<Health> => {
-    const counts = await Promise.all(readyEngines(pool).map(countsOf));
+    const engines = readyEngines(pool);
+    const counts = await Promise.all(engines.map(countsOf));
     const shown = pool.list().find(({ engine }) => engine !== null) ?? pool.list()[0];
-    return toHealth(shown?.id ?? null, counts.reduce(sumOf, NO_COUNTS));
+    const warnings = engines.flatMap(({ model: { id, unfitted } }) =>
+      unfitted === undefined ? [] : `${id}: ${unfitted}`,
+    );
+    return toHealth(shown?.id ?? null, counts.reduce(sumOf, NO_COUNTS), warnings);
   });
 }
 
@@ -107,10 +111,11 @@ export function livenessRoute(app: FastifyInstance, { pool }: AppContext): void 
   });
 }
 
-function toHealth(model: string | null, stats: EngineStats): Health {
+function toHealth(model: string | null, stats: EngineStats, warnings: string[] = []): Health {
   return {
     status: 'ok',
     model,
+    warnings,
     active: stats.active,
     queued: stats.queued,
     kv_cells_used: stats.kvCellsUsed,

@@ -1,5 +1,5 @@
 /** The replies of `GET /live` and `GET /ready`, and of `GET /health`. Counts are of this moment, or since the engine started. */
-import { exactly, integer, objectOf, orNull, type Static, string } from '../../../http/schema/json-schema.js';
+import { arrayOf, exactly, integer, objectOf, orNull, type Static, string } from '../../../http/schema/json-schema.js';
 
 export const probeSchema = objectOf({ status: exactly('ok') });
 
@@ -9,6 +9,8 @@ export const healthSchema = objectOf({
   status: exactly('ok'),
   /** The first loaded model, or else the first. */
   model: orNull(string),
+  /** Why loaded models are slower than they could be. */
+  warnings: arrayOf(string),
   active: integer,
   queued: integer,
   kv_cells_used: integer,

@@ -86,6 +86,46 @@ test('a request without a byte sent is asked once more, and answered', async (co
   assert.equal(await asked, { status: 200, code: null, retryAfter: null });
 });
 
+test('one whose engine ended twice is told when to come again, which the client of OpenAI does by itself', async () => {
+  const context = await serve();
+  const replies: [status: number, retryAfter: string | null][] = [];
+  const client = new OpenAI({
+    baseURL: `${context.url}/v1`,
+    apiKey: 'none',
+    fetch: async (...request) => {
+      const reply = await fetch(...request);
+      replies.push([reply.status, reply.headers.get('retry-after')]);
+      return reply;
+    },
+  });
+  try {
+    // It is computed for as long as this takes: nothing of a whole reply is sent before its end.
+    const asked = client.chat.completions.create({
+      model: 'chasqui-demo',
+      messages: [{ role: 'user', content: 'Count to a thousand' }],
+      max_tokens: 1500,
+      ...{ ignore_eos: true },
+    });
+    let last: number | undefined;
+    for (let end = 0; end < 2; end += 1) {
+      last = await untilEngineOf(pidOf(context), last);
+      await untilAnswered(context.url);
+      await untilRunning(context.url);
+      process.kill(last, 'SIGKILL');
+    }
+    const { usage } = await asked;
+    assert.is(usage?.completion_tokens, 1500);
+    assert.equal(
+      replies.map(([status]) => status),
+      [503, 200],
+    );
+    assert.match(replies[0]?.[1] ?? '', /^[1-9]\d*$/);
+  } finally {
+    context.server.process.kill('SIGKILL');
+    await context.server.exited;
+  }
+});
+
 /** By what it ends, how often, and the options of the server. A server gives up an engine that fails five times by itself. */
 const ENDS: [signal: 'SIGKILL' | 'SIGSEGV' | 'SIGSTOP', times: number, args: readonly string[]][] = [
   ['SIGKILL', KILLS, []],
@@ -132,46 +172,6 @@ for (const [signal, times, args] of ENDS) {
     }
   });
 }
-
-test('one whose engine ended twice is told when to come again, which the client of OpenAI does by itself', async () => {
-  const context = await serve();
-  const replies: [status: number, retryAfter: string | null][] = [];
-  const client = new OpenAI({
-    baseURL: `${context.url}/v1`,
-    apiKey: 'none',
-    fetch: async (...request) => {
-      const reply = await fetch(...request);
-      replies.push([reply.status, reply.headers.get('retry-after')]);
-      return reply;
-    },
-  });
-  try {
-    // It is computed for as long as this takes: nothing of a whole reply is sent before its end.
-    const asked = client.chat.completions.create({
-      model: 'chasqui-demo',
-      messages: [{ role: 'user', content: 'Count to a thousand' }],
-      max_tokens: 1500,
-      ...{ ignore_eos: true },
-    });
-    let last: number | undefined;
-    for (let end = 0; end < 2; end += 1) {
-      last = await untilEngineOf(pidOf(context), last);
-      await untilAnswered(context.url);
-      await untilRunning(context.url);
-      process.kill(last, 'SIGKILL');
-    }
-    const { usage } = await asked;
-    assert.is(usage?.completion_tokens, 1500);
-    assert.equal(
-      replies.map(([status]) => status),
-      [503, 200],
-    );
-    assert.match(replies[0]?.[1] ?? '', /^[1-9]\d*$/);
-  } finally {
-    context.server.process.kill('SIGKILL');
-    await context.server.exited;
-  }
-});
 
 for (const args of [[], ['--core-dumps']]) {
   test(`core files ${args.length === 0 ? 'are not left' : 'may be asked for'}`, async () => {

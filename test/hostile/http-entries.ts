@@ -91,7 +91,6 @@ async function unreadStreams({ port, model }: Sender): Promise<Exchange> {
   try {
     for (let i = 0; i < 4; i++) {
       const connection = await RawConnection.open(port);
-      connection.stopReading();
       connections.push(connection);
       const body = question(model, {
         stream: true,
@@ -101,8 +100,9 @@ async function unreadStreams({ port, model }: Sender): Promise<Exchange> {
         top_logprobs: 20,
       });
       await connection.write(rawRequest(CHAT, body));
+      await connection.until(({ received }) => received.includes('data: '), LIMIT_MS);
+      connection.stopReading();
     }
-    await new Promise((resolve) => setTimeout(resolve, 1000));
     return await send(port, CHAT, question(model), LIMIT_MS);
   } finally {
     for (const connection of connections) connection.close();

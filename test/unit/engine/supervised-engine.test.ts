@@ -46,6 +46,19 @@ test('what has no token yet is asked once more of the next engine, what has fail
   await engine.close();
 });
 
+test('a request that was running at two kills from outside is computed when it is sent again', async () => {
+  const { engine, last, restart } = await opened();
+  const first = codeOf(engine.submit(ask('a')).next());
+  await turn();
+  for (let end = 0; end < 2; end += 1) await restart(KILL);
+  assert.is(await first, 'engine_restarting');
+  const again = codeOf(engine.submit(ask('a')).next());
+  await turn();
+  await last().give(last().submitted.at(-1), true);
+  assert.is(await again, 'resolved');
+  await engine.close();
+});
+
 test('the adapters in use are those of the next engine as well', async () => {
   const { engine, last, restart } = await opened();
   engine.useAdapters([{ adapter: 1, scale: 0.5 }]);

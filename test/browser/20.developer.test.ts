@@ -4,8 +4,9 @@ import OpenAI from 'openai';
 import type { Browser, Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { goTo, openApp, startBrowser, tabTo, untilIn } from '../support/browser.js';
+import { goTo, openApp, startBrowser, tabTo, untilCopied, untilIn } from '../support/browser.js';
 import { freePort } from '../support/free-port.js';
+import { ENDLESS, loadLongModel } from '../support/long-answer.js';
 import { type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
 
 const developer = suite('the Developer view');
@@ -37,13 +38,9 @@ developer(
     await page.getByRole('button', { name: 'Start Server' }).click();
     await page.getByText('Running', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Copy address' }).click();
-    const address = await page.evaluate<string>('navigator.clipboard.readText()');
-    assert.match(address, /^http:\/\/localhost:\d+$/);
+    const [address] = await untilCopied(page, /^http:\/\/localhost:\d+$/);
     await page.getByRole('button', { name: 'Copy code' }).click();
-    assert.match(
-      await page.evaluate<string>('navigator.clipboard.readText()'),
-      `curl -N ${address}/v1/chat/completions`,
-    );
+    await untilCopied(page, new RegExp(`curl -N ${address}/v1/chat/completions`));
 
     const client = new OpenAI({ baseURL: `${address}/v1`, apiKey: 'none' });
     const asked = { model: 'a-nonsense-name', messages: [{ role: 'user' as const, content: 'Hello!' }] };
@@ -71,15 +68,15 @@ developer(
 );
 
 developer('a running request shows its state, and Cancel ends it', async () => {
+  await loadLongModel(app);
   const { page } = await openDeveloper();
   await page.getByRole('button', { name: 'Start Server' }).click();
   await page.getByText('Running', { exact: true }).waitFor();
   const address = await page.locator('.address code').innerText();
   const client = new OpenAI({ baseURL: `${address}/v1`, apiKey: 'none', maxRetries: 0 });
-  const endless = { ignore_eos: true, max_tokens: 1_000_000 } as object;
   const asked = { model: 'x', messages: [{ role: 'user' as const, content: 'Count.' }], stream: true as const };
   const read = async () => {
-    for await (const _ of await client.chat.completions.create({ ...asked, ...endless }));
+    for await (const _ of await client.chat.completions.create({ ...asked, ...ENDLESS }));
   };
   const ended = read().then(
     () => 'ended',

@@ -2,10 +2,9 @@
 import type { Browser, Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { accessibilityProblems, goTo, openApp, startBrowser, untilIn } from '../support/browser.js';
+import { accessibilityProblems, goTo, openApp, startBrowser, untilCopied, untilIn } from '../support/browser.js';
 import { dataUri, picture } from '../support/image-files.js';
 import { type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
-import { until } from '../support/until.js';
 
 const chat = suite('the Chat view');
 let app: RunningDesktop;
@@ -210,8 +209,7 @@ chat('code in a list can be copied, as code that stands alone can', async () => 
   await goTo(page, 'Chat');
   await page.getByLabel('History').getByRole('link', { name: /Steps/ }).click();
   await completions(page).getByRole('button', { name: 'Copy code' }).click();
-  const copied = () => page.evaluate<string>('navigator.clipboard.readText()');
-  await until(async () => (await copied()) === 'echo one\necho two', 'the copy');
+  await untilCopied(page, /^echo one\necho two$/);
   assert.equal(await accessibilityProblems(page), []);
   assert.equal(complaints, []);
   await page.context().close();

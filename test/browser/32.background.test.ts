@@ -178,7 +178,7 @@ background('two pages with the same chat show the same messages, and an old one 
   await question(one, 'From the second page.').waitFor();
   await longerThan(one, 40);
   await one.getByRole('button', { name: 'Stop' }).click();
-  await two.getByRole('button', { name: 'Send' }).waitFor();
+  for (const page of pages) await page.getByRole('button', { name: 'Send' }).waitFor();
   const { title, settings, model } = await read(chat);
   assert.equal([title, settings.seed, model], ['Renamed', 7, MODEL]);
   const texts = await Promise.all(pages.map((page) => completion(page).innerText()));

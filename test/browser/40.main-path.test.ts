@@ -132,7 +132,7 @@ main('a gated model says how to get it', async () => {
 });
 
 main('a download goes on after a stall, a pause and a restart of the app', async () => {
-  hub.misbehaviour = { bytesPerSecond: 60_000 };
+  hub.misbehaviour = { holds: { path: '.gguf', fromByte: 400_000 } };
   await goTo(page, 'Search');
   await page.getByRole('searchbox', { name: 'Search models' }).fill(REPO);
   await page.getByRole('searchbox', { name: 'Search models' }).press('Enter');

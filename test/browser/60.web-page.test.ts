@@ -48,12 +48,14 @@ pages('a message is sent by the keyboard, and its completion is streamed into th
 });
 
 pages('a running completion is stopped, and what came stays', async () => {
-  const { page } = await newPage(browser, open.url);
+  // More tokens than the test waits for.
+  const endless = await startServer(['--ctx-size', '65536']);
+  const { page } = await newPage(browser, endless.url);
   await page.route('**/v1/chat/completions', (route) => {
     const body = { ...route.request().postDataJSON(), ignore_eos: true, max_tokens: null };
     return route.continue({ postData: JSON.stringify(body) });
   });
-  await page.goto(open.url);
+  await page.goto(endless.url);
   await page.getByLabel('Message', { exact: true }).fill('Count.');
   await page.getByRole('button', { name: 'Send' }).click();
   await page.locator('.message.assistant .block').first().waitFor();
@@ -61,6 +63,7 @@ pages('a running completion is stopped, and what came stays', async () => {
   await page.getByRole('button', { name: 'Copy the message' }).waitFor();
   assert.is(await page.getByRole('alert').count(), 0);
   await page.context().close();
+  await endless.stop();
 });
 
 pages('an error offers to try again', async () => {

@@ -86,7 +86,7 @@ watching(
 );
 
 watching('a request that is cancelled ends with an error for its client, and is none that failed', async () => {
-  const reply = await ask({ stream: true, max_tokens: 1900, ignore_eos: true });
+  const reply = await ask({ stream: true, max_tokens: 15_000, ignore_eos: true });
   const text = reply.text();
   const id = reply.headers.get('x-request-id') ?? '';
   await until(async () => (await rows()).some((row) => row.id === id && row.state === 'decode'), 'it decodes');
@@ -108,7 +108,7 @@ watching(
       body: JSON.stringify({
         model: 'x',
         messages: [{ role: 'user', content: 'x' }],
-        max_tokens: 1900,
+        max_tokens: 15_000,
         ignore_eos: true,
       }),
     }).catch(() => undefined);

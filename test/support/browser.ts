@@ -125,6 +125,17 @@ export function untilIn(page: Page, expression: string): Promise<void> {
   return until(() => page.evaluate<boolean>(expression), expression, 60_000);
 }
 
+/** Pages copy asynchronously. */
+export async function untilCopied(page: Page, pattern: RegExp): Promise<RegExpExecArray> {
+  let found: RegExpExecArray | null = null;
+  const isCopied = async () => {
+    found = pattern.exec(await page.evaluate<string>('navigator.clipboard.readText()'));
+    return found !== null;
+  };
+  await until(isCopied, `${pattern} is copied`);
+  return found as unknown as RegExpExecArray;
+}
+
 /** Presses Tab, or another key, until what is focused is called so. */
 export async function tabTo(page: Page, name: string, key = 'Tab'): Promise<void> {
   for (let presses = 0; presses < 90; presses += 1) {

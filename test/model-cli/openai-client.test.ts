@@ -39,7 +39,10 @@ test('streams', async ({ client }) => {
   assert.is(text, '3, 4, 5, 6, 7, 8, 9');
 });
 
-test('aborts a stream and a whole reply, and the sequence is freed', async ({ client, server }) => {
+test('aborts a stream and a whole reply, and the sequence is freed', async () => {
+  // More tokens than are computed before the abort.
+  const server = await startServer(['--ctx-size', '65536', '--threads', '1']);
+  const client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: 'not-needed', maxRetries: 0 });
   const stream = await client.chat.completions.create({ ...endless, stream: true });
   for await (const _ of stream) break;
   await allFree(server);
@@ -52,6 +55,7 @@ test('aborts a stream and a whole reply, and the sequence is freed', async ({ cl
     (error) => assert.instance(error, OpenAI.APIUserAbortError),
   );
   await allFree(server);
+  await server.stop();
 });
 
 test('learns that the demo model is too small for many tools', async ({ client }) => {

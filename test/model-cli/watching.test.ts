@@ -85,7 +85,8 @@ test('metrics, log and usage say the same', async () => {
 });
 
 test('an answer that outlasts the shutdown timeout ends with an error, and the log says so', async () => {
-  const { child, url } = await serve('--shutdown-timeout', '0', '--log-prompts');
+  // More tokens than fit into the buffers of a connection that is not read.
+  const { child, url } = await serve('--ctx-size', '65536', '--shutdown-timeout', '0', '--log-prompts');
   const reply = await chat(url, { stream: true, ignore_eos: true });
   await stop(child);
   const { events, done } = readSse(await reply.text());

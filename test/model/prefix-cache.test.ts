@@ -2,6 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type ChatMessage, type GenerateRequest, loadModel, type Model, type ReplyFinish } from '../../ts/index.js';
 import { demoModelPath } from '../support/demo-model.js';
+import { until } from '../support/until.js';
 
 interface Answer {
   text: string;
@@ -93,14 +94,14 @@ test('random conversations give the same answers with the cache as without, toke
 
 test('a higher priority goes first, and who had to wait gets the same answer as ever', () =>
   withModel({ parallel: 1 }, async (model) => {
-    const slow: GenerateRequest = { messages: ask('Hello'), ignoreEos: true, maxTokens: 200 };
+    const slow: GenerateRequest = { messages: ask('Hello'), ignoreEos: true, maxTokens: 400 };
     const undisturbed = await answer(model, slow);
     const order: string[] = [];
     const running = answer(model, slow).then((got) => {
       order.push('slow');
       return got;
     });
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(async () => (await model.stats()).active === 1, 'the first one runs');
     const urgent = answer(model, { messages: ask('Count from 1 to 3.'), priority: 1 }).then(() => order.push('urgent'));
     await Promise.all([running, urgent]);
     assert.equal(order, ['urgent', 'slow']);

@@ -10,7 +10,6 @@ const MAX_TITLE_TOKENS = 40;
 export interface TitleParts {
   chats: ChatStore;
   request: RequestCompletion;
-  /** Whether the user wants titles. */
   wantsTitles(): boolean;
 }
 

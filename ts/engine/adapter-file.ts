@@ -10,7 +10,6 @@ export interface AdapterFile {
   scale: number;
 }
 
-/** An adapter of a loaded model. */
 export type AdapterInfo = Pick<AdapterFile, 'name' | 'scale'>;
 
 /** `adapter` is an index into the adapters of the model. */

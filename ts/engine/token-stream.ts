@@ -4,7 +4,6 @@ import { FIELDS_PER_RECORD, type NativeFailure, type NativeLogprobs, RECORD_FLAG
 import { GROWTH_FLAGS, type ParsedText } from './core.js';
 import type { AbortOptions, Finish, JobControl, Prefill, Token, TokenStream } from './engine-types.js';
 
-/** A reader that waits for tokens, or for the end. */
 interface Reader {
   /** Waits for the end. */
   whole: boolean;

@@ -45,7 +45,6 @@ const DEFAULTS: DownloadSettings = {
   maxTries: 60,
 };
 const MAX_ACTIVE = 2;
-/** Interval of progress events. */
 const PROGRESS_MS = 250;
 /** Why a running download is stopped. `queued`: restart it at once, for example with another client. */
 type Interruption = 'paused' | 'cancelled' | 'closed' | 'queued';

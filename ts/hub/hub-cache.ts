@@ -44,7 +44,6 @@ export class HubCache {
     return fs.statSync(file, { throwIfNoEntry: false })?.size === sizeBytes ? file : null;
   }
 
-  /** Links a blob into a snapshot. */
   link(repo: string, commit: string, name: string, blob: string): string {
     const file = this.snapshotFile(repo, commit, name);
     fs.mkdirSync(path.dirname(file), { recursive: true });

@@ -66,7 +66,7 @@ function toQuantisation(
   projectors: readonly HubFile[],
   parameters: number | null,
 ): Quantisation {
-  const weightBytes = sum(files);
+  const weightBytes = files.reduce((bytes, { sizeBytes }) => bytes + sizeBytes, 0);
   const projector = nearestProjector(files[0] as HubFile, projectors);
   const measured = parameters === null ? null : (weightBytes * 8) / parameters;
   // The hub counts the parameters of one file; a very different result means another model.
@@ -97,10 +97,6 @@ function nearestProjector(model: HubFile, projectors: readonly HubFile[]): HubFi
 
 function bitsOf(path: string): number {
   return Number(/\d+/.exec(labelOf(path) ?? '')?.[0] ?? 0);
-}
-
-function sum(files: readonly HubFile[]): number {
-  return files.reduce((bytes, { sizeBytes }) => bytes + sizeBytes, 0);
 }
 
 function folderOf(path: string): string {

@@ -81,7 +81,6 @@ export interface NativeModelInfo {
   /** Tokens that all sequences together can hold. */
   kvCells: number;
   hasChatTemplate: boolean;
-  /** Whether the model takes images. */
   vision: boolean;
   /** Sample rate of the audio that the model takes, in Hz; 0: it takes none. */
   audioSampleRate: number;

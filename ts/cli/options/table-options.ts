@@ -62,7 +62,6 @@ function isShort(alias: string): boolean {
   return !alias.startsWith('--');
 }
 
-/** Returns the option, and hidden options for its aliases. */
 function toOptions([name, row]: [string, OptionRow]): Option[] {
   const { flag, short, aliases = [], group } = row;
   if (flag === null) return [];

@@ -15,7 +15,6 @@ export async function printServerLog(file: string, { count, level, follow, json 
   for (const line of lastLines(file, count)) print(line);
 }
 
-/** Returns `null` for a line that is not a log line in JSON. */
 function levelOf(line: string): LogLine['level'] | null {
   if (!line.startsWith('{')) return null;
   try {

@@ -116,7 +116,6 @@ export class Sessions {
     this.database.run('UPDATE sessions SET confirmed_at = ? WHERE id = ?', [this.#now(), id]);
   }
 
-  /** Ends a session of this user only. */
   end(userId: string, id: string): boolean {
     return this.database.run('DELETE FROM sessions WHERE user_id = ? AND id = ?', [userId, id]) > 0;
   }

@@ -2,7 +2,7 @@
 import type { MeasuredApp, MeasuredCloud } from '../metrics/cloud-metrics.js';
 import { fetchHealth } from '../runners/ask-runner.js';
 import { modelNamesOf } from '../script/manifest.js';
-import type { AppRow, AppStore, RevisionRow } from './app-store.js';
+import type { AppStore, RevisionRow } from './app-store.js';
 import type { LiveApp } from './live-app.js';
 import type { LiveRunner } from './live-runner.js';
 import type { Supervisor } from './supervisor.js';
@@ -88,7 +88,11 @@ export function summaryOf(app: LiveApp, url: string): AppSummary {
     revision: app.revision,
     ready,
     demand: app.demand,
-    scale: { min: app.scale.min, max: app.scale.max, is_overridden: isOverridden(app.row) },
+    scale: {
+      min: app.scale.min,
+      max: app.scale.max,
+      is_overridden: app.row.scale_min !== null || app.row.scale_max !== null,
+    },
   };
 }
 
@@ -120,10 +124,6 @@ function statusOf(app: LiveApp, ready: number): { state: string; reason: string 
   if (app.row.active === null) return { state: 'empty', reason: 'no revision has been deployed' };
   if (app.runnersById.size > 0 || app.progress !== null) return { state: 'starting', reason: app.progress };
   return { state: 'asleep', reason: null };
-}
-
-function isOverridden(row: AppRow): boolean {
-  return row.scale_min !== null || row.scale_max !== null;
 }
 
 function revisionView(row: RevisionRow): RevisionView {

@@ -65,7 +65,6 @@ interface AppSettings {
   /** Names of secrets that runners get as environment variables; set them with `chasqui secrets set`. */
   secrets?: readonly string[];
   machine?: MachineOptions;
-  /** Number of runners. */
   scale?: {
     /** Minimum number of runners, also without requests; default 0. */
     min?: number;

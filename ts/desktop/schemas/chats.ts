@@ -122,7 +122,6 @@ export const listedChat = objectOf(
   { running },
 );
 
-/** The number of imported chats. */
 export const importReply = objectOf({ imported: integer });
 
 export const chatList = objectOf({ chats: arrayOf(listedChat) });

@@ -35,7 +35,6 @@ export class Store {
     return rows.map((row) => decoded(row) as Row);
   }
 
-  /** Returns the number of changed rows. */
   run(sql: string, ...values: SqlValue[]): number {
     return orFail(this.file, () => this.#database.prepare(sql).run(values).changes);
   }

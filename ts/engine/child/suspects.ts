@@ -99,7 +99,7 @@ export class Attempt<P> {
 
   /** Equal requests have the same. Computed only after a crash. */
   get digest(): string {
-    this.#digest ??= digestOf(this.request);
+    this.#digest ??= sha256(JSON.stringify(withoutBytes(this.request)));
     return this.#digest;
   }
 
@@ -141,10 +141,6 @@ export class Attempt<P> {
 
 export function isRestart(error: unknown): boolean {
   return error instanceof ChasquiError && error.code === 'engine_restarting';
-}
-
-function digestOf(request: unknown): string {
-  return sha256(JSON.stringify(withoutBytes(request)));
 }
 
 /** Replaces binary data by digests. */

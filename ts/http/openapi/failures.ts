@@ -44,7 +44,6 @@ const OF_SOME: readonly ErrorCode[] = [
   'unsupported_media_type',
 ];
 
-/** Errors of downloads from the hub. */
 export const HUB_ERRORS: readonly ErrorCode[] = [
   'invalid_model_name',
   'hub_model_not_found',

@@ -2,8 +2,6 @@
 
 import type { Finish, Token, TokenLogprob, TokenStream } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
-import type { ErrorBody } from '../../../http/error-body.js';
-import type { SseEvent } from '../../../http/sse.js';
 import { ReturnedTokens } from '../../shared/completion/logprobs.js';
 import type { PromptProgress } from '../../shared/completion/reply-fields.js';
 import { RunningTimings, toTimings } from '../../shared/completion/reply-fields.js';
@@ -52,6 +50,7 @@ const newPending = (): Pending => ({ text: '', tokens: [], probabilities: [] });
 const NO_SLOT = -1;
 
 export class NativeCompletions {
+  readonly fail = nativeFailure;
   readonly #settings: NativeCompletionSettings;
   readonly #choices: Choice[];
 
@@ -106,10 +105,6 @@ export class NativeCompletions {
       throw new ChasquiError('internal_error', 'The completion ended without a reason.');
     }
     return [];
-  }
-
-  fail(body: ErrorBody): readonly SseEvent[] {
-    return nativeFailure(body);
   }
 
   /** Reads the streams to their ends, and returns the whole reply: a list where there are several choices. */

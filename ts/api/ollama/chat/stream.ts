@@ -1,7 +1,6 @@
 /** A completion as Ollama's clients read it: the lines of its stream, and the whole reply at its end. */
 
 import type { TokenStream } from '../../../engine/engine.js';
-import type { ErrorBody } from '../../../http/error-body.js';
 import { parseArguments, toCallText } from '../../shared/completion/call-arguments.js';
 import type { LogprobEntry } from '../../shared/completion/chat-reply-schema.js';
 import { type CallDelta, type CompletionDelta, CompletionReader } from '../../shared/completion/completion-reader.js';
@@ -34,6 +33,7 @@ interface ReportedCall {
 }
 
 export class CompletionLines {
+  readonly fail = ollamaFailure;
   readonly #reader: CompletionReader;
   readonly #whole: Piece = { content: '', thinking: '', calls: [], logprobs: [] };
   /** The incomplete tool call. Arguments are sent as an object, and therefore only when they are complete. */
@@ -53,10 +53,6 @@ export class CompletionLines {
     const rest = this.#add({ logprobs: this.#reader.takeLogprobs() }, this.#closeCall());
     const last = { ...this.#line({}), done: true, ...toEnding(this.settings.times, finish) };
     return [...rest, JSON.stringify(last)];
-  }
-
-  fail(body: ErrorBody): string[] {
-    return ollamaFailure(body);
   }
 
   /** Reads the streams to their ends, and returns the whole reply. */

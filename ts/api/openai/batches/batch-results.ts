@@ -79,7 +79,6 @@ export class BatchResults {
     return { output: toFile(this.#output), errors: toFile(this.#errors) };
   }
 
-  /** Deletes the stored parts. */
   clear(): void {
     for (let part = 0; part < this.parts; part += 1) this.place.store.delete(this.place.owner, this.#idOf(part));
   }

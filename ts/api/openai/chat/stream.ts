@@ -3,7 +3,6 @@
  * text, and only the token's own delta is serialised.
  */
 import type { TokenStream } from '../../../engine/engine.js';
-import type { ErrorBody } from '../../../http/error-body.js';
 import type { SseEvent } from '../../../http/sse.js';
 import type { LogprobEntry } from '../../shared/completion/chat-reply-schema.js';
 import { type CompletionDelta, CompletionReader } from '../../shared/completion/completion-reader.js';
@@ -40,6 +39,7 @@ export interface ChunkOptions {
 }
 
 export class ChunkEncoder implements EventEncoder {
+  readonly fail = dataFailure;
   readonly progress: (() => string[]) | undefined;
   /** The chunk up to the value of `choices`. */
   readonly #head: string;
@@ -131,10 +131,6 @@ export class ChunkEncoder implements EventEncoder {
   end(): readonly SseEvent[] {
     for (const reader of this.#readers) reader.finish;
     return DONE;
-  }
-
-  fail(body: ErrorBody): readonly SseEvent[] {
-    return dataFailure(body);
   }
 
   #encodeEnd(index: number, reader: CompletionReader, chunks: string[]): void {

@@ -2,7 +2,6 @@
 
 import type { Finish, TokenStream } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
-import type { ErrorBody } from '../../../http/error-body.js';
 import type { SseEvent } from '../../../http/sse.js';
 import type {
   PromptLogprobs,
@@ -57,6 +56,7 @@ interface EncoderOptions {
 }
 
 export class CompletionEncoder implements EventEncoder {
+  readonly fail = dataFailure;
   readonly progress: (() => string[]) | undefined;
   readonly #head: CompletionHead;
   readonly #options: EncoderOptions;
@@ -145,10 +145,6 @@ export class CompletionEncoder implements EventEncoder {
       throw new ChasquiError('internal_error', 'The completion ended without a reason.');
     }
     return DONE;
-  }
-
-  fail(body: ErrorBody): readonly SseEvent[] {
-    return dataFailure(body);
   }
 
   whole(): Completion {

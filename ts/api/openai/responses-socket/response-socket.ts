@@ -42,7 +42,6 @@ export class ResponseSocket {
   readonly #options: AppContext['options'];
   readonly #requests: InjectedRequests;
   #isClosed = false;
-  /** The reply of the running turn. */
   #reply: ServerResponse | null = null;
   #isRunning = false;
   #isAlive = true;

@@ -83,7 +83,6 @@ export function compactRoute(
   );
 }
 
-/** Returns the request of the response that contains the summary. */
 function toSummaryRequest(body: CompactRequest): ResponsesRequest {
   const { input = [], previous_response_id: previous } = body;
   if (input.length === 0 && previous === undefined) {

@@ -43,7 +43,6 @@ export class EventLog {
     this.#followers.wake();
   }
 
-  /** Drops the first half of the events, and returns its length. */
   dropHalf(): number {
     const dropped = this.#events.splice(0, Math.ceil(this.#events.length / 2));
     const length = dropped.reduce((sum, event) => sum + lengthOf(event), 0);

@@ -67,7 +67,6 @@ function toConversation(request: ResponsesRequest): ResponseObject['conversation
   return id === null ? null : { id };
 }
 
-/** The id of the conversation that the request continues, or null. */
 export function conversationOf({ conversation }: ResponsesRequest): string | null {
   return (typeof conversation === 'object' ? conversation.id : conversation) ?? null;
 }

@@ -3,7 +3,6 @@ import * as s from '../../../http/schema/json-schema.js';
 
 const toolFilter = s.objectOf({}, { tool_names: s.orNull(s.arrayOf(s.string)), read_only: s.orNull(s.boolean) });
 
-/** Fields of a tool of the type `mcp`. */
 export const mcpToolFields = {
   /** The name of a configured server. */
   server_label: s.orNull(s.string),

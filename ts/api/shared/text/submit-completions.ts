@@ -19,7 +19,6 @@ import { spell } from './to-tokens.js';
 export interface RunningCompletions {
   /** The choices of the first prompt, then those of the second, and so on. */
   streams: TokenStream[];
-  /** Number of choices of each prompt. */
   choicesPerPrompt: number;
   /** The echoed prompt of each stream; empty without `echo`. */
   beginnings: string[];
@@ -80,7 +79,6 @@ export async function submitCompletions(
   };
 }
 
-/** The streams of each prompt's first choice. */
 export function firstOfEach(streams: readonly TokenStream[], choicesPerPrompt: number): TokenStream[] {
   return streams.filter((_, index) => index % choicesPerPrompt === 0);
 }

@@ -29,7 +29,6 @@ export function togglePanel(panel: Panel): void {
   panels.value = open;
 }
 
-/** Closes the panels that cover the chat. */
 export function uncoverChat(): void {
   if (panelsCover()) panels.value = new Set();
 }

@@ -104,7 +104,6 @@ export class ChatSession {
     if (read.running) void this.#follow();
   }
 
-  /** Takes an event of the app. */
   changed({ id, updatedAt, running }: AppEvents['chat']): void {
     const chat = this.#chat;
     if (id !== chat.id) return;
@@ -167,7 +166,6 @@ export class ChatSession {
     else await this.store();
   }
 
-  /** Continues the last completion. */
   async continue(id: string): Promise<void> {
     const message = this.#find(id);
     if (message && !this.busy.value) await this.#complete(message);

@@ -63,7 +63,6 @@ class McpLoop {
     }
   }
 
-  /** Returns the items of one completion. */
   async #complete(): Promise<{ items: readonly OutputItem[]; encoder: ResponseEncoder }> {
     const { work, events, leased, emit } = this;
     const first = events.response.output.length;

@@ -221,7 +221,6 @@ class ExpressionParser {
     return character === '\\' ? this.#parseEscape() : character;
   }
 
-  /** Parses the escape after a backslash. */
   #parseEscape(): string | CharacterSet {
     const code = this.#at < this.#end ? this.#text.codePointAt(this.#at) : undefined;
     if (code === undefined) throw this.#error('expected a character after the backslash');
@@ -306,7 +305,6 @@ class ExpressionParser {
   }
 }
 
-/** Returns the tree of a literal text. */
 export function literal(text: string, ignoresCase: boolean, budget: ConversionBudget): Tree {
   if (ignoresCase) budget.spend(STEPS_OF_FOLDED * text.length);
   const parts = [...text].map((character): Tree => {

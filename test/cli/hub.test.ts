@@ -199,7 +199,7 @@ test('import, by a copy and by a link; what rm frees is said', async ({ run, fol
   assert.match(refused.stderr, /not a valid GGUF model/);
 });
 
-test('what fails says why in one line and what to do', async ({ run }) => {
+test('failures print the reason and advice in one line', async ({ run }) => {
   for (const [exit, args, says] of [
     [5, ['get', 'nothing/here'], /^chasqui: The hub has no model nothing\/here, or it is private\. .*HF_TOKEN\)\.\n$/],
     [5, ['get', `${REPO}:Q2_K`], /^chasqui: The repository has no `Q2_K`\. Available: Q8_0, Q4_K_M\.\n$/],

@@ -84,7 +84,7 @@ test('app, scopes, expiry and limits', async ({ folder }) => {
   for (const line of (await keys(folder, 'list')).split('\n')) assert.ok(line.length <= 100, line);
 });
 
-test('what cannot be is refused by the name of its flag', async ({ folder }) => {
+test('invalid values are refused with the name of their flag', async ({ folder }) => {
   for (const [args, words] of [
     [['--expires', 'soon'], '--expires is "soon", but must be'],
     [['--expires', '2001-01-01'], '--expires must be a time in the future'],

@@ -104,7 +104,7 @@ test('a Unix socket is for this account alone, is taken over from a server that 
   assert.is(statSync(socketPath, { throwIfNoEntry: false }), undefined);
 });
 
-test('what is there and no socket is left alone', async () => {
+test('an existing file that is no socket is left alone', async () => {
   const file = path.join(folder, 'notes.txt');
   writeFileSync(file, 'mine');
   const { code, stderr } = await runCli(['serve', '--socket', file]);

@@ -73,7 +73,7 @@ test('apps and runners are listed for people and for programs', async () => {
   );
 });
 
-test('what is wrong has an exit code of its own', async () => {
+test('each kind of error has an exit code of its own', async () => {
   const script = writeScript('export const chat = app({ model: "demo", slot: 2 } as never);');
   const refused = await cloud.cli('deploy', script);
   assert.is(refused.code, 2);

@@ -98,7 +98,7 @@ test('for people it says the same in words that fit a terminal', async () => {
   assert.is((await child.exited).code, 0);
 });
 
-test('what cannot be started is said, and ends the command', async () => {
+test('an app that cannot start ends the command with an error', async () => {
   const script = writeScript(`export const none = app({ model: 'http://127.0.0.1:9/none.gguf' });`);
   const child = startChild('ts/cli.ts', ['run', script]);
   assert.is((await child.exited).code, 4);

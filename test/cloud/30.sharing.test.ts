@@ -119,7 +119,7 @@ test('keys of other organisations, and without the scope, do not deploy', async 
   assert.is(await codeOf(() => CloudClient.of({ url, key: caller })), 'permission_denied');
 });
 
-test('who deploys by a key names no files of the cloud’s machine, neither models nor templates', async () => {
+test("deployments with a key cannot name files of the cloud's machine", async () => {
   const { key } = await cloud.client.post<{ key: string }>('/keys', { org: 'me', scopes: ['deploy', 'read'] });
   const stranger = await CloudClient.of({ url: cloud.url, key });
   const deploy = (options: object) => stranger.post('/apps/me/stranger/revisions', { options });

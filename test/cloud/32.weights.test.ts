@@ -49,7 +49,7 @@ test('a deployment of a hub’s model shows how much has come, and goes on after
   assert.is(reply.status, 200);
 });
 
-test('what was fetched is there without the hub, also for the next control plane', async () => {
+test('fetched weights are available without the hub, also after a restart', async () => {
   await cloud.untilApp('hub', ({ state }) => state === 'asleep');
   hub.misbehaviour = { silent: true };
   await cloud.kill();
@@ -104,7 +104,7 @@ test('a model that no app wants any more is not fetched to its end', async () =>
   hub.misbehaviour = {};
 });
 
-test('what a killed cloud left of a model is removed by one that starts a while later', async () => {
+test('partial downloads of a killed cloud are removed by a later start', async () => {
   const folder = path.join(cloud.home, 'models', '0123456789abcdef');
   fs.mkdirSync(folder);
   const left = path.join(folder, 'model.gguf.1.part');
@@ -127,7 +127,7 @@ async function deployWithKey(app: string, options: object): Promise<number> {
   return ((await reply.json()) as { revision: number }).revision;
 }
 
-test('who deploys from elsewhere has nothing fetched from private networks, unless the cloud allows it', async () => {
+test('remote deployments fetch nothing from private networks unless allowed', async () => {
   const model = `${hub.url}/${REPO}/resolve/main/${FILE}?elsewhere`;
   const timesAsked = () => hub.seen.filter(({ path: asked }) => asked.endsWith('?elsewhere')).length;
   // What is here already for this machine's own apps is not for others.

@@ -14,7 +14,7 @@ const test = suite('cloud: a full disk');
 /** The demo model goes there once, and not twice. */
 const SIZE = Math.round(fs.statSync(demoModelPath).size * 1.5);
 
-test('what does not fit is said, and old weights make room', async () => {
+test('a full disk is reported, and old weights are evicted', async () => {
   const cloud = new TestCloud();
   const folder = path.join(cloud.home, 'models');
   fs.mkdirSync(folder);

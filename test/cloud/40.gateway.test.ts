@@ -109,7 +109,7 @@ test('a client that leaves a stream ends it on the runner', async () => {
   await until(() => app.demand.running === 0, 'its place is free');
 });
 
-test('of a stream that is left, every event counts, however many come at once', async () => {
+test('all events of an aborted stream are counted', async () => {
   const count = 500;
   const events = Array.from({ length: count }, (_, index) => `data: {"choices":[{"index":${index}}]}\n\n`);
   const chunks = events.map((event) => `${event.length.toString(16)}\r\n${event}\r\n`).join('');
@@ -129,7 +129,7 @@ test('of a stream that is left, every event counts, however many come at once', 
   assert.is(gateway.usage[0]?.promptTokens, Math.ceil(bytes / 4), 'the prompt counts as what its bytes are about');
 });
 
-test('of a request that is left before its reply begins, the prompt counts', async () => {
+test('the prompt of a request aborted before its reply is counted', async () => {
   const { socketPath, engine } = await startRunner({ manual: true });
   const app = new TestDeployment('acme', 'chat').run(socketPath);
   const gateway = await startGateway([app]);
@@ -199,7 +199,7 @@ test('the runner gets the path, the query and what it reads of the headers, and 
   assert.ok(headers.includes(`${OWNER_HEADER}: ${ownerOfKey('k1')}`), 'whose key it is, and no part of the key');
 });
 
-test('of a request without a key the runner is told no owner, whatever its client says', async () => {
+test('the runner gets no owner for requests without a key', async () => {
   const runner = await startRawRunner((socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'));
   const gateway = await startGateway([new TestDeployment('acme', 'open', 'public').run(runner.socketPath)]);
   const headers = { [OWNER_HEADER]: ownerOfKey('k1') };
@@ -274,7 +274,7 @@ test('paths of the cloud itself do not come to the gateway', async () => {
   }
 });
 
-test('what is no call of the app does not come to the runner', async () => {
+test("paths outside the app's endpoints do not reach the runner", async () => {
   const runner = await startRawRunner((socket) => socket.destroy());
   const gateway = await startGateway([new TestDeployment('acme', 'chat').run(runner.socketPath)]);
   for (const path of ['', '/', '/metrics', '/models/unload', '/health', '/v1x', '/V1/models', '/statuss']) {

@@ -74,7 +74,7 @@ test('a stream that waits is told the progress in comments, and then gets its co
   assert.is(events.map(({ choices }) => choices[0].delta.content ?? '').join(''), 'Hello!');
 });
 
-test('what the runner refuses after comments is the last frame of the stream', async () => {
+test('a refusal by the runner after comments is the last frame of the stream', async () => {
   const app = new TestDeployment('acme', 'chat');
   const gateway = await startGateway([app], soon);
   const reply = await postChat(gateway, { stream: true, temperature: 'hot' });

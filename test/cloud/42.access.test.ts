@@ -85,7 +85,7 @@ test('an app with `bearer` also takes its keys from clients that can send nothin
   }
 });
 
-test('nobody learns which apps exist: the 401 of an app is that of one that does not', async () => {
+test('existing and unknown apps return the same 401', async () => {
   const gateway = await twoApps();
   gateway.keys.set('other', cloudKey({ org: 'globex' }));
   gateway.keys.set('mail', cloudKey({ app: 'mail' }));

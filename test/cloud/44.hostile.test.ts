@@ -137,7 +137,7 @@ test('a whole URL as target names the app by its path, and its host says nothing
   assert.match(runner.requests[0] ?? '', /^GET \/v1\/models\?a=b HTTP\/1\.1\r\nhost: localhost\r\n/);
 });
 
-test('what a client writes into headers or the query does not become a header for the runner', async () => {
+test('headers and query of a client cannot inject headers for the runner', async () => {
   const { gateway, runner } = await rawGateway();
   const headers = [
     'X-Request-Id: req_mine',

@@ -54,7 +54,7 @@ test('a runner with free slots takes requests that wait for another one', async 
   await until(() => app.demand.running === 0, 'nothing is left');
 });
 
-test('who waits for a runner that ends waits for another one', async () => {
+test('a request waiting for a runner that ends waits for the next one', async () => {
   const [one, other] = [await startRunner({ manual: true }), await startRunner({ manual: true })];
   const [first, second] = [
     { id: 'one', socketPath: one.socketPath, slots: 1 },

@@ -73,7 +73,7 @@ test('conversations of the openai client stay on their runners, whose caches hav
   assert.is(new Set([...homes.values()].flatMap((home) => [...home])).size, 3);
 });
 
-test('what is counted is what the runner says', async () => {
+test("the usage is the runner's", async () => {
   gateway.usage.length = 0;
   const stream = await client.chat.completions.create({
     model,

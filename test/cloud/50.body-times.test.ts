@@ -68,7 +68,7 @@ test('a body that may be long ends with a 408 when it comes too slowly', async (
   clearInterval(more);
 });
 
-test('what goes on coming of a body that was refused does not come for ever', async () => {
+test('the rest of a refused body is not read forever', async () => {
   const { port } = await start({ totalMs: 60_000, silenceMs: 50 });
   const { socket, read } = open(port, half('/api/long/refused').replace(': 10', ': 1000000'));
   const more = setInterval(() => socket.write('x'), 5);

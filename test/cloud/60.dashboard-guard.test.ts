@@ -28,7 +28,7 @@ const PAGES = [
 ];
 const STREAMS = ['live/changes', 'live/logs/acme/chat'];
 
-test('nobody sees a page who is not signed in, and signing in leads to it', async ({ dashboard }) => {
+test('pages require a sign-in, which leads back to the page', async ({ dashboard }) => {
   dashboard.apps.set('acme', 'chat');
   const visitor = await Visitor.signedIn(dashboard);
   const stranger = new Visitor(dashboard);
@@ -307,7 +307,7 @@ test('a new key is shown once, to the session that made it', async ({ dashboard 
   }
 });
 
-test('what is typed wrong is named, and stays in the form', async ({ dashboard }) => {
+test('invalid fields are named, and keep their value in the form', async ({ dashboard }) => {
   const visitor = await Visitor.signedIn(dashboard);
   const right = { name: 'ci', scopes: 'call', expires: 'never' };
   for (const [wrong, words] of [

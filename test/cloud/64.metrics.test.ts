@@ -94,7 +94,7 @@ test('a runner that crashed is counted', async () => {
   await until(async () => (await lines()).includes('chasqui_app_runner_crashes_total{org="me",app="chat"} 1'), id);
 });
 
-test('who may read: a key with the scope read, and of one organisation only its apps', async () => {
+test("keys with the scope `read` see the metrics of their organisation's apps", async () => {
   assert.is((await scrape(null)).status, 401);
   assert.is((await scrape('nobody')).status, 401);
   const { keys } = own.cloud.accounts;

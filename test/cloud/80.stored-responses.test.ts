@@ -62,7 +62,7 @@ async function askBoth(method: string, target: string, options: AskOptions = {})
   return replies;
 }
 
-test('what one runner has stored, both look up, go on from and count', async () => {
+test('responses stored by one runner are available to both', async () => {
   const made = await ask('POST', '', { body: { input: 'Hello!' } });
   assert.is(made.status, 200);
   assert.is(made.body.store, true);

@@ -60,7 +60,7 @@ test('apps logs --follow shows what runners write, those that come later include
   }
 });
 
-test('what a runner writes does not control the terminal of who reads it', async () => {
+test("control characters of a runner's output are escaped", async () => {
   const [runner] = (await cloud.status('chat')).runners;
   const logs = path.join(cloud.home, 'cloud/logs');
   const file = fs

@@ -93,7 +93,7 @@ const there = async (sha256: string) => {
   return reply.path !== null;
 };
 
-test('what was used longest ago makes way, asking for it being a use', async () => {
+test('the least recently used upload is evicted; a lookup counts as a use', async () => {
   const [one, two] = [await send(someModel(FILE_BYTES)), await send(someModel(FILE_BYTES))];
   assert.equal([one.status, two.status], [200, 200]);
   age(one.sha256, 5);
@@ -105,7 +105,7 @@ test('what was used longest ago makes way, asking for it being a use', async () 
   assert.equal(names(), [`${one.sha256}.gguf`, `${three.sha256}.gguf`].sort());
 });
 
-test('what was sent a moment ago is about to be deployed, and stays', async () => {
+test('recent uploads are not evicted', async () => {
   const sent = [await send(someModel(FILE_BYTES)), await send(someModel(FILE_BYTES))];
   const refused = await send(someModel(FILE_BYTES));
   assert.equal([refused.status, refused.code], [409, 'no_space']);
@@ -224,7 +224,7 @@ for (const type of ['application/octet-stream', 'application/json', 'text/plain'
   });
 }
 
-test('who deploys a file that does not fit hears it before sending it', async () => {
+test('an upload that does not fit is refused before it is sent', async () => {
   const elsewhere = fs.mkdtempSync(path.join(cloud.home, 'elsewhere-'));
   const variables = { CHASQUI_HOME: elsewhere };
   assert.is((await runCli(['login', cloud.url, '--key', deployKey], variables)).code, 0);

@@ -40,7 +40,7 @@ function ask({ key }: Made): Promise<Response> {
   return cloud.post('chat', { max_tokens: 3, ignore_eos: true }, { authorization: `Key ${key}` });
 }
 
-test('what each key has used is told apart, in the tokens that its clients were told', async () => {
+test('usage is reported per key, in the tokens reported to its clients', async () => {
   const [one, other] = [await create(), await create()];
   const told = { prompt: 0, completion: 0 };
   for (const made of [one, other, one]) {

@@ -94,7 +94,7 @@ test('an app comes to life where pods have to follow the strictest standard', as
   );
 });
 
-test('what is deployed again changes nothing', async () => {
+test('deploying the same revision again changes nothing', async () => {
   await deployed(PRIVATE);
   const before = [await deployment(), await cluster.ask('GET', urlOf.keys())];
   await deployed(PRIVATE);
@@ -122,7 +122,7 @@ test('a kind that the cluster lacks is refused before anything is there', async 
   }
 });
 
-test('what a field of another program keeps from being deployed changes nothing, unless it is taken over', async () => {
+test('a field owned by another program blocks the deployment unless it is taken over', async () => {
   await deployed(PUBLIC);
   const scaled = await chasqui('apps', 'scale', 'chat', '--min', '3', '--org', 'acme', '--namespace', namespace);
   assert.is(scaled.code, 0, scaled.stderr);
@@ -134,7 +134,7 @@ test('what a field of another program keeps from being deployed changes nothing,
   assert.is((await deployment()).spec.replicas, 1);
 });
 
-test('what the API refuses is said in its words, and nothing has changed', async () => {
+test('errors of the API are shown verbatim, and nothing has changed', async () => {
   await deployed(PRIVATE, '--weights-size', '2Gi');
   const keys = KeyStore.open(folder);
   keys.revoke(keyId);

@@ -134,7 +134,7 @@ test('a secret is in the runner and not in what podman keeps of it', async () =>
   await cloud.cli('apps', 'delete', 'secret');
 });
 
-test('what it writes is in the logs', async () => {
+test('the output of the container is in the logs', async () => {
   const { stdout } = await cloud.cli('apps', 'logs', 'chat', '--json');
   const lines = stdout
     .trim()
@@ -201,7 +201,7 @@ test('a stream that runs is finished while its runner drains', async () => {
 const GROWING =
   '{% set ns = namespace(t="xxxxxxxx") %}{% for i in range(30) %}{% set ns.t = ns.t ~ ns.t %}{% endfor %}';
 
-test('what lacks memory is ended alone, and the reason says so', async () => {
+test('only the container out of memory ends, and its reason names the memory', async () => {
   const { revision } = await cloud.deploy('small', { chatTemplate: GROWING, machine: { memory: '260Mi' } });
   await cloud.untilRevision('small', revision, 'failed');
   const { revisions } = await cloud.status('small');
@@ -252,7 +252,7 @@ test('a container ends with the command `run`, even when that is killed', async 
   assert.is(podman('ps', '--all', '--filter=label=chasqui.brief', '--format={{.Names}}'), '');
 });
 
-test('what is missing is named before anything is started', async () => {
+test('missing prerequisites are reported before anything starts', async () => {
   const start = (args: string[], more: NodeJS.ProcessEnv = {}) => {
     const started = startChild('ts/cli.ts', ['cloud', 'start', '--port', '0', ...args], {
       ...cloud.variables,

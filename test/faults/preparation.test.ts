@@ -190,7 +190,7 @@ for (const [signal, why] of [
   });
 }
 
-test('what takes too much memory is refused, and others are answered', async () => {
+test('requests that take too much memory are refused, and others complete', async () => {
   const context = await serve([...MORE_SLOTS, ...SLOW, '--prepare-memory', '256']);
   try {
     const { url, server } = context;

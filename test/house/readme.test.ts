@@ -40,7 +40,7 @@ test('links between our own pages and files lead somewhere', () => {
 /** npm includes these whatever the list of files says. */
 const ALWAYS_PUBLISHED = ['LICENSE'];
 
-test('what README.md leads to is in the package as well', () => {
+test('files linked from README.md are in the package', () => {
   const [, packing = ''] = /^const pages = ([\s\S]*?)^const notInMain/m.exec(read('native/tooling/pack.mjs')) ?? [];
   const packed = [...packing.matchAll(/'([^']+)'/g)].map(([, name]) => name as string);
   const published = [...(JSON.parse(read('package.json')).files as string[]), ...ALWAYS_PUBLISHED];

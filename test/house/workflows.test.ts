@@ -42,7 +42,7 @@ test('one action has one version', () => {
   );
 });
 
-test('what is installed by name is of one version, or as a lockfile says', () => {
+test('packages installed by name have a pinned version or a lockfile', () => {
   const sources = [...workflows, 'Containerfile', '.ci/container'];
   const loose = offences(sources, (line) => {
     const [, tool, packages = ''] = /\b(npm|pip) (?:install|i)\b (.*)$/.exec(line) ?? [];

@@ -34,7 +34,7 @@ test('`lora` has the places or names of adapters, and their scales', async () =>
   }
 });
 
-test('what is no adapter of the model is refused with its place', async () => {
+test('unknown adapters are refused with their index', async () => {
   const { chat } = testApp({ model: { adapters: ADAPTERS } });
   const wrong: [unknown, string, string][] = [
     ['sql', 'invalid_type', 'lora'],

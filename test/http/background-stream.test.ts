@@ -102,7 +102,7 @@ test('a lost stream is gone on with, event by event, while the response is compu
   assert.equal([beyond.statusCode, beyond.body], [200, 'data: [DONE]\n\n']);
 });
 
-test('what fails or is cancelled in the background is told at the end of the stream', async () => {
+test('the stream of a background response ends with its failure or cancellation', async () => {
   const { app, engine, url } = await listeningApp({ manual: true });
   const unknown = readNamedEvents(await (await begin(url, { model: 'other' })).text());
   assert.equal(typesOf(unknown).slice(-2), ['response.failed', 'error']);

@@ -196,7 +196,7 @@ for (const [name, body, header] of NAMED) {
   });
 }
 
-test('what is open stays open: variables of the template, schemas, arguments', async () => {
+test('template variables, schemas and arguments accept any members', async () => {
   const { chat } = testApp({}, { strict: true });
   const parameters = { type: 'object', properties: { anything: { colour: 1 } } };
   const reply = await chat({

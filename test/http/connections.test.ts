@@ -156,13 +156,13 @@ test('an expectation that nobody knows is passed over', async () => {
   assert.match(await sendBytes(url, text), /^HTTP\/1\.1 200 .*Hello!/s);
 });
 
-test('who takes it for a proxy is told that it is none', async () => {
+test('CONNECT is refused with an error', async () => {
   const { url } = await listeningApp();
   const reply = parseReply(await sendBytes(url, 'CONNECT other.example:443 HTTP/1.1\r\nhost: other.example\r\n\r\n'));
   expectError(reply, { status: 400, code: 'bad_request', says: /CONNECT is for proxies/ });
 });
 
-test('whoever takes it for a proxy and hangs up at once harms nobody', async () => {
+test('a client that sends CONNECT and disconnects does no harm', async () => {
   const { app, url } = await listeningApp();
   for (const waitsForReply of [false, true]) {
     const socket = net.connect(Number(new URL(url).port), '127.0.0.1');

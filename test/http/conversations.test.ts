@@ -152,7 +152,7 @@ test('each item has an id of its own, and can be referred to', async () => {
   assert.is(engine.jobs.at(-1)?.prompt, '<user>Two');
 });
 
-test('what stays in a response can be referred to after its conversation is deleted', async () => {
+test('items of a response can be referenced after their conversation is deleted', async () => {
   const { create, remove, respond, engine } = conversations();
   const { id } = (await create()).json();
   const [answer] = (await respond({ conversation: id })).json().output;
@@ -214,7 +214,7 @@ test('a conversation has a bounded length', async () => {
   expectError(await create({ items: many }), { ...full, param: 'items' });
 });
 
-test('what is wrong is named', async () => {
+test('errors name the invalid field', async () => {
   const { create, post, respond } = conversations();
   const { id } = (await create()).json();
   expectError(await create({ items: [{ role: 'user' }] }), {

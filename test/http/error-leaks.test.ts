@@ -63,7 +63,7 @@ test('neither does the database of keys', async () => {
   }
 });
 
-test('what a message quotes of a request is cut short', async () => {
+test('error messages truncate values of the request', async () => {
   const { send } = testApp();
   const long = 'x'.repeat(300_000);
   const schema = { type: 'object', properties: { [long]: { type: 'string', format: 'color' } } };

@@ -87,7 +87,7 @@ test('a large image is no large text, in any protocol', async () => {
   }
 });
 
-test('what becomes text is large text, whatever it looks like', async () => {
+test('strings that become text count as text, even if they look like images', async () => {
   const { send } = testApp({ model: { vision: true } });
   const data = 'A'.repeat(8 * MIB);
   const source = { type: 'base64', media_type: 'text/plain', data };

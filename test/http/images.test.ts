@@ -71,13 +71,13 @@ async function refuses(url: string, expected: Partial<ExpectedError>): Promise<v
   assert.is(engine.jobs.length, 0);
 }
 
-test('what is no picture', async ({ server }) => {
+test('invalid images are refused', async ({ server }) => {
   await refuses(dataUri(Buffer.from('hello'), 'image/png'), { says: /no PNG, JPEG, WebP, GIF or BMP/ });
   await refuses(dataUri((await picture('png')).subarray(0, 20), 'image/png'), { says: /cut off/ });
   await refuses(`${server.url}/page`, { says: /no PNG, JPEG, WebP, GIF or BMP/ });
 });
 
-test('what is no address', async () => {
+test('invalid image addresses are refused', async () => {
   for (const url of [
     'cat.png',
     'ftp://x/cat.png',

@@ -50,7 +50,7 @@ test('it is otherwise the same as that of OpenAI’s endpoint', async () => {
   assert.not.ok('stats' in plain);
 });
 
-test('of a stream, the chunk that ends a choice says so, and no other', async () => {
+test('only the last chunk of a choice has its finish reason', async () => {
   const { send } = testApp(ending({}));
   const body = { model: 'fake', stream: true, stream_options: { include_usage: true } };
   for (const [url, field] of [

@@ -59,7 +59,7 @@ const REQUESTS: [url: string, body: object][] = [
   ['/apply-template', MESSAGES],
 ];
 
-test('what needs it is told to come again, and how far it is', async () => {
+test('requests for a loading model get a 503 with the progress', async () => {
   const { app } = loadingApp();
   const loading = { status: 503, type: 'server_error', code: 'model_loading', says: /`fake` is being loaded, 40 %/ };
   for (const [url, payload] of REQUESTS) {
@@ -250,7 +250,7 @@ test('streams of lines, which have no comments, are kept alive by spaces meanwhi
   }
 });
 
-test('what goes wrong after the comments is an event too; without a stream there are no comments', async () => {
+test('failures after the comments are events; whole replies have no comments', async () => {
   const engine = new FakeEngine({ failAt: 0, failWith: new ChasquiError('queue_full', 'Too many wait.') });
   const slow = slowPool(engine);
   const app = buildApp(slow.pool, runtime, { keepAliveMs: 10 });

@@ -130,7 +130,7 @@ test('other stored entries are no threads', async () => {
   assert.is((await send({ thread: after('msg_1') })).json().error.details.error_code, 'thread_not_found');
 });
 
-test('what cannot be stored is named, and a failing store does not fail the completion', async () => {
+test('unstorable threads are reported, and a failing store does not fail the completion', async () => {
   const none = threads({}, { responses: null });
   const reply = await none.send({ thread: create });
   assert.equal([reply.statusCode, ignoredBy(reply)], [200, 'thread']);

@@ -195,7 +195,7 @@ test('a budget of thinking limits reasoning, and is named where that cannot be t
   assert.is((await other.ask({ thinking })).headers['x-chasqui-ignored'], 'thinking.budget_tokens');
 });
 
-test('what only Anthropic’s servers can run, and hints, are passed over and named', async () => {
+test("hints and tools of Anthropic's servers are ignored and reported", async () => {
   const { ask, engine } = messages({ model: { takesTools: true } });
   const reply = await ask({
     cache_control: { type: 'ephemeral' },
@@ -297,7 +297,7 @@ test('the models are listed for Anthropic’s clients as they know it', async ()
   assert.is((await get('/v1/models/other', {})).json().type, undefined);
 });
 
-test('what the chat side finds wrong has this protocol’s name for the field', async () => {
+test('errors in the chat body name the fields of this protocol', async () => {
   const { ask } = messages();
   const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA' } };
   const { error } = (await ask({ system: 'a', messages: [{ role: 'user', content: [image] }] })).json();

@@ -62,7 +62,7 @@ test('texts that are embedded or ranked count as prompts', async () => {
   assert.is((await scrape(ranker)).value('chasqui_prompt_tokens_total'), 4);
 });
 
-test('what is refused is counted by its code, and by a path that there is', async () => {
+test('refused requests are counted by error code and by route', async () => {
   const test = testApp();
   await test.chat({ temperature: 'hot' });
   await test.chat({ model: 'another' });
@@ -133,7 +133,7 @@ test('each request becomes a span, once', async () => {
   assert.is(added[1]?.arrival.traceParent?.spanId, 'b'.repeat(16));
 });
 
-test('whoever runs the server adds what it knows, and the names it wants', async () => {
+test('the operator can add samples and names of other servers', async () => {
   const metrics = new Metrics({ names: ['vllm', 'llamacpp'] });
   metrics.modelLoaded('fake', 2);
   const text = await scrape(testApp({}, { metrics }));

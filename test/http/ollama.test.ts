@@ -305,7 +305,7 @@ test('a prompt is the message of a user; raw, or before a suffix, it is continue
   assert.is(lines.map((line) => line.response).join(''), 'Hello!');
 });
 
-test('what would give another completion than was asked for is refused', async () => {
+test('options that would change the completion are refused', async () => {
   const wrong: [Record<string, unknown>, RegExp][] = [
     [{ template: '{{ .Prompt }}' }, /`template`/],
     [{ context: [1, 2] }, /`context`.*\/api\/chat/],
@@ -356,7 +356,7 @@ test('the version is one that clients accept', async () => {
   assert.match(version, /^\d+\.\d+\.\d+$/);
 });
 
-test('what is not there is said as Ollama says it, and why', async () => {
+test("missing models are reported in Ollama's format, with the reason", async () => {
   const { app } = testApp();
   for (const [method, name] of [
     ...['pull', 'push', 'create', 'copy', 'blobs/sha256:1'].map((each) => ['POST', each] as const),

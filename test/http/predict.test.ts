@@ -42,7 +42,7 @@ test('an error in one instance is its prediction', async () => {
   );
 });
 
-test('what is no list of instances is refused', async () => {
+test('`instances` must be a list', async () => {
   const { send } = testApp();
   const refused = async (instances: unknown, param: string, code = 'invalid_value') =>
     expectError(await send('/predict', { instances }), { status: 400, param, code });

@@ -121,7 +121,7 @@ for (const [path, prompt] of Object.entries(PROMPTS)) {
   });
 }
 
-test('of several prompts each is told, with its first choice', async () => {
+test('progress is reported for each prompt, with its first choice', async () => {
   const { engine, url } = await listeningApp({ manual: true });
   const body = JSON.stringify({ model: 'fake', prompt: ['a', 'b'], n: 2, stream: true, return_progress: true });
   const reply = fetch(`${url}/v1/completions`, {

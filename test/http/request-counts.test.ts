@@ -45,7 +45,7 @@ test('stop strings, and what they are long', async () => {
   assert.is((await send(CHAT_PATH, chatBody({ stop: long.slice(1) }))).statusCode, 200);
 });
 
-test('what a response repeats of its request', async () => {
+test('a response repeats settings of its request', async () => {
   const { send } = testApp();
   const respond = (metadata: object) => send('/v1/responses', { model: 'fake', input: 'Hi', metadata });
   expectError(await respond({ data: 'x'.repeat(513) }), tooMany('metadata.data', /at most 512 characters/));

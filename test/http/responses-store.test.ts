@@ -283,7 +283,7 @@ test('requests without a body may say that theirs is JSON, as some clients alway
   assert.is(deleted.statusCode, 200, deleted.body);
 });
 
-test('what goes wrong in the background is in the response', async () => {
+test('a background failure is in the response', async () => {
   const { respond, get } = responses();
   const ended = async (body: object) => {
     const { id } = (await respond({ background: true, ...body })).json();
@@ -296,7 +296,7 @@ test('what goes wrong in the background is in the response', async () => {
   assert.equal([other.status, other.error.code], ['failed', 'model_not_found']);
 });
 
-test('what cannot be in the background is refused', async () => {
+test('invalid background requests are refused', async () => {
   const { respond, cancel, get } = responses();
   const unsupported = { status: 400, code: 'unsupported_parameter' };
   expectError(await respond({ background: true, store: false }), { ...unsupported, param: 'background' });
@@ -326,7 +326,7 @@ test('all of a request that is computed in the background counts, and what it go
   assert.is((await respond({ background })).statusCode, 200);
 });
 
-test('what cannot be stored is not computed in the background', async () => {
+test('a response that cannot be stored is not computed in the background', async () => {
   class FullStore extends MemoryStore {
     override put(): void {
       throw new ChasquiError('store_failed', 'The disk is full.');

@@ -41,7 +41,7 @@ test('they are refused where the choice forces one, and with --strict', async ()
   expectError(strict, { status: 400, param: 'tools[0]', code: 'unsupported_parameter' });
 });
 
-test('what is to be included and only OpenAI has is passed over and named, and refused with --strict', async () => {
+test('`include` values that only OpenAI has are ignored and reported, and refused with --strict', async () => {
   const { ignored, respond } = responses();
   const include = ['reasoning.encrypted_content', 'message.output_text.logprobs', 'web_search_call.action.sources'];
   assert.is(await ignored({ include }), 'include[0], include[2]');
@@ -50,7 +50,7 @@ test('what is to be included and only OpenAI has is passed over and named, and r
   expectError(strict, { status: 400, param: 'include[0]', code: 'unsupported_parameter' });
 });
 
-test('what nobody has cannot be included', async () => {
+test('unknown `include` values are refused', async () => {
   const refused = await responses().respond({ include: ['message.output_text.logprobs', 'foo'] });
   const says = /`include\[1\]` must be "message\.output_text\.logprobs", .*, but got .*foo/;
   expectError(refused, { status: 400, param: 'include[1]', code: 'invalid_value', says });
@@ -209,7 +209,7 @@ test('a grammar is passed over and named where calls have a form that has no JSO
   assert.match(refused.json().error.message, /^`tools\[1\]\.format` is not supported/);
 });
 
-test('what is no grammar at all is an error that says where and why', async () => {
+test('an invalid grammar is an error with its place and reason', async () => {
   const { respond } = responses();
   const own = await respond(withFormat('start: "a"\n  b', 'lark'));
   const expected = { status: 400, code: 'invalid_grammar', param: 'tools[0].format.definition' };

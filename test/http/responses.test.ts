@@ -178,7 +178,7 @@ test('the choice of tools and the format reach the template', async () => {
   assert.equal(second?.jsonSchema, schema);
 });
 
-test('what of a format cannot be enforced is named by the name that it was sent with', async () => {
+test('unenforceable parts of a format are reported by the names in the request', async () => {
   const { respond } = responses();
   const format = { type: 'json_schema', name: 'n', schema: { type: 'string', format: 'color' }, strict: false };
   const reply = await respond({ text: { format } });
@@ -259,7 +259,7 @@ test('another model’s name is a 404', async () => {
   expectError(await respond({ model: 'other' }), expected);
 });
 
-test('what the chat side finds wrong with tools and schemas has this protocol’s name for the field', async () => {
+test('errors in tools and schemas name the fields of this protocol', async () => {
   const { respond } = responses({ model: { takesTools: true } });
   const schema = { type: 'object', properties: { a: { type: 'string', format: 'color' } } };
   const strict = { type: 'json_schema', name: 'n', schema, strict: true };
@@ -280,7 +280,7 @@ test('what the chat side finds wrong with tools and schemas has this protocol’
   assert.is(none.json().error.param, 'tools');
 });
 
-test('what the chat side finds wrong has this protocol’s name for the field', async () => {
+test('errors in the chat body name the fields of this protocol', async () => {
   const { respond } = responses();
   const image = { type: 'input_image', image_url: 'data:image/png;base64,AA' };
   const reply = await respond({ instructions: 'a', input: [{ role: 'user', content: [image] }] });

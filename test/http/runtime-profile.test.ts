@@ -107,7 +107,7 @@ test('llama.cpp’s samplers reach the engine', async () => {
   });
 });
 
-test('what a sampler cannot mean is refused by the name of its field', async () => {
+test('invalid sampling values are refused with the name of their field', async () => {
   const wrong: Record<string, unknown>[] = [
     { repeat_last_n: -2 },
     { typical_p: -0.1 },
@@ -130,7 +130,7 @@ test('what a sampler cannot mean is refused by the name of its field', async () 
   }
 });
 
-test('what items of a list cannot mean is refused by their places', async () => {
+test('invalid list items are refused with their index', async () => {
   for (const [body, param] of [
     [{ dry_sequence_breakers: ['a', ''] }, 'dry_sequence_breakers[1]'],
     [{ dry_sequence_breakers: ['x'.repeat(41)] }, 'dry_sequence_breakers[0]'],

@@ -141,7 +141,7 @@ test('calls and their results reach the template', async () => {
   });
 });
 
-test('what the template wants of the engine reaches it: grammar, tokens that show, stop strings', async () => {
+test("the engine gets the template's grammar, preserved tokens and stop strings", async () => {
   const grammar = { gbnf: 'root ::= "a"', lazy: true, triggers: [], prefill: '', thinkingStart: '', thinkingEnds: [] };
   const { chat, engine } = testApp({
     renderWith: () => ({ grammar, preservedTokens: ['<call>'], additionalStops: ['<end>'] }),
@@ -306,7 +306,7 @@ function chunksOf(body: string): ChatCompletionChunk[] {
 
 const lenient = { type: 'string', format: 'color', uniqueItems: true };
 
-test('what a schema demands and no grammar can enforce is passed over and named', async () => {
+test('keywords that no grammar can enforce are ignored and reported', async () => {
   const { chat, engine } = testApp({ model: { takesTools: true } });
   const tool = {
     type: 'function',

@@ -97,7 +97,7 @@ test('calls after the last user message are omitted with their outputs', async (
   ]);
 });
 
-test('what must be kept and does not fit is an error', async () => {
+test('required turns that do not fit are an error', async () => {
   const { respond } = responses();
   const expected = { status: 400, code: 'context_length_exceeded', param: 'input' };
   expectError(await respond(long('word '), AUTO), expected);

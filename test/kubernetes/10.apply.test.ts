@@ -43,7 +43,7 @@ test('everything arrives as it was written, and a second time changes nothing', 
   assert.equal(await applyObjects(here, objects), first);
 });
 
-test('what a revision no longer has is removed, and what belongs to others stays', async () => {
+test('objects missing from a revision are removed, and those of others stay', async () => {
   await applyObjects(here, toObjects(routed));
   await applyObjects(here, toObjects({ ...routed, name: 'other' }));
   const { removed, kept } = await applyObjects(here, toObjects(SMALL));
@@ -88,7 +88,7 @@ test('a cluster without add-ons takes an app that needs none', async () => {
   assert.equal([...cluster.objects], kept);
 });
 
-test('what is refused of one object changes none of them', async () => {
+test('a refused object changes no other object', async () => {
   await applyObjects(here, toObjects(SMALL));
   cluster.owned.add('Deployment/acme-chat');
   await rejection(applyObjects(here, toObjects({ ...SMALL, weights: { size: '1Gi', storageClass: null } })));

@@ -67,7 +67,7 @@ test('a refusal of the cluster is an error that says why', async () => {
   assert.match(stderr, /^chasqui: .*nobody may not patch serviceaccounts/s);
 });
 
-test('what has no effect, or none in a cluster, is refused by name', async () => {
+test('fields without effect in a cluster are refused by name', async () => {
   for (const [given, says] of [
     [['--check'], /--check is for a cloud of chasqui: --dry-run/],
     [['--storage-class', 'fast'], /needs --weights-size/],
@@ -107,7 +107,7 @@ test('pods that end again and again end the wait, and what they said last is sho
   );
 });
 
-test('what is missing is named', async () => {
+test('missing options are named', async () => {
   const { code, stderr } = await deploy();
   assert.is(code, 2);
   assert.match(stderr, /--image/);

@@ -134,7 +134,7 @@ test('until the cluster has seen a change, its word about the time before does n
   assert.is((await json('status', 'chat')).state, 'ready');
 });
 
-test('of a pod that fetches, the status says how far it has come', async () => {
+test('the status shows the progress of a fetching pod', async () => {
   addPod(`${NAME}-1`, '');
   const pod = cluster.objects.get(`Pod/${NAME}-1`) as Stored;
   const fetcher = { name: 'fetch', ready: false, restartCount: 0, state: { running: {} } };
@@ -183,7 +183,7 @@ test('logs say which pod a line is from', async () => {
   );
 });
 
-test('what a pod writes does not control the terminal of who reads it', async () => {
+test("control characters of a pod's output are escaped", async () => {
   addPod(`${NAME}-1`, '\x1b]52;c;ZXZpbA==\x07 \x1b]0;title\x07\u009b2J\n');
   const { code, stdout, stderr } = await apps('logs', 'chat', '--to', 'kubernetes');
   assert.is(code, 0, stderr);
@@ -196,7 +196,7 @@ test('scaling changes the number of pods, and nothing else of the deployment', a
   assert.equal(deployment().spec, { ...before, replicas: 3 });
 });
 
-test('what has no meaning for a cluster is refused', async () => {
+test('options without meaning for a cluster are refused', async () => {
   const { code, stderr } = await apps('scale', 'chat', '--max', '3', '--to', 'kubernetes');
   assert.is(code, 2);
   assert.match(stderr, /--min/);
@@ -269,7 +269,7 @@ test('an app that is not there has an exit code of its own', async () => {
   }
 });
 
-test('what the cluster refuses is said in its words', async () => {
+test('errors of the cluster are shown verbatim', async () => {
   cluster.failures = [{ status: 403, reason: 'Forbidden', message: 'nobody may not patch deployments/scale' }];
   const { code, stderr } = await apps('scale', 'chat', '--min', '2', '--to', 'kubernetes');
   assert.is(code, 3);

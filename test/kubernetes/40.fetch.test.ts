@@ -89,7 +89,7 @@ test('pods that start together fetch a file once, and say which of how many it i
   assert.match((load.lora as string[])[0] ?? '', /^style=\/.*style-F32\.gguf:1\.0+$/);
 });
 
-test('what is in the volume is taken without asking anybody', async () => {
+test('weights in the volume need no network', async () => {
   const options = { model: `hf:${REPO}:F32`, draftModel: url() };
   const first = await run(options);
   assert.is(first.code, 0, first.stderr);
@@ -106,7 +106,7 @@ test('a model keeps its projector, though another model lies in the same folder'
   assert.match(String(models[0]?.options.mmproj), /mmproj-tiny-F16\.gguf$/);
 });
 
-test('what is not there ends it with the reason in its last line', async () => {
+test('missing weights end the fetch with the reason in its last line', async () => {
   const { code, stderr, models } = await run({ models: [{ model: 'demo' }, { model: 'hf:ada/nothing-GGUF' }] });
   assert.is(code, 1);
   assert.match(stderr.trimEnd().split('\n').at(-1) ?? '', /^chasqui: .*ada\/nothing-GGUF/);

@@ -83,7 +83,7 @@ test('a killed server is not listed, and leaves no entry', async () => {
   assert.ok(readdirSync(path.join(home, 'servers')).every((name) => name.endsWith('.log')));
 });
 
-test('of several servers one is named', async () => {
+test('a command for one of several servers requires its name', async () => {
   const first = await startInBackground();
   const second = startChild('ts/cli.ts', ['serve', '--port', '0'], { CHASQUI_HOME: home });
   const [, url] = await untilWritten(second, /^Serving .* at (http:\S+)\/v1$/m);

@@ -89,7 +89,7 @@ test('the same picture in another format is the same picture', async ({ client }
   }
 });
 
-test('what is broken only inside is refused by name, and the next is answered', async ({ client }) => {
+test('an image with broken data is refused by name, and the next request completes', async ({ client }) => {
   for (const format of ['png', 'webp'] satisfies Format[]) {
     const file = await picture(format);
     const cut = `data:image/${format};base64,${file.subarray(0, file.length / 2).toString('base64')}`;

@@ -92,7 +92,7 @@ test('an answer that was begun is continued', async ({ client }) => {
   }
 });
 
-test('what cannot be is a clear error, and costs nobody anything', async ({ client, server }) => {
+test('impossible requests are clear errors and affect no other request', async ({ client, server }) => {
   const format = (schema: Record<string, unknown>) => ({
     response_format: { type: 'json_schema' as const, json_schema: { name: 'x', schema, strict: true } },
   });
@@ -113,7 +113,7 @@ test('what cannot be is a clear error, and costs nobody anything', async ({ clie
   assert.is((await server.health()).active, 0);
 });
 
-test('what no grammar can enforce is passed over and named, and the rest obeyed', async ({ client }) => {
+test('unenforceable keywords are ignored and reported, the others are enforced', async ({ client }) => {
   const ask = async (schema: Record<string, unknown>) => {
     const response_format = { type: 'json_schema' as const, json_schema: { name: 'x', schema } };
     const request = { model, messages, response_format, max_tokens: 60, temperature: 0 };

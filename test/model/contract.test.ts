@@ -45,7 +45,7 @@ for (const [name, { open, computes }] of Object.entries(ENGINES)) {
     assert.ok(engine.model.contextLength > 0);
   });
 
-  test('what it takes and gives is plain data', async ({ engine }) => {
+  test('arguments and results are plain data', async ({ engine }) => {
     const rendered = await engine.render(messages);
     assert.equal(structuredClone(rendered), rendered);
     const job = completeJob({ ...rendered, maxTokens: 3, temperature: 0 });
@@ -63,7 +63,7 @@ for (const [name, { open, computes }] of Object.entries(ENGINES)) {
     );
   });
 
-  test('whoever leaves a stream leaves nothing running', async ({ engine }) => {
+  test('leaving a stream cancels its job', async ({ engine }) => {
     for await (const token of engine.submit(completeJob({ prompt: 'Hi', ignoreEos: true }))) {
       assert.is(token.finish, undefined);
       break;
@@ -155,7 +155,7 @@ for (const [name, { open, computes }] of Object.entries(ENGINES)) {
     for (const promise of late) assert.is(((await rejection(promise)) as ChasquiError).code, 'engine_closed');
   });
 
-  test('whoever closes it with a reason gives it to all that is asked of it, then and later', async () => {
+  test('requests reject with the reason of close(), before and after it', async () => {
     if (!computes) return;
     const engine = await open();
     const running = engine.submit(completeJob({ prompt: 'Hi', ignoreEos: true, temperature: 9 }));

@@ -153,7 +153,7 @@ async function leave(model: Model, request: GenerateRequest, afterTokens: number
   await stream.return();
 }
 
-test('nobody guesses while more than two answers are running', () =>
+test('no drafts are made while more than two completions are running', () =>
   withModel(demoModelPath, { draftModel: demoModelPath }, async (model) => {
     const endless = { prompt: 'The cat', ignoreEos: true, temperature: 0 };
     const others = [model.generate(endless), model.generate(endless)];

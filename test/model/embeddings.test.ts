@@ -139,7 +139,7 @@ for (const architecture of ['mamba', 'jamba', 'gemma2'] as const) {
   });
 }
 
-test('what the file does not say is the mean, and an option overrules it', async () => {
+test('the default pooling is the mean, and an option overrides it', async () => {
   assert.is((await loadEncoder('none')).model.pooling, 'mean');
   const overruled = await loadEncoder('mean', { pooling: 'cls' });
   assert.is(overruled.model.pooling, 'cls');

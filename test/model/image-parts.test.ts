@@ -46,7 +46,7 @@ test('files, addresses and data URIs take the same place in the prompt', async (
   assert.is(counts.size, 1, [...counts].join());
 });
 
-test('what is no picture is named', async ({ model, pictures }) => {
+test('the error names a part that is not a picture', async ({ model, pictures }) => {
   const broken = await errorOf(ask(model, { type: 'image', image: Buffer.from('hello') }));
   assert.instance(broken, ChasquiError);
   assert.equal([broken.code, broken.param], ['invalid_image', 'messages[0].content[1].image']);

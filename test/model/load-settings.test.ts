@@ -103,7 +103,7 @@ test('a draft model has types of its own', async () => {
   assert.is(code, 'invalid_options');
 });
 
-test('what the file says can be overridden', async () => {
+test('load options override the settings in the file', async () => {
   await withModel({ overrideKv: ['llama.context_length=int:777'] }, async ({ model }) => {
     assert.is(model.trainedContextLength, 777);
   });

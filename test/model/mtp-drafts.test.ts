@@ -139,7 +139,7 @@ async function leave(model: Model, request: GenerateRequest, afterTokens: number
   await stream.return();
 }
 
-test('nobody drafts while more than two completions are running, and afterwards they do again', () =>
+test('no drafts are made while more than two completions run; afterwards they resume', () =>
   withModel(mtpModel({ architecture: 'hy_v3', head: 'token' }), mtp, async (model) => {
     const endless = { prompt: 'The cat', ignoreEos: true, temperature: 0, maxTokens: 900 };
     const others = [model.generate(endless), model.generate(endless)];
@@ -204,7 +204,7 @@ test('models that cannot draft so are refused at the start', async () => {
   assert.match(await refused(good, { draftModel: good }), /`draftModel`/);
 });
 
-test('what drafts are computed with counts as memory that the model takes', async () => {
+test('the memory of the model includes that of its drafts', async () => {
   const otherBytes = async (path: string, options: LoadOptions) => {
     const request = { ...toOpenRequest(path, { ...base, ...options }), modules: await decideModules() };
     const measured = await runFit(loadAddon().path, { request, spareBytes: 0, contexts: [base.contextSize] });

@@ -77,7 +77,7 @@ test('texts become the same tokens, and tokens the same bytes', async (context) 
   }
 });
 
-test('what a prompt of tokens and what one of text begins is computed alike', async (context) => {
+test('prompts of tokens and prompts of text share prefixes', async (context) => {
   const job = { maxTokens: 8, temperature: 0, grammar: grammarOf('root ::= [a-z ]+') };
   const text = await same(context, async (engine) => {
     let written = '';
@@ -88,7 +88,7 @@ test('what a prompt of tokens and what one of text begins is computed alike', as
   assert.match(text, /^[a-z ]+$/);
 });
 
-test('what cannot be prepared is refused in the same words', async (context) => {
+test('both processes report failed preparations with the same message', async (context) => {
   const long = 'word '.repeat(5000);
   const first = (engine: Engine, options: object) =>
     failure(engine.submit(completeJob({ prompt: 'Hi', ...options })).next());

@@ -38,7 +38,7 @@ async function failure(work: Promise<unknown>): Promise<unknown> {
   );
 }
 
-test('what takes longer than prepareTimeoutMs is ended, and holds up nobody for longer', async () => {
+test('prepareTimeoutMs ends a slow preparation, and other requests wait no longer', async () => {
   const model = await load({ prepareTimeoutMs: 300 });
   const slow = Array.from({ length: 8 }, () => failure(model.render(user('slowly'))));
   const { prompt } = await model.render(user('Hello'));

@@ -187,7 +187,7 @@ test('with log-probabilities, penalties or a grammar, what is guessed changes no
   for (const model of [without, withGuesses]) await model.close();
 });
 
-test('nobody guesses while more than two answers are running', async () => {
+test('no drafts are made while more than two completions are running', async () => {
   const [id] = await guessing.tokenize('a');
   const repeating = { prompt: 'The', ignoreEos: true, logitBias: { [id as number]: 1000 } };
   const others = [guessing.generate(repeating), guessing.generate(repeating)];

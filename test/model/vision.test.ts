@@ -88,7 +88,7 @@ test('a model says whether it has eyes', async () => {
   await blind.close();
 });
 
-test('what is in the picture changes the answer', () =>
+test('the completion depends on the picture', () =>
   withModel(
     async (model) => {
       const one = await ofModel(model, 'What is it?', picture(1));
@@ -255,7 +255,7 @@ test('a prompt and its pictures must match', () =>
     assert.is(negative.code, 'invalid_job');
   }));
 
-test('nobody who is answered waits for a picture that is being encoded, and leaving is possible at any time', () =>
+test('encoding a picture delays no running completion, and can be cancelled at any time', () =>
   withModel(async (model) => {
     const text = answer(model, { prompt: 'Count: 1, 2, 3', maxTokens: 200, ignoreEos: true });
     const leaving = Array.from({ length: 8 }, async (_, seed) => {

@@ -66,7 +66,7 @@ test('a module that hangs is given up', async () => {
   assert.match(result?.reason ?? '', /no sign of life for 0\.3 s/);
 });
 
-test('what a probe found is kept until the file changes', async () => {
+test('the result of a probe is cached until the file changes', async () => {
   const cache = new ProbeCache(join(folder, 'probes.json'));
   const [first] = (await choose()).reports;
   const key = cache.key('try', first?.path ?? '', addonPath);

@@ -17,7 +17,7 @@ test('large steps count for more than small ones', () => {
   assert.is(progress.add(`[3/3] Linking CXX static library ${LIBRARY}`), '100 % (libllama.a)');
 });
 
-test('what was not known to come is counted by its number', () => {
+test('unexpected steps are counted by their number', () => {
   let now = 0;
   const progress = new BuildProgress([], () => now);
   now = 60_000;

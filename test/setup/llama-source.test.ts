@@ -119,7 +119,7 @@ test('a changed patch replaces the source', () => {
   assert.not.ok(fs.existsSync(path.join(source, 'mark')));
 });
 
-test('what an interrupted run left is not taken for complete, and is removed', () => {
+test('leftovers of an interrupted run are removed', () => {
   fs.rmSync(path.join(source, '.chasqui-stamp'));
   fs.writeFileSync(path.join(source, 'include', 'llama.h'), 'half');
   const { pid } = spawnSync(process.execPath, ['--version']);

@@ -91,7 +91,7 @@ test('a draft model is counted', async () => {
   assertFewer(await fittingLayers({ draftModel }), most, 6);
 });
 
-test('what llama.cpp ends the process over is kept off the GPU', async () => {
+test('models that would abort llama.cpp are kept off the GPU', async () => {
   // Cells of a layer that are more than llvmpipe takes in one piece.
   const { offload, unfitted } = await fit({ contextSize: 8192, parallel: 4 });
   assert.is(offload.gpuLayers, 0);
@@ -115,7 +115,7 @@ test('without a GPU, and with the number given, nothing is worked out', async ()
   assert.is((await fit({ gpuLayers: 'all' })).offload.gpuLayers, null);
 });
 
-test('what keeps it from being worked out is said, and all layers are tried', async () => {
+test('a failed estimate is reported, and all layers are tried', async () => {
   const broken = join(folder, 'broken.gguf');
   writeFileSync(broken, 'no model');
   const { offload, unfitted } = await fit({ mmproj: broken });

@@ -228,7 +228,7 @@ test('documents and what a search found are text; what cannot be read is a note'
   );
 });
 
-test('of a long address of a document, the model is told the beginning', async () => {
+test('long document addresses are truncated for the model', async () => {
   const url = `data:application/pdf;base64,${'A'.repeat(100_000)}`;
   const content: UserBlock[] = [{ type: 'document', source: { type: 'url', url } }];
   const { body } = await readFiles(chatOf({ messages: [{ role: 'user', content }] }));
@@ -284,7 +284,7 @@ test('a summary of what was said before is the assistant’s', () => {
   assert.equal(ignored, []);
 });
 
-test('what is wrong with the chat body is told by the names of the request', () => {
+test('errors in the chat body name the fields of the request', () => {
   const { body: chat, origins } = translate({
     system: 'Be brief.',
     messages: [

@@ -13,7 +13,7 @@ test('a time from now on, a date until its end, a moment', () => {
   assert.is(toExpiry('2030-12-31T12:00:00+02:00', NOW), Date.UTC(2030, 11, 31, 10) / 1000);
 });
 
-test('what is no day of the calendar is refused, and not taken for another day', () => {
+test('invalid calendar days are refused', () => {
   const none = [
     '2030-02-30',
     '2027-02-29',

@@ -30,7 +30,7 @@ test('a request is a line', () => {
   assert.is(shown({}), line);
 });
 
-test('what is not known is left out', () => {
+test('unknown values are omitted', () => {
   const { time, method, path, status, id, level, msg } = LINE;
   const line = JSON.stringify({
     time,
@@ -57,7 +57,7 @@ test('an error of the server comes with its stack', () => {
   assert.is(toText(line), '03:04:05 error: request failed  req_1\nError: broken\n    at x\n');
 });
 
-test('nobody who sends a request writes to the terminal', () => {
+test('requests cannot write control characters to the terminal', () => {
   const text = shown({ path: '/\u001b[2J\r\u0007\u009b', prompt: '\u001b]0;title\u0007' });
   // biome-ignore lint/suspicious/noControlCharactersInRegex: none may be left
   assert.not.match(text, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);

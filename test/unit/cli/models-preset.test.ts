@@ -77,7 +77,7 @@ test("llama-server's example is read, with all of its forms of keys", ({ file })
   }
 });
 
-test('what is wrong is said with the line and the key', ({ file, folder }) => {
+test('errors name the line and the key', ({ file, folder }) => {
   const wrong: [string[], RegExp][] = [
     [['c = 1'], /line 1: c stands before the first section/],
     [['version = 2'], /line 1: version stands before/],

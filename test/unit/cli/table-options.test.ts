@@ -166,7 +166,7 @@ test('lists may be given in pieces', () => {
   assert.equal(byFlag(['--allowed-host', 'a', '--allowed-host', 'b,c']), { allowedHosts: ['a', 'b', 'c'] });
 });
 
-test('what Kubernetes puts into CHASQUI_PORT is none of ours', () => {
+test('CHASQUI_PORT set by Kubernetes is ignored', () => {
   assert.equal(byVariable({ CHASQUI_PORT: 'tcp://10.96.0.1:8080' }), {});
   assert.throws(() => byVariable({ CHASQUI_PORT: 'http' }));
 });

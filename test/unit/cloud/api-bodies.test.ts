@@ -84,7 +84,7 @@ test('what another one has sent is sent once more to show that one has it, and n
   fs.rmSync(folder, { recursive: true });
 });
 
-test('who sent a model is remembered for as long as the model is there', () => {
+test('the uploader of a model is remembered as long as the model exists', () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-senders-'));
   const database = openDatabase(folder);
   const senders = new ModelSenders(database);

@@ -86,7 +86,7 @@ test('whose key is for one organisation sees its apps alone, and not the process
   assert.not.match(text, /"other"|process_|event_loop|memory_limit/);
 });
 
-test('what the reader may not see is not looked at, and asked for once for each app', () => {
+test('metrics of inaccessible apps are not read, others once per app', () => {
   const hidden: MeasuredApp = Object.defineProperty({ ...measured('other', 'chat') }, 'running', {
     get: () => assert.unreachable('it was counted'),
   });

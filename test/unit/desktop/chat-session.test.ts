@@ -127,7 +127,7 @@ async function opened(id: string): Promise<Session> {
 
 const contents = ({ messages }: Session) => messages.value.map(({ content }) => content);
 
-test('of two chats opened in turn the second is shown, whichever reply comes first', async () => {
+test('the chat opened last is shown, whichever reply comes first', async () => {
   const session = new ChatSession();
   const both = Promise.all([session.open('a'), session.open('b')]);
   await app.reply('GET /api/v1/chats/b', chat('b'));

@@ -42,7 +42,7 @@ async function failedStart(port: number): Promise<{ code: string; open: number }
   return { code: (error as ChasquiError).code, open };
 }
 
-test('what was made for a port that is taken is closed again', async () => {
+test('a server whose port is taken is closed again', async () => {
   const other = await listening('127.0.0.1');
   const { port } = other.address() as AddressInfo;
   try {

@@ -14,7 +14,7 @@ const notesOn = (change: Partial<ModelInfo>, config = {}) =>
     config,
   );
 
-test('of a model that is as one expects there is nothing to say', () => {
+test('a model without peculiarities has no notes', () => {
   assert.equal(notesOn({}), []);
 });
 

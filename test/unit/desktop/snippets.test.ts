@@ -20,7 +20,7 @@ test('where the server asks for a key, each has a place for it, and no other has
   for (const { code } of snippetsFor(ADDRESS, 'm', false)) assert.not.match(code, 'KEY_FROM_SETTINGS');
 });
 
-test('what is for a shell can be read by one, whatever the model is called', () => {
+test('shell snippets quote any model name', () => {
   for (const asksForKey of [true, false]) {
     const snippets = snippetsFor(ADDRESS, "it's/a model", asksForKey).filter(({ language }) => language === 'bash');
     assert.is(snippets.length, 2);

@@ -19,7 +19,7 @@ test('name and scale may be left out; a path may hold colons', () => {
   }
 });
 
-test('what is of another form is refused', () => {
+test('invalid adapter files are refused', () => {
   const refused: [string[], RegExp][] = [
     [['x='], /names no file/],
     [['=a.gguf'], /letters, digits/],

@@ -190,7 +190,7 @@ test('a call that is aborted rejects at once, and the server waits until the pro
   assert.not(waits());
 });
 
-test('what cannot be sent rejects, and is not waited for', async () => {
+test('calls that cannot be serialised reject and are not pending', async () => {
   const { core, waits } = connected();
   const notData = (() => {}) as never;
   assert.instance(await outcome(core.run('render', notData, 1)), Error);
@@ -198,7 +198,7 @@ test('what cannot be sent rejects, and is not waited for', async () => {
   assert.not(waits());
 });
 
-test('what cannot be read ends the process, and not the server', async () => {
+test('an invalid frame ends the child process, not the server', async () => {
   for (const garbage of [
     Buffer.from([0, 0, 0, 0, 0]),
     Buffer.from([255, 255, 255, 255, 2]),

@@ -164,7 +164,7 @@ test('events that are shorter than they say are refused', () => {
   }
 });
 
-test('what is more than the other side takes is refused before it is sent', () => {
+test("frames above the receiver's limit are refused before sending", () => {
   const most = serialize(['12345']).length;
   assert.type(encodeFrame(FRAME.call, ['12345'], most), 'object');
   assert.throws(

@@ -46,7 +46,7 @@ test('bytes, pixels, data URIs and addresses, each in its place', async () => {
   }
 });
 
-test('what is at fault is named', async () => {
+test('errors name the invalid message or part', async () => {
   const png = await picture('png');
   for (const [part, param] of [
     [image(png.subarray(0, 20)), 'messages[1].content[1].image'],

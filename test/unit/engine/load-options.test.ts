@@ -87,7 +87,7 @@ test('an option that does not exist is refused by its name', () => {
   assert.match(refusal({ toString: 512 } as unknown as LoadOptions).message, '`toString` is not an option');
 });
 
-test('what is not given has its default, and `undefined` is not given', () => {
+test('absent and undefined options have their defaults', () => {
   const given: object = { parallel: 2, threads: undefined, batchSize: undefined };
   const complete = completeLoadOptions(given);
   assert.is(complete.parallel, 2);

@@ -56,14 +56,14 @@ test('the latest are there as they were read, others are read once more', async 
   assert.is(reads.length, 1, 'it is among the latest now');
 });
 
-test('what is released is gone', async () => {
+test('released media are removed', async () => {
   const { table } = tableAndReads();
   const id = await idOf(table, 'a');
   table.release(id);
   assert.ok(await isGone(table, id));
 });
 
-test('what is released while it is read once more is gone as well, and whoever asked gets it', async () => {
+test('media released during a read are removed, and the reader still gets them', async () => {
   const { table, reads } = tableAndReads(false);
   const ids: number[] = [];
   for (let at = 0; at < 9; at += 1) {

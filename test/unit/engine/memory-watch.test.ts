@@ -30,7 +30,7 @@ function watched() {
   return { state, watch };
 }
 
-test('what it had at the start is not counted, and the limit itself may be reached', async () => {
+test('memory at the start is not counted, and the limit itself is allowed', async () => {
   const { state, watch } = watched();
   void watch.during(() => new Promise(() => {}));
   state.bytes = 150;

@@ -33,7 +33,7 @@ function recorded(settle: boolean) {
   return { call, owners, cancelled };
 }
 
-test('what shares a signal has one owner, what has none has its own', async () => {
+test('calls that share a signal share an owner; calls without one have their own', async () => {
   const { call, owners } = recorded(true);
   const [one, other] = [new AbortController().signal, new AbortController().signal];
   for (const signal of [one, other, one, undefined, undefined]) await call(signal);
@@ -93,7 +93,7 @@ test('the choices of a request are prepared once', async () => {
   assert.is(new Set(submitted.map(([{ sampling }]) => sampling.seed)).size, 128);
 });
 
-test('what is expected to be the same again is not drafted from the text, or only where drafts are asked for', async () => {
+test('repeatable completions are drafted from the text only if drafts were asked for', async () => {
   const jobs = [
     completeJob({ prompt: 'Hello' }),
     completeJob({ prompt: 'Hello', temperature: 0 }),

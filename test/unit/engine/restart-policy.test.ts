@@ -38,7 +38,7 @@ test('delays differ by a fifth at most', () => {
   }
 });
 
-test('what is forgotten counts no more', () => {
+test('forgotten failures do not count', () => {
   const policy = plain();
   delays(policy, [0, 0, 0, 0, 0]);
   policy.forget();

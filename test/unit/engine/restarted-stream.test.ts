@@ -88,7 +88,7 @@ async function iterated(stream: TokenStream): Promise<string> {
   return text;
 }
 
-test('what fails before its first token is started once more, and not twice', async () => {
+test('a job that fails before its first token is retried once', async () => {
   const { stream, log, open } = relayed();
   const read = textsOf(stream);
   (await open()).fail(ended);
@@ -99,7 +99,7 @@ test('what fails before its first token is started once more, and not twice', as
   assert.equal(ends(log), ['not well']);
 });
 
-test('what fails after its first token is not started again', async () => {
+test('a job that fails after its first token is not retried', async () => {
   const { stream, log, open } = relayed();
   const read = textsOf(stream);
   const source = await open();
@@ -128,7 +128,7 @@ test('a whole is started once more as long as nobody has seen any of it, and com
   assert.equal(ends(log), ['well']);
 });
 
-test('what a reader throws ends the stream and is not taken for a failure of the engine', async () => {
+test('an error of the reader ends the stream and is not retried', async () => {
   for (const whole of [false, true]) {
     const { stream, log, open } = relayed(whole);
     const read = stream.forEachBatch(() => {

@@ -20,7 +20,7 @@ function split({ generates = true, refuses = '' } = {}) {
   return { core: new SplitCalls(played('worker'), played('preparation').call, { contextLength: 77, generates }), log };
 }
 
-test('what needs no weights is prepared, and the rest is computed', async () => {
+test('calls without weights run in the preparation process, others in the worker', async () => {
   const { core, log } = split();
   await core.call('render', ['{}']);
   await core.call('tokenize', ['a', true, false]);
@@ -57,7 +57,7 @@ test('a grammar is compiled by both, the engine last', async () => {
   assert.equal(log, ['preparation compileGrammar [{},2]', 'worker compileGrammar [{},2]']);
 });
 
-test('what cannot be prepared never reaches the engine', async () => {
+test('failed preparations never reach the worker', async () => {
   const prompt = split({ refuses: 'tokenizeTextPrompt' });
   const image = { bytes: new Uint8Array() };
   assert.is((await prompt.core.call('tokenizePrompt', ['a', [image]]).catch((error) => error)).code, 'prepare_timeout');
@@ -69,7 +69,7 @@ test('what cannot be prepared never reaches the engine', async () => {
   for (const { log } of [prompt, grammar]) assert.not(log.some((line) => line.startsWith('worker')));
 });
 
-test('of a model that generates nothing the engine says so itself', async () => {
+test('the worker reports that a model generates nothing', async () => {
   const { core, log } = split({ generates: false });
   await core.call('tokenizePrompt', ['a', []]);
   assert.equal(log, ['worker tokenizePrompt ["a",[]]']);

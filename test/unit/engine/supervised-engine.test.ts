@@ -28,7 +28,7 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
 
 const ask = (prompt: string) => completeJob({ prompt });
 
-test('what has no token yet is asked once more of the next engine, what has fails', async () => {
+test('jobs without a token are retried on the next engine; others fail', async () => {
   const { engine, children, last, restart } = await opened();
   const [begun, waiting] = [engine.submit(ask('begun')), engine.submit(ask('waiting'))];
   const first = begun.next();
@@ -78,7 +78,7 @@ test('the adapters in use are those of the next engine as well', async () => {
   await Promise.all(first);
 });
 
-test('what clients are told names no paths; what the process said last is for the log', async () => {
+test('errors for clients contain no paths; the log has the last words of the process', async () => {
   const { engine, events, last, restart } = await opened();
   const running = engine.submit(ask('a'));
   const first = running.next();
@@ -193,7 +193,7 @@ test('calls without parts are asked once more, and not twice', async () => {
   await engine.close();
 });
 
-test('what is under way when the engine is closed rejects, answered or not', async () => {
+test('close() rejects all running jobs', async () => {
   const { engine } = await opened();
   const call = codeOf(engine.embed([[1]]));
   const stream = codeOf(engine.submit(ask('a')).next());
@@ -203,7 +203,7 @@ test('what is under way when the engine is closed rejects, answered or not', asy
   assert.is(await stream, 'engine_closed');
 });
 
-test('whoever closes the engine with a reason gives it to all that is asked, before and after', async () => {
+test('requests reject with the reason of close(), before and after', async () => {
   const { engine } = await opened();
   const asked = [engine.embed([[1]]), engine.submit(ask('a')).next()].map(codeOf);
   await turn();
@@ -286,7 +286,7 @@ test('where a GPU was used the CPU is tried before the engine is given up, which
   await engine.close();
 });
 
-test('what prepares requests neither ends nor starts with the engine, and is closed with it', async () => {
+test('the preparation process survives restarts of the engine, and is closed with it', async () => {
   const { engine, events, preparations, restart } = await opened();
   await restart(CRASH);
   await restart();

@@ -137,7 +137,7 @@ for (const [why, end] of Object.entries({ 'somebody from outside': KILL, 'what n
   });
 }
 
-test('nobody is suspected of ends that came from outside, however many', async () => {
+test('kills from outside suspect no request', async () => {
   const { preparation, last, tokenize, replace } = await opened();
   for (let end = 0; end < 6; end += 1) {
     const answer = tokenize('a');
@@ -149,7 +149,7 @@ test('nobody is suspected of ends that came from outside, however many', async (
   await preparation.close();
 });
 
-test('what is there at two ends is told to come again', async () => {
+test('a request running at two crashes gets a retryable error', async () => {
   const { preparation, tokenize, replace } = await opened();
   const answer = codeOf(tokenize('a'));
   await turn();
@@ -182,7 +182,7 @@ for (const [how, end] of Object.entries({ crashes: CRASH, 'takes too much memory
   });
 }
 
-test('what goes on and on is on trial for two signs of life, no longer', async () => {
+test('the trial of a long request ends at the second sign of life', async () => {
   const { preparation, last, tokenize, replace } = await opened();
   const answers = ['slow', 'quick'].map((text) => tokenize(text));
   await turn();
@@ -240,7 +240,7 @@ for (const [stepTimeoutMs, seconds] of [
     await preparation.close();
   });
 
-test('what is cancelled is not asked again, and was not there at an end', async () => {
+test('cancelled requests are neither retried nor suspected', async () => {
   const { preparation, last, tokenize, replace } = await opened();
   for (let end = 0; end < 3; end += 1) {
     const stop = new AbortController();

@@ -44,7 +44,7 @@ async function isOpen(trial: Promise<void>): Promise<boolean> {
   return Promise.race([trial.then(() => true), new Promise<false>((resolve) => setImmediate(resolve, false))]);
 }
 
-test('what was there at two ends is refused, what was there at one is not', () => {
+test('a request running at two crashes is refused, at one it is not', () => {
   const suspects = new Suspects('The engine');
   endWith(suspects, 'bad', 'other');
   assert.not(isRefused(suspects, 'bad'));
@@ -60,7 +60,7 @@ test('equal requests that are there at one end, such as the choices of one, coun
   assert.not(isRefused(suspects, { prompt: 'Hi', images: [] }));
 });
 
-test('what waits for an engine, or is over, was not there when one ended', () => {
+test('waiting and finished requests are not suspected of a crash', () => {
   const suspects = new Suspects('The engine');
   for (let end = 0; end < 3; end += 1) {
     const waiting = begin(suspects, 'waits');
@@ -73,7 +73,7 @@ test('what waits for an engine, or is over, was not there when one ended', () =>
   for (const request of ['waits', 'left', 'done']) assert.not(isRefused(suspects, request), request);
 });
 
-test('what ends well is forgotten, and what does not is not', () => {
+test('completed requests are acquitted, others are not', () => {
   const suspects = new Suspects('The engine');
   endWith(suspects, 'good', 'bad');
   entered(suspects, 'good').end(true);
@@ -124,7 +124,7 @@ test('the same bytes in a Buffer and in an array are the same picture', () => {
   assert.ok(isRefused(suspects, { images: [{ bytes: Buffer.from([1, 2, 3]) }] }));
 });
 
-test('of many requests the latest are remembered', () => {
+test('only the latest suspects are remembered', () => {
   const suspects = new Suspects('The engine');
   const many = Array.from({ length: 2000 }, (_, at) => `request ${at}`);
   endWith(suspects, ...many);

@@ -82,7 +82,7 @@ test('a job is cancelled while its images are read, submitted when they are ther
   assert.equal(log.splice(0), ['3 failed: There are no images 999 in this process.']);
 });
 
-test('of a job whose images cannot be read nothing is left: a later one of its number is cancelled in the engine', async () => {
+test('a job with unreadable images leaves nothing: a later job of the same id can be cancelled', async () => {
   const context = workerAndLog();
   const { log, submit, target, reads } = context;
   submit(1, await unreadImages(context));

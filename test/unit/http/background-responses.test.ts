@@ -29,7 +29,7 @@ test('are bounded in what they hold, and in number', async () => {
   background.start('b', workOf(30 * MIB));
 });
 
-test('what cannot begin is not computed, and takes no place', async () => {
+test('a background response that cannot begin takes no place', async () => {
   const background = new BackgroundResponses();
   let computed = 0;
   const compute = async () => {

@@ -27,7 +27,7 @@ test('seconds, durations as Ollama takes them, and LM Studio’s name', () => {
   for (const [body, wanted] of cases) assert.is(keepMsOf(body), wanted, JSON.stringify(body));
 });
 
-test('what is no duration, or too long a one, is refused with its name', async () => {
+test('invalid and too long durations are refused with the field name', async () => {
   const { chat } = testApp();
   for (const value of ['', 'soon', 'm5', '5 m', '5x', '1e9', '300h', '9'.repeat(20), 1_000_001, true, [5]]) {
     const reply = await chat({ keep_alive: value });

@@ -92,7 +92,7 @@ test('replies that have not begun say that their connections end, from when drai
   await draining;
 });
 
-test('what outlasts the patience is aborted, and so is what comes later', async () => {
+test('replies that outlast the drain time are aborted, as are later ones', async () => {
   const replies = new RunningReplies();
   const [response, signal] = respond(replies);
   signal.addEventListener('abort', () => response.emit('close'));

@@ -72,7 +72,7 @@ test('a model comes into the cache that llama.cpp reads', async ({ open, folder,
   assert.equal(ranges.sort(), ['bytes=0-99999', 'bytes=100000-199999', 'bytes=200000-299999', 'bytes=300000-399999']);
 });
 
-test('what is there is not downloaded again', async ({ open, hub }) => {
+test('complete files are not downloaded again', async ({ open, hub }) => {
   const downloads = await open();
   await download(downloads, REPO);
   const sent = hub.sentBytes();
@@ -226,7 +226,7 @@ test('the list outlives its process, and what was not finished goes on', async (
   assert.is(hub.sentBytes() - sent, 10_000);
 });
 
-test('what was paused stays paused in the next process', async ({ open, hub, folder }) => {
+test('paused downloads stay paused after a restart', async ({ open, hub, folder }) => {
   const list = path.join(folder, 'list');
   hub.misbehaviour = { holds: { path: FILE, fromByte: 0 } };
   const before = await open({ folder: list });
@@ -294,7 +294,7 @@ test('no space: refused before a byte is downloaded, with both numbers', async (
   assert.equal(downloads.list(), []);
 });
 
-test('what is there already needs no space', async ({ open, hub, folder }) => {
+test('existing files need no disk space', async ({ open, hub, folder }) => {
   hub.misbehaviour = { holds: { path: FILE, fromByte: 350_000 } };
   const downloads = await open({ stallTimeoutMs: 60_000 });
   const { id } = await downloads.start(REPO);

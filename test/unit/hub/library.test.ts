@@ -107,7 +107,7 @@ test('reasoning can be chosen if the chat template reads a variable for it', () 
   assert.equal(reasoningOf('{{ reasoning_effort }}'), ['low', 'medium', 'high']);
 });
 
-test('of a file that was gone meanwhile nothing is remembered', async ({ library, at }) => {
+test('a deleted file leaves the cache', async ({ library, at }) => {
   const file = at('own', 'mine.gguf');
   const put = (bytes: Buffer) => {
     fs.writeFileSync(file, bytes);

@@ -20,7 +20,7 @@ test('a data URI is its bytes, whatever type it declares', () => {
   assert.equal(parseDataUri(`${PNG}+/+/`), Buffer.from([0xfb, 0xff, 0xbf]));
 });
 
-test('what is a data URI', () => {
+test('forms of data URIs', () => {
   assert.ok(isDataUri('data:') && isDataUri('Data:x'));
   assert.not.ok(isDataUri('https://example.com/data:x') || isDataUri(' data:'));
 });

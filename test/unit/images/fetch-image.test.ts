@@ -210,7 +210,7 @@ test('this machine’s own servers may lead to each other', async ({ server }) =
   }
 });
 
-test('of several addresses only those that are allowed are tried', async ({ server }) => {
+test('only the allowed addresses of a host are tried', async ({ server }) => {
   const url = `http://pictures.localhost:${server.port}/png`;
   assert.equal(Buffer.from(await get(url, named('169.254.169.254', '10.0.0.1', '127.0.0.1'))), await picture('png'));
 });

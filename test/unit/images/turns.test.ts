@@ -17,7 +17,7 @@ function works() {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-test('whoever wants much does not hold up whoever wants little', async () => {
+test('large requests do not delay small ones', async () => {
   const turns = new Turns(2);
   const { begun, work, end } = works();
   const [much, little] = [{}, {}];
@@ -32,7 +32,7 @@ test('whoever wants much does not hold up whoever wants little', async () => {
   assert.equal(begun, ['a', 'b', 'c', 'x', 'd', 'y', 'e']);
 });
 
-test('whoever leaves is told at once, and takes no turn', async () => {
+test('an aborted request rejects at once and takes no turn', async () => {
   const turns = new Turns(1);
   const { begun, work, end } = works();
   const leaving = new AbortController();

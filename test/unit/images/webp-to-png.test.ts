@@ -90,7 +90,7 @@ test('several at a time, each its own', async () => {
   );
 });
 
-test('nobody waits for it any more', async () => {
+test('aborted conversions reject at once', async () => {
   const file = await webp(DRAWING);
   const reason = new Error('gone');
   await assertRejects(webpToPng(file, AbortSignal.abort(reason)), (error) => error === reason);
@@ -100,7 +100,7 @@ test('nobody waits for it any more', async () => {
   await assertRejects(decoding, (error) => error === reason);
 });
 
-test('whoever leaves does not wait for the images of others', async () => {
+test('an aborted request does not wait for the images of others', async () => {
   const file = await webp(DRAWING);
   const leaving = new AbortController();
   const ends: string[] = [];

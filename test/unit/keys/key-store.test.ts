@@ -127,7 +127,7 @@ test('a key may be for one app only, expire, and not be for calling at all', ({ 
   assert.ok(keys.check(short.key, inTenSeconds - 86_400));
 });
 
-test('what a key is made with is what a check returns, and what is impossible is refused by name', ({ keys }) => {
+test('a check returns the fields of the key, and invalid fields are refused by name', ({ keys }) => {
   const settings = {
     name: '<script>alert(1)</script>',
     org: 'acme',

@@ -53,7 +53,7 @@ function unknownIn(expression: string): string[] {
   return problems;
 }
 
-test('what is looked for is found when it is missing', () => {
+test('the check finds missing metrics', () => {
   assert.equal(unknownIn('sum by (x) (rate(chasqui_nothing{y=~"1"}[5m]))'), [
     'chasqui_nothing',
     'chasqui_nothing{y}',
@@ -102,7 +102,7 @@ test('the page has every metric, with its kind and its labels, and no other', ()
   assert.equal(documented.sort(byName), wanted.sort(byName));
 });
 
-test('what the engine reports is in its own table', () => {
+test("the engine's metrics have a table of their own", () => {
   const [, page = ''] = read('README.md').split('The engine reports these:');
   const [, source = ''] = /The engine keeps these[^\n]*\n([\s\S]*?)\n\n/.exec(read('catalogue.ts')) ?? [];
   const names = [...source.matchAll(/^ {2}(\w+):/gm)].map(([, name]) => `chasqui_${name}`);

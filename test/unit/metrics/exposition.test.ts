@@ -19,7 +19,7 @@ test('a family without samples is left out', () => {
   assert.is(toExposition([family([])]), '');
 });
 
-test('what labels and help may hold is escaped, and reads as it was', () => {
+test('labels and help texts are escaped', () => {
   const odd = 'a "model"\\of\nmine, x="1"} 7\\n';
   const text = toExposition([family([{ labels: { name: odd }, value: 1 }], 'One\nline \\ two')]);
   assert.is(text.split('\n').length, 4);

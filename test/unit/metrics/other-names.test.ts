@@ -64,7 +64,7 @@ test("vLLM's: the same numbers, with its label for the engine", async () => {
   assert.equal([bounds.length, bounds[0], bounds.at(-2)], [23, '0.001', '2560']);
 });
 
-test('what a load balancer misses without them is always there', async () => {
+test('the metrics that load balancers need are always present', async () => {
   const metrics = await scrape(['vllm']);
   assert.is(metrics.value('vllm:cache_config_info', { block_size: '16', num_gpu_blocks: '256' }), 1);
   const [adapters] = metrics.samples('vllm:lora_requests_info');

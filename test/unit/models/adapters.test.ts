@@ -97,7 +97,7 @@ test('a name with an adapter is its model with that adapter; the name of the ada
   assert.is(unknown, 'model_not_found');
 });
 
-test('what becomes of a model is told of its adapters as well', async () => {
+test('events of a model are also sent for its adapters', async () => {
   const pool = await poolOf(sourceOf('a', FILES.slice(0, 1)));
   const told: string[] = [];
   pool.onEvent(({ id, status }) => told.push(`${id} ${status}`));

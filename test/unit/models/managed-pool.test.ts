@@ -43,7 +43,7 @@ test('two stay side by side; the third displaces what was used longest ago', asy
   assert.ok(b.engines[0]?.closed);
 });
 
-test('what computes is never unloaded; who waits gets in when it is idle', async () => {
+test('busy models are never unloaded; waiting requests get their turn when it is idle', async () => {
   const [a, b, c] = sources();
   const { pool, states } = await poolOf([a, b, c]);
   const [one, other] = [await pool.acquire('a', {}), await pool.acquire('b', {})];
@@ -88,7 +88,7 @@ test('a model that is asked for all the time lets another one in', async () => {
   await clients;
 });
 
-test('what is measured counts from then on', async () => {
+test('measured memory replaces the estimate', async () => {
   const [a, b] = sources(true);
   const { pool, states } = await poolOf([a, b]);
   const first = pool.acquire('a', {});
@@ -263,7 +263,7 @@ test('names', async () => {
   assert.throws(() => new ManagedPool(same), /Two models have the name `a`/);
 });
 
-test('what is loaded at the start is loaded before it is ready', async () => {
+test('the pool is ready after the models of the start are loaded', async () => {
   const [a, b, c] = sources(true);
   const options = { budget: MemoryBudget.of(20) };
   const pool = new ManagedPool([a, b, c], options);
@@ -323,7 +323,7 @@ test('models come and go while others are used', async () => {
   await pool.close();
 });
 
-test('whoever waits for a model that is taken away is told to come again', async () => {
+test('removing a model refuses its waiting requests with a retryable error', async () => {
   const [large, waited] = [new FakeSource('large', true), new FakeSource('waited')];
   const { pool } = await poolOf([large, waited]);
   const first = pool.acquire('large', {});

@@ -17,7 +17,7 @@ test('a share of what is free, and of the GPUs that engines tell of, each once',
   assert.is(budget.bytes, 240);
 });
 
-test('what somebody has set is kept to', () => {
+test('a configured budget is kept', () => {
   const budget = MemoryBudget.of(50);
   budget.learn([{ name: 'CUDA0', memoryBytes: 200 }]);
   assert.is(budget.bytes, 50);
@@ -38,7 +38,7 @@ test('a second model stays beside the first where a GPU has room for it', async 
   }
 });
 
-test('of a model on a GPU, what was expected is the least that it takes', () => {
+test('the estimate is the lower bound for a model on a GPU', () => {
   const on = (devices: string[]) => ({ placement: { devices, gpuLayers: 1, layers: 1 } });
   assert.is(bytesTaken(5, 10, on(['CUDA0'])), 10);
   assert.is(bytesTaken(15, 10, on(['CUDA0'])), 15);

@@ -54,7 +54,7 @@ test('the load waits until the memory is free', () => {
   assert.is(plan([model('a'), loaded('b'), model('c')], ['c']).load, 'c');
 });
 
-test('what is pinned makes way for nobody, and what does not fit beside it is refused', () => {
+test('pinned models are never evicted; models that do not fit beside them are refused', () => {
   const pinned = loaded('a', { usedAt: 1, isPinned: true });
   assert.equal(plan([pinned, loaded('b', { usedAt: 9 }), model('c')], ['c']), { ...NOTHING, unload: ['b'] });
   assert.equal(plan([pinned, loaded('b', { leases: 1 }), model('c')], ['c']), { ...NOTHING, closed: ['b'] });
@@ -64,7 +64,7 @@ test('what is pinned makes way for nobody, and what does not fit beside it is re
   assert.is(plan([model('a', { isPinned: true }), model('c')], ['c'], 10).load, 'c');
 });
 
-test('what computes is never unloaded, what is idle goes before it', () => {
+test('idle models are evicted, busy ones never', () => {
   const busy = loaded('a', { leases: 1, usedAt: 1 });
   assert.equal(plan([busy, loaded('b', { usedAt: 9 }), model('c')], ['c']), { ...NOTHING, unload: ['b'] });
   assert.equal(plan([busy, model('c')], ['c'], 10), { ...NOTHING, closed: ['a'] });
@@ -76,7 +76,7 @@ test('while what computes is waited for, what is idle is closed too, and unloade
   assert.equal(plan([loaded('a'), loaded('b'), model('c', { bytes: 20 })], ['c']), { ...NOTHING, unload: ['a', 'b'] });
 });
 
-test('what has just been loaded is closed only after as long as its load took', () => {
+test('a model stays open at least as long as its load took', () => {
   const busy = loaded('a', { leases: 1, loadedAt: 90, loadMs: 30 });
   assert.equal(plan([busy, model('b')], ['b'], 10, 100), { ...NOTHING, againAt: 120 });
   assert.equal(plan([busy, model('b')], ['b'], 10, 120), { ...NOTHING, closed: ['a'] });
@@ -89,13 +89,13 @@ test('only the first that waits is made room for, though another one would fit',
   assert.is(plan(models, ['small', 'large']).load, 'small');
 });
 
-test('what is closed stays chosen, whatever is used meanwhile', () => {
+test('a closed model stays chosen for eviction', () => {
   const one = loaded('a', { leases: 1, usedAt: 50, isClosed: true });
   const other = loaded('b', { leases: 1, usedAt: 10 });
   assert.equal(plan([one, other, model('c')], ['c']).closed, ['a']);
 });
 
-test('what is larger than the budget is loaded alone', () => {
+test('a model larger than the budget is loaded alone', () => {
   const large = model('large', { bytes: 100 });
   assert.is(plan([large], ['large']).load, 'large');
   assert.equal(plan([loaded('a'), large], ['large']), { ...NOTHING, unload: ['a'] });
@@ -103,7 +103,7 @@ test('what is larger than the budget is loaded alone', () => {
 });
 
 /** All that can happen to models that clients ask for all the time, many times over. */
-test('whatever happens, nobody waits for ever and the budget holds', () => {
+test('no request waits forever, and the budget is kept', () => {
   const ids = ['a', 'b', 'c'];
   const models = new Map(ids.map((id) => [id, { ...model(id) }]));
   const asked = { a: 0, b: 0, c: 0 } as Record<string, number>;

@@ -23,7 +23,7 @@ function addon(body: string): string {
   return file;
 }
 
-test('what the addon works out', async () => {
+test('the result of the addon is returned', async () => {
   const echo = addon('return { gpuLayers: spareBytes, devices: [request.path] };');
   assert.equal(await runFit(echo, task), { offload: { gpuLayers: 7, devices: ['model.gguf'] } });
 });

@@ -40,7 +40,7 @@ function pass(ms: number): void {
   }
 }
 
-test('what gives no sign within the limit hangs, and is told once', () => {
+test('silence beyond the limit is reported once as a hang', () => {
   const { hangs } = watched(MINUTE);
   pass(MINUTE - 100);
   assert.equal(hangs, []);

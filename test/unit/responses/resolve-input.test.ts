@@ -56,7 +56,7 @@ test('nor refer to any number of items', () => {
   assert.throws(() => resolveInput(referring(...Array<string>(2001).fill('i0')), own), tooLong);
 });
 
-test('what leads to a response is counted, too', () => {
+test('earlier items of a response are counted', () => {
   const short = storeOf(1001, 'Hi').own;
   const after = (id: string): ResponsesRequest => ({ model: 'm', input: 'Go on', previous_response_id: id });
   assert.is(resolveInput(after('r999'), short).items.length, 1001);

@@ -100,7 +100,7 @@ test('the whole response is what the client makes of the events', async () => {
   );
 });
 
-test('what the client has read before the end is what had been told', async () => {
+test('snapshots before the end consist of the deltas so far', async () => {
   const { told } = play(FULL_COMPLETION);
   const stream = ResponseStream.fromReadableStream(toReadable(told));
   const snapshots: string[] = [];
@@ -140,7 +140,7 @@ test('a failure closes what is open, then ends the response, then is told', asyn
   assert.equal(rest, { code: 'decode_failed', message: 'It broke.', param: null, error });
 });
 
-test('what of the request matters is repeated', () => {
+test('the response repeats settings of the request', () => {
   const request = {
     model: 'm',
     input: 'x',

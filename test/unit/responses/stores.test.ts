@@ -104,7 +104,7 @@ for (const [kind, open] of kinds) {
     store.close();
   });
 
-  test('what is put again replaces what was there', ({ folder }) => {
+  test('storing an id again replaces its value', ({ folder }) => {
     const { store } = withClock(folder);
     store.put('a', stored('1', 'one'));
     store.put('a', stored('1', 'two'));
@@ -248,7 +248,7 @@ for (const [kind, open] of kinds) {
     store.close();
   });
 
-  test('of those who have the same, the one who came first makes room', ({ folder }) => {
+  test('the earliest of several equal owners is evicted', ({ folder }) => {
     const { store } = withClock(folder, { maxResponses: 2 });
     for (const owner of ['a', 'b', 'c']) store.put(owner, stored('1'));
     assert.equal(

@@ -20,7 +20,7 @@ test('a text is the user’s message, after the instructions', () => {
   });
 });
 
-test('what the assistant reasoned, said and called in a row is one message, the results follow', () => {
+test('consecutive reasoning, text and calls become one message, followed by the results', () => {
   const messages = messagesOf(
     { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'Use tools.' }] },
     { type: 'message', role: 'user', content: 'Weather?' },
@@ -169,7 +169,7 @@ test('a tool that only OpenAI’s servers run is passed over', () => {
   assert.equal(passedOver, ['tools[0]']);
 });
 
-test('what is wrong with the chat body is told by the names of the request', () => {
+test('errors in the chat body name the fields of the request', () => {
   const { body: chat, origins } = toChat({
     model: 'm',
     instructions: 'Be brief.',

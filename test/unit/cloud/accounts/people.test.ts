@@ -35,7 +35,7 @@ test('a link sets a password once, and ends the links before it', async (context
   assert.is(await accounts.users.withPassword('nobody', PASSWORD), null);
 });
 
-test('of two who use a link at the same time, one sets the password', async (context) => {
+test('a link used twice at the same time sets one password', async (context) => {
   const link = linkOf(context);
   const { users } = context.accounts;
   const done = await Promise.all([

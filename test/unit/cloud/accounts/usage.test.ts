@@ -62,7 +62,7 @@ test('numbers that are none add nothing', ({ accounts: { usage } }) => {
   assert.equal([row?.requests, row?.promptTokens, row?.completionTokens, row?.cachedTokens, row?.ms], [1, 0, 0, 0, 0]);
 });
 
-test('what cannot be written is kept for the next time, within bounds', ({ accounts: { usage }, database }) => {
+test('unwritable usage is kept for the next write, within bounds', ({ accounts: { usage }, database }) => {
   database.run('ALTER TABLE usage_hourly RENAME TO away');
   for (let i = 0; i < 10_050; i++) usage.add(use({ keyId: `k${i}` }));
   assert.throws(() => usage.flush(), /Cannot use the cloud's database/);

@@ -82,7 +82,7 @@ test('the files of all models count, each once, and all parts of one', () => {
   );
 });
 
-test('what a runner is estimated to take has all parts of its model', () => {
+test('the estimate of a runner includes all parts of its model', () => {
   const first = file('large-00001-of-00003.gguf', 100 * MIB);
   for (const part of [2, 3]) file(`large-0000${part}-of-00003.gguf`, 100 * MIB);
   const manifest = toManifest({ model: `file:${first}` }, 'chat');

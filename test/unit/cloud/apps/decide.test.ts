@@ -33,7 +33,7 @@ test('more runners beside those there are come after the delay only', () => {
   assert.equal(short(plan([appOf('a', { ...app, tooFewSince: 4000 })])), ['start a 1']);
 });
 
-test('what is too many goes one at a time, the newest first, after a while', () => {
+test('excess runners end one at a time, the newest first, after a delay', () => {
   const runners = [runner('r1'), runner('r2'), runner('r3', { state: 'starting' })];
   assert.equal(plan([appOf('a', { runners, tooManySince: 4001 })]), []);
   assert.equal(short(plan([appOf('a', { runners, tooManySince: 4000 })])), ['stop r3: no longer needed']);
@@ -137,7 +137,7 @@ test('one that is only kept in reserve makes nobody give way, and nobody wait', 
   ]);
 });
 
-test('who waits for memory is not passed by others, but for one that needs all of it', () => {
+test('apps wait for memory in order, except behind one that needs all of it', () => {
   const first = appOf('f', {
     demand: { running: 0, queued: 1 },
     tooFewSince: 1,

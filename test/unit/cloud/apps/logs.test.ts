@@ -42,7 +42,7 @@ test('one that has not grown too large stays as it is, and one that is not there
   boundLog(path.join(folder, 'absent.log'));
 });
 
-test('who has read more than there is now goes on with the last lines', () => {
+test('a reader ahead of a shortened log continues with its last lines', () => {
   const { file, log } = write('cut.log', 10);
   fs.closeSync(log);
   const { text, next } = readLog(file, 5000, 198);
@@ -51,7 +51,7 @@ test('who has read more than there is now goes on with the last lines', () => {
   assert.equal(readLog(file, next, 200), { text: '', next: 990 });
 });
 
-test('what follows a log goes on behind what it has read, whatever the bytes are', () => {
+test('following a log continues after the last read byte', () => {
   const file = path.join(folder, 'bytes.log');
   // Each of the three is shown as a character of three bytes.
   fs.writeFileSync(file, Buffer.from([0xff, 0xfe, 0x80, 0x0a, 0x61, 0x0a, 0x62]));
@@ -69,7 +69,7 @@ test('the last of a log begins with a whole line', () => {
   assert.is(readLog(file, null, 17).text, 'first é\nlast é\n');
 });
 
-test('of a line that is longer than what is read, whole characters are', () => {
+test('a truncated line consists of whole characters', () => {
   const file = path.join(folder, 'line.log');
   fs.writeFileSync(file, 'aé€😀z');
   const pieces: string[] = [];

@@ -159,7 +159,7 @@ test('a deployment whose failure could not be written is not started again, and 
   assert.is(app.rollout, null);
 });
 
-test('of many revisions the last are shown, and whichever is active, on its way or asked for', () => {
+test('the latest revisions are listed, plus the active, pending and requested ones', () => {
   for (let more = 0; more < 28; more++) add();
   const shown = (asked: number | null) =>
     shownStateOf(app, store, 'http://x', asked).revisions.map(({ number }) => number);

@@ -37,7 +37,7 @@ function watchRouters(): { routers: Set<WeakRef<PrefixRouter>>; stop(): void } {
   };
 }
 
-test('what is known of an app stays as long as the app, and no longer', async () => {
+test('the state of an app is dropped with the app', async () => {
   const { routers, stop } = watchRouters();
   const routes = new AppRoutes();
   const kept = twoRunners('app_kept');

@@ -63,7 +63,7 @@ for (const [name, options, changes] of [
   });
 }
 
-test('what the script says of the machine, of scale and of times arrives', () => {
+test('machine, scale and times of the script reach the manifest', () => {
   const app = appOf({
     ...script,
     scale: { min: 1, max: 3, keepAlive: '90s' },

@@ -86,7 +86,7 @@ test('a private app reads its keys from the mounted secret, and holds no secret 
   assert.equal(JSON.parse(data['keys.json'] as string), { keys: LARGE.keys });
 });
 
-test('what fetches has the secrets of the hub alone, and the runner all others', () => {
+test("the fetch container has only the hub's secrets, the runner all others", () => {
   const { initContainers, containers } = specOf(LARGE, 'Deployment').template.spec;
   const variables = (container: { env: { name: string }[] }) => container.env.map(({ name }) => name);
   assert.equal(variables(initContainers[0]), ['HF_TOKEN']);
@@ -123,7 +123,7 @@ test('pods may go out to the ports that their files are at', () => {
   assert.ok(ports.includes(8443) && ports.includes(443));
 });
 
-test('what a deployment is for is what kubectl shows as its cause', () => {
+test('kubectl shows the deployment message as the change cause', () => {
   assert.equal(objectOf(LARGE, 'Deployment').metadata.annotations, { 'kubernetes.io/change-cause': 'more room' });
   assert.not('annotations' in objectOf(SMALL, 'Deployment').metadata);
 });

@@ -60,7 +60,7 @@ test('a pod fetches, loads and is ready', () => {
   assert.equal(podOf(running(true)), { state: 'ready', reason: null, restarts: 1 });
 });
 
-test('what ended says what it said last, also while the cluster waits before it starts it again', () => {
+test('an ended pod reports its last words, also during back-off', () => {
   const last = 'fetching weights 0 %\nchasqui: there is no model a/b\n';
   for (const state of [ended(1, last), waiting('CrashLoopBackOff', 'back-off 40s')]) {
     const fetcher = { ready: false, restartCount: 4, state, lastState: ended(1, last) };
@@ -76,7 +76,7 @@ test('what ended says what it said last, also while the cluster waits before it 
   assert.is(podOf({ phase: 'Running', containerStatuses: [runner(killed)] }).reason, 'OOMKilled');
 });
 
-test('what keeps a pod from starting is its reason', () => {
+test('the status has the reason that keeps a pod from starting', () => {
   const noImage = { ready: false, restartCount: 0, state: waiting('ImagePullBackOff', 'no such image') };
   const pulled = podOf({ phase: 'Pending', initContainerStatuses: [noImage], containerStatuses: [WAITS] });
   assert.equal(pulled, { state: 'pending', reason: 'no such image', restarts: 0 });

@@ -12,7 +12,7 @@ test('each block counts the prompts that begin with it', () => {
   assert.is(three, 1);
 });
 
-test('what was used long ago counts less, and at last nothing', () => {
+test('old uses count less, and finally nothing', () => {
   const uses = new BlockUses();
   for (let number = 0; number < 100; number++) uses.add([1]);
   for (let number = 0; number < 1024; number++) uses.add([2]);

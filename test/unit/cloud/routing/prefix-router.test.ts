@@ -48,7 +48,7 @@ test('prompts that wait count until their first token has come', () => {
   assert.is(fourth.id, long.id);
 });
 
-test('what many prompts begin with is computed on another runner sooner than what few do', () => {
+test('frequent prefixes spread to a second runner earlier than rare ones', () => {
   const timesBeforeItSpreads = (earlier: number): number => {
     const router = new PrefixRouter();
     const ask = (number: number) => prompt('a', 20, String.fromCharCode(number).repeat(2 * BLOCK_LENGTH));
@@ -77,7 +77,7 @@ test('equal runners take turns', () => {
   assert.equal([...counts.values()], [100, 100, 100]);
 });
 
-test('what a reply did not find is not believed to be there', () => {
+test('prefixes that a reply did not find cached are forgotten', () => {
   const router = new PrefixRouter();
   const one = idle('r1');
   router.choose(prompt('a', 4), one).finished(report(512, 0));

@@ -97,7 +97,7 @@ test('secrets are no arguments, which others on the machine could read', () => {
   assert.not.ok(given.join(' ').includes('hidden'));
 });
 
-test('what the script says is the limit, and what is estimated has room around it', () => {
+test("the script's memory is the limit; an estimate gets headroom", () => {
   const options = { threads: 4 };
   assert.equal(limitsOf({ memoryBytes: 2 ** 30, options }, 5), {
     memoryBytes: 2 ** 30,

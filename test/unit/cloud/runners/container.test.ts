@@ -53,7 +53,7 @@ test('a socket is reached outside, also when another has taken its place inside'
   other.close();
 });
 
-test('what is no socket is not made reachable', () => {
+test('only sockets are made reachable', () => {
   const { socketPath, controlPath } = container.sockets;
   fs.symlinkSync('/run/podman/podman.sock', socketPath);
   fs.writeFileSync(controlPath, '');

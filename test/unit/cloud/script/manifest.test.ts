@@ -9,7 +9,7 @@ import type { ChasquiError } from '../../../../ts/errors.ts';
 
 const read = (options: unknown) => toManifest(toPlainData(app(options as AppOptions)[APP], 'a'), 'a');
 
-test('what is left out has a default, and units become one', () => {
+test('absent fields have defaults, and units are converted', () => {
   const { scale, timeouts, slots, auth, memoryBytes } = read({ model: 'demo', machine: { memory: '1.5Gi' } });
   assert.equal(scale, { min: 0, max: 1, keepAliveMs: 300_000, buffer: 0, delayMs: 0 });
   assert.equal(timeouts, { startMs: 600_000, requestMs: 3_600_000, drainMs: 300_000 });

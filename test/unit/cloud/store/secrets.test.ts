@@ -22,7 +22,7 @@ test.after(() => {
 
 const VALUE = 'hf_a-token-that-nobody-may-see 漢';
 
-test('what was set is read again, missing ones are named, and values are not listed', () => {
+test('secrets are read back, missing ones are named, and values are not listed', () => {
   secrets.set('acme', 'HF_TOKEN', VALUE);
   secrets.set('acme', 'OTHER', 'x');
   secrets.set('acme', 'OTHER', 'y');

@@ -14,7 +14,7 @@ function open(budget: BodyBudget, makeWay: () => void) {
   };
 }
 
-test('what is free of each body counts for nothing', () => {
+test('the free bytes of each body are not counted', () => {
   const budget = new BodyBudget(100, 10, 0);
   const shares = Array.from({ length: 50 }, () => open(budget, () => assert.unreachable()));
   for (const share of shares) assert.ok(share.grow(10));

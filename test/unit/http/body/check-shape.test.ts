@@ -45,7 +45,7 @@ test('as many values, objects, arrays and keys as the limits, and more', () => {
   assert.match(outcome('"'.repeat(4 * MAX_VALUES)), /^request_too_large/, 'strings without anything between them');
 });
 
-test('what stands in strings is no structure, wherever a string ends', () => {
+test('brackets within strings are not counted', () => {
   const inside = [
     '[[[',
     '{"',

@@ -95,7 +95,8 @@ const Test walk("tool calls: strings of the grammar of every template are one ca
                 const bool is_lazy     = std::string(choice.name) == "auto";
                 expect(prompt.grammar.has_value() != (is_lazy && is_unmarked), what + "a grammar");
                 if (!prompt.grammar) continue;
-                RandomStrings strings(prompt.grammar->gbnf);
+                RandomStrings    strings(prompt.grammar->gbnf);
+                const ChatParser shared(*prompt.format);  // parsers of a format load its rules once while one of them exists
                 for (int i = 0; i < n; ++i) {
                     std::string string = strings.next(random, 20 + i % 200);
                     if (is_lazy) {

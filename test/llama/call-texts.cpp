@@ -1,6 +1,7 @@
 #include "chat-templates.h"
 #include "random-strings.h"
 
+#include "core/error-code.h"
 #include "llama/chat/chat-template.h"
 
 #include <json.h>
@@ -131,18 +132,50 @@ const Test repeats("call texts: a member that is repeated keeps its first value"
     }
 });
 
-const Test alternatives("call texts: members of alternatives can be written, and those of one are required", [] {
+const Test alternatives("call texts: members obey one alternative of anyOf", [] {
     for (const char* name : {"Qwen3-Coder", "GLM-4.6", "MiniMax-M2", "MiniMax-M3", "google-gemma-4-31B-it"}) {
         const RenderedPrompt prompt = rendered(name, required_call(R"({"type": "object", "anyOf": [
             {"properties": {"a": {"type": "integer"}, "c": {"type": "null"}}, "required": ["a"]},
             {"properties": {"b": {"type": "boolean"}, "c": {"type": "integer"}}, "required": ["b"]}]})"));
-        expect(prompt.unenforced == std::set<std::string>{"parameters.anyOf"}, std::string(name) + ": a report");
+        expect(prompt.unenforced.empty(), std::string(name) + " to enforce all of it");
         std::set<std::string> keys;
         for (const common_json& arguments : walked(prompt, 40)) {
-            expect(arguments.contains("a") || arguments.contains("b"), std::string(name) + ": " + arguments.dump());
+            const bool has_a = arguments.contains("a"), has_c = arguments.contains("c");
+            expect(has_a != arguments.contains("b"), std::string(name) + ": " + arguments.dump());
+            expect(!has_c || arguments.at("c").is_null() == has_a, std::string(name) + ": " + arguments.dump());
             for (const auto& [key, value] : arguments.items()) keys.insert(key);
         }
         expect_equal(name + std::to_string(keys.size()), name + std::string("3"));
+    }
+});
+
+const Test overlaps("call texts: alternatives that a format cannot tell apart are reported", [] {
+    const auto names_of = [](const char* name, const std::string& parameters) {
+        return rendered(name, required_call(parameters)).unenforced;
+    };
+    const std::set<std::string> one_of = {"parameters.oneOf"}, any_of = {"parameters.anyOf"};
+    // An object with any `a` fulfills both.
+    expect(names_of("Qwen3-Coder", R"({"oneOf": [{"properties": {"a": {"type": "string"}}, "required": ["a"]},
+        {"properties": {"a": {"maxLength": 3}}, "required": ["a"]}]})") == one_of, "alternatives that overlap");
+    std::string many;
+    for (int i = 0; i < 17; ++i) many += (i > 0 ? "," : "") + (R"({"properties": {"a": {"const": )" + std::to_string(i) + "}}}");
+    expect(names_of("Qwen3-Coder", R"({"anyOf": [)" + many + "]}") == any_of, "too many alternatives");
+    const std::string lists = R"({"anyOf": [{"properties": {"a": {"type": "array", "items": {"type": "integer"}}}},
+        {"properties": {"a": {"type": "array", "items": {"type": "string"}}}}]})";
+    expect(names_of("MiniMax-M3", lists) == any_of, "elements of different types");
+    expect(names_of("Qwen3-Coder", lists).empty(), "arrays of different types");
+});
+
+const Test closed("call texts: additionalProperties of one part apply to the members of others", [] {
+    for (const char* name : {"Qwen3-Coder", "GLM-4.6", "MiniMax-M3", "google-gemma-4-31B-it"}) {
+        const RenderedPrompt prompt = rendered(name, required_call(R"({"type": "object", "properties": {"a": {"type": "integer"},
+            "never": false}, "allOf": [{"properties": {"b": {"type": "integer"}}}], "additionalProperties": false})"));
+        for (const common_json& arguments : walked(prompt, 20)) {
+            expect(arguments.size() == (arguments.contains("a") ? 1 : 0), std::string(name) + ": " + arguments.dump());
+        }
+        const auto error = expect_throws<Error>(
+            [&] { rendered(name, required_call(R"({"required": ["b"], "additionalProperties": false})")); });
+        expect(error.code() == ErrorCode::invalid_grammar, "invalid_grammar");
     }
 });
 

@@ -18,6 +18,7 @@
 
 // Random strings of the grammar of each template and tool set must be exactly one call, whole and in pieces. The calls are
 // written to the file that CHASQUI_CALLS names; tool-calls.test.ts validates them. CHASQUI_STRINGS: strings per grammar.
+// CHASQUI_TOOL_SETS: a file of other tool sets.
 namespace {
 
 using namespace chasqui;
@@ -78,7 +79,8 @@ const Test walk("tool calls: strings of the grammar of every template are one ca
     const int         n     = count != nullptr ? std::atoi(count) : 4;
     const char*       path  = std::getenv("CHASQUI_CALLS");
     std::ofstream     calls(path != nullptr ? path : "/dev/null");
-    std::ifstream     file(TOOL_SETS);
+    const char*       given = std::getenv("CHASQUI_TOOL_SETS");
+    std::ifstream     file(given != nullptr ? given : TOOL_SETS);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     const common_json sets = common_json::parse(text);
     std::mt19937      random{1};
@@ -98,7 +100,7 @@ const Test walk("tool calls: strings of the grammar of every template are one ca
                 RandomStrings    strings(prompt.grammar->gbnf);
                 const ChatParser shared(*prompt.format);  // parsers of a format load its rules once while one of them exists
                 for (int i = 0; i < n; ++i) {
-                    std::string string = strings.next(random, 20 + i % 200);
+                    std::string string = strings.next(random, 20 + i * 53 % 200);
                     if (is_lazy) {
                         string = closed_reasoning(prompt, string) + string;
                     } else {
@@ -131,10 +133,10 @@ RenderedPrompt rendered_with(const char* name, const std::string& parameters) {
 }
 
 const Test reported("tool calls: keywords of whole arguments that a format does not enforce are reported", [] {
-    const std::set<std::string> expected = {"parameters.anyOf", "parameters.minProperties", "parameters.oneOf"};
+    const std::set<std::string> expected = {"parameters.minProperties", "parameters.oneOf"};
     for (const char* name : kOwnFormats) {
         const RenderedPrompt prompt = rendered_with(name, R"({"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}},
-            "anyOf":[{"properties":{"a":{"const":1}}}],"oneOf":[{"required":["c"]}],"minProperties":1,"required":5})");
+            "oneOf":[{"required":["c"]}],"minProperties":1,"required":5})");
         expect(prompt.unenforced == expected, std::string(name) + ": the keywords of the arguments to be reported");
     }
 });

@@ -26,6 +26,8 @@ interface Schema {
   $defs?: Record<string, Schema>;
   items?: Schema;
   anyOf?: Schema[];
+  oneOf?: Schema[];
+  allOf?: Schema[];
 }
 interface Tool {
   name: string;
@@ -45,12 +47,16 @@ const LIMITS: Record<string, object> = {
 function bounded(schema: Schema): Schema {
   const each = (map?: Record<string, Schema>) =>
     map && Object.fromEntries(Object.entries(map).map(([name, part]) => [name, bounded(part)]));
-  const limits = [schema.type ?? []].flat().map((type) => LIMITS[type]);
+  // Its alternatives have members of their own.
+  const isOpen = schema.type === 'object' && (schema.oneOf || schema.allOf || (schema.anyOf && !schema.properties));
+  const limits = isOpen ? [{ unevaluatedProperties: false }] : [schema.type ?? []].flat().map((type) => LIMITS[type]);
   const parts = {
     properties: each(schema.properties),
     $defs: each(schema.$defs),
     items: schema.items && bounded(schema.items),
     anyOf: schema.anyOf?.map(bounded),
+    oneOf: schema.oneOf?.map(bounded),
+    allOf: schema.allOf?.map(bounded),
   };
   return JSON.parse(JSON.stringify(Object.assign({}, ...limits, schema, parts)));
 }

@@ -56,9 +56,10 @@ void ArgumentSchema::merge(const common_json& given, Properties& all, int depth)
     const common_json& schema = resolve(given);
     if (!schema.is_object() || depth > kMaxDepth) return;
     std::vector<std::pair<std::string, const char*>> alternatives;
+    const bool                                       of_arguments = depth == 0 && all.of_arguments;
     for (const char* keyword : kOfObjects) {
         if (!schema.contains(keyword)) continue;
-        const std::string name      = (&schema == &root_ ? kOfParameters : "") + keyword;
+        const std::string name      = name_of(keyword, given, of_arguments);
         common_json       condition = {{keyword, schema.at(keyword)}};
         for (const char* branch : {"then", "else"}) {
             if (condition.contains("if") && schema.contains(branch)) condition[branch] = schema.at(branch);
@@ -82,6 +83,17 @@ void ArgumentSchema::merge(const common_json& given, Properties& all, int depth)
         if (name.is_string()) add(all, name.get<std::string>(), common_json::make(true)).is_required = true;
     }
     for (const auto& [name, keyword] : alternatives) merge_alternatives(schema.at(keyword), name, all, depth);
+    if (!schema.contains("additionalProperties") || schema.contains("patternProperties")) return;
+    Properties::Closed closed{{}, schema.at("additionalProperties")};
+    if (is_true(closed.others)) return;
+    if (schema.contains("properties")) {
+        for (const auto& [name, property] : schema.at("properties").items()) closed.names.insert(name);
+    }
+    all.closed.push_back(std::move(closed));
+}
+
+std::string ArgumentSchema::name_of(const char* keyword, const common_json& given, bool of_arguments) const {
+    return (of_arguments && &resolve(given) == &given ? kOfParameters : "") + keyword;
 }
 
 std::optional<common_json> ArgumentSchema::others_of(const common_json& given, const Properties& properties,
@@ -95,14 +107,40 @@ std::optional<common_json> ArgumentSchema::others_of(const common_json& given, c
         is_restricted = is_restricted || schema.contains(keyword);
     }
     if (!is_restricted) return others;
-    ignored_.insert((&schema == &root_ ? kOfParameters : "") + "additionalProperties");
+    ignored_.insert(name_of("additionalProperties", given, properties.of_arguments));
     return std::nullopt;
 }
 
-ArgumentSchema::Properties ArgumentSchema::properties_of(const common_json& schema) const {
+ArgumentSchema::Properties ArgumentSchema::read(const common_json& schema, bool of_arguments,
+                                                const std::vector<common_json>& excluded) const {
     Properties all;
+    all.of_arguments = of_arguments;
     merge(schema, all, 0);
+    settle(all);
+    for (const common_json& other : excluded) exclude(other, all);
     return all;
+}
+
+// Applies `additionalProperties` to the members that other parts of the schema describe, and drops those without a value.
+void ArgumentSchema::settle(Properties& all) const {
+    for (const Properties::Closed& closed : all.closed) {
+        for (size_t i = 0; i < all.list.size(); ++i) {
+            if (closed.names.count(all.list[i].name) == 0) add(all, all.list[i].name, closed.others);
+        }
+    }
+    std::vector<Property> possible;
+    for (Property& each : all.list) {
+        const bool may_fail = each.is_joined || each.schema.is_boolean();
+        if (!may_fail || !other_types(each.schema).empty() || !texts(each.schema).is_empty()) {
+            possible.push_back(std::move(each));
+            continue;
+        }
+        all.is_possible = all.is_possible && !each.is_required;
+        all.never.push_back(each.name);
+    }
+    all.list = std::move(possible);
+    all.indexes.clear();
+    for (size_t i = 0; i < all.list.size(); ++i) all.indexes[all.list[i].name] = i;
 }
 
 }  // namespace chasqui

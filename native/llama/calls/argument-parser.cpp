@@ -42,11 +42,9 @@ std::string like(const std::set<std::string>& types) {
     return all;
 }
 
-}  // namespace
+bool has_nested(const std::set<std::string>& types) { return types.count("object") > 0 || types.count("array") > 0; }
 
-Peg ArgumentParser::members(const ArgumentSchema& schema) {
-    return members_of(schema, schema.properties(), schema.root());
-}
+}  // namespace
 
 Peg ArgumentParser::nothing() { return p.gbnf(p.eps(), "\"\""); }
 
@@ -147,13 +145,20 @@ Peg ArgumentParser::json_of(const std::set<std::string>& types) {
 
 Peg ArgumentParser::close_json(const std::string& close) { return p.space() + p.literal(string_strip(close)); }
 
-Peg ArgumentParser::raw_or_json(const ArgumentSchema& schema, const common_json& value, const std::string& close) {
-    const std::set<std::string> types = schema.other_types(value);
-    if (types.empty()) return string(schema, value, close);
-    if (schema.texts(value).is_empty()) return none_or(types, close, json(schema.without_texts(value)) + close_json(close));
-    const Peg typed = p.tag(call_tag::kJson, json_of(types)) + p.space();
-    return none_or(types, close, p.choice({p.atomic(p.gbnf(typed, json_rule(schema.without_texts(value))) + close_json(close)),
-                                           string(schema, value, close, like(types))}));
+// `anywhere`: the values in all forms of the arguments. A text has the same type in each of them.
+Peg ArgumentParser::raw_or_json(const ArgumentSchema& schema, const common_json& value, const common_json& anywhere,
+                                const std::string& close) {
+    const std::set<std::string> types = schema.other_types(value), all = schema.other_types(anywhere);
+    if (all.empty()) return string(schema, value, close);
+    if (schema.texts(anywhere).is_empty()) return none_or(types, close, json(schema.without_texts(value)) + close_json(close));
+    const Peg typed  = p.tag(call_tag::kJson, json_of(all)) + p.space();
+    Peg       either = p.choice();
+    if (!types.empty()) either |= p.atomic(p.gbnf(typed, json_rule(schema.without_texts(value))) + close_json(close));
+    if (!schema.texts(value).is_empty()) {
+        const Peg text = string(schema, value, close, like(all));
+        either |= types == all ? text : p.negate(none_or(all, close, typed + close_json(close))) + text;
+    }
+    return none_or(types, close, either);
 }
 
 Peg ArgumentParser::none_or(const std::set<std::string>& types, const std::string& close, const Peg& value) {
@@ -162,10 +167,19 @@ Peg ArgumentParser::none_or(const std::set<std::string>& types, const std::strin
 }
 
 // Gemma's values and elements: objects and arrays are written in the format's own way.
-Peg ArgumentParser::nested(const ArgumentSchema& schema, const common_json& value, const std::string& close) {
-    const std::string key = value.dump() + close;
+Peg ArgumentParser::nested(const ArgumentSchema& schema, const common_json& value, const common_json& anywhere,
+                           const std::string& close) {
+    const std::string own = value.dump(), key = own + anywhere.dump() + close;
     const auto        known = nested_rules_.find(key);
     if (known != nested_rules_.end()) return p.ref(known->second);
+    // Elements do not say which form of the arguments they belong to.
+    std::set<std::string> different;
+    const bool differs = format_.values == Values::elements && anywhere.dump() != own;
+    for (size_t i = 0; differs && i < anywhere.at("anyOf").size(); ++i) {
+        const common_json& one = anywhere.at("anyOf").at(i);
+        if (has_nested(schema.other_types(one))) different.insert(one.dump());
+    }
+    if (different.size() > 1) ignored.insert(kOfParameters + "anyOf");
     const std::string name = "v" + std::to_string(nested_rules_.size());
     nested_rules_[key]     = name;
     return p.rule(name, [&] {
@@ -177,7 +191,16 @@ Peg ArgumentParser::nested(const ArgumentSchema& schema, const common_json& valu
             if (gemma) {
                 any |= p.literal(kQuote) + raw(schema, value, kQuote);
             } else {
-                any |= raw(schema, value, close, like(schema.other_types(value)));
+                const std::set<std::string> types = schema.other_types(anywhere);
+                if (types == schema.other_types(value)) {
+                    any |= raw(schema, value, close, like(types));
+                } else {
+                    // Elsewhere it may be an array or an object. One without elements looks like an empty text.
+                    const bool        has_elements = has_nested(types);
+                    const std::string excluded = like(types) + (has_elements ? R"(|^\s*(\]<\]minimax\[>\[|$))" : "");
+                    const Peg element = has_elements ? p.negate(p.space() + p.literal("]<]minimax[>[")) : p.eps();
+                    any |= element + p.negate(json_of(types) + p.space() + p.literal(close)) + raw(schema, value, close, excluded);
+                }
             }
         }
         return any;
@@ -198,7 +221,7 @@ Peg ArgumentParser::nested_one(const ArgumentSchema& schema, const common_json& 
         const common_json  items = one.contains("items") ? one.at("items") : common_json::make(true);
         static const char* kOpen = "]<]minimax[>[<item>";
         const std::string  shut  = "]<]minimax[>[</item>";
-        const Peg          item  = gemma ? nested(schema, items, "") : p.literal(kOpen) + nested(schema, items, shut);
+        const Peg item = gemma ? nested(schema, items, items, "") : p.literal(kOpen) + nested(schema, items, items, shut);
         const int64_t      min   = one.value("minItems", int64_t{0}), max = one.value("maxItems", int64_t{-1});
         for (const char* keyword : {"uniqueItems", "contains", "prefixItems"}) {
             if (one.contains(keyword)) ignored.insert(keyword);
@@ -222,10 +245,11 @@ Peg ArgumentParser::repeated(const Peg& item, const std::string& separator, int6
 Peg ArgumentParser::member(const ArgumentSchema& schema, const ArgumentSchema::Property& property) {
     std::string close = format_.member.substr(format_.member.find("$value") + 6);
     if (const size_t key = close.find("$key"); key != std::string::npos) close.replace(key, 4, property.name);
-    return member_of(schema, p.literal(property.name), property.schema, close);
+    return member_of(schema, p.literal(property.name), property.schema, property.anywhere.value_or(property.schema), close);
 }
 
-Peg ArgumentParser::member_of(const ArgumentSchema& schema, const Peg& key, const common_json& value, const std::string& close) {
+Peg ArgumentParser::member_of(const ArgumentSchema& schema, const Peg& key, const common_json& value, const common_json& anywhere,
+                              const std::string& close) {
     const std::string before = format_.member.substr(0, format_.member.find("$value"));
     const auto        opened = [&](const char* is_string, const std::string& type) {
         return text(before, {{"key", [&] { return p.atomic(p.tag(call_tag::kKey, key)); }},
@@ -238,10 +262,10 @@ Peg ArgumentParser::member_of(const ArgumentSchema& schema, const Peg& key, cons
         const Peg either = p.atomic(quoted) | p.tag(call_tag::kJson, p.json());
         return p.tag(call_tag::kMember, opened("", "") + p.gbnf(either + p.space(), json_rule(schema.with_definitions(value))));
     }
-    if (format_.values != Values::raw) return p.tag(call_tag::kMember, opened("", "") + nested(schema, value, close));
+    if (format_.values != Values::raw) return p.tag(call_tag::kMember, opened("", "") + nested(schema, value, anywhere, close));
     const bool names_type = before.find("$type") != std::string::npos;
     if (!names_type && before.find("$is_string") == std::string::npos) {
-        return p.tag(call_tag::kMember, opened("", "") + raw_or_json(schema, value, close));
+        return p.tag(call_tag::kMember, opened("", "") + raw_or_json(schema, value, anywhere, close));
     }
     Peg any = p.choice();
     if (!schema.texts(value).is_empty()) {
@@ -286,10 +310,11 @@ std::optional<Peg> ArgumentParser::others(const ArgumentSchema& schema, const Ar
     if (!value) return std::nullopt;
     std::vector<std::string> names;
     for (const auto& property : properties.list) names.push_back(property.name);
+    names.insert(names.end(), properties.never.begin(), properties.never.end());
     const schema::Automaton any = schema::automaton_of(*schema::parse_pattern("^[A-Za-z0-9_-]{1,64}$"), budget_);
     const schema::Automaton free = schema::combine(any, raw_texts::of(names, budget_), schema::Combine::only_first, budget_);
     const Peg key = p.gbnf(p.chars("[A-Za-z0-9_-]", 1, 64), text_rule(free));
-    return p.rule("m" + std::to_string(n_members_++) + "-other", member_of(schema, key, *value, close));
+    return p.rule("m" + std::to_string(n_members_++) + "-other", member_of(schema, key, *value, *value, close));
 }
 
 void ArgumentParser::report(const std::vector<ArgumentSchema::Condition>& conditions) {

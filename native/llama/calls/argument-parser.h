@@ -28,7 +28,9 @@ public:
     // A text of a CallFormat.
     Peg text(const std::string& pattern, const Placeholders& placeholders = {});
     Peg json(const common_json& schema);
-    Peg members(const ArgumentSchema& schema);
+    Peg members(const ArgumentSchema& schema, const ArgumentSchema::Alternative& form) {
+        return members_of(schema, form.properties, form.schema);
+    }
 
     std::string           rules;    // GBNF that the parser's own grammar refers to
     std::set<std::string> ignored;  // keywords of schemas that are not enforced
@@ -54,13 +56,14 @@ private:
     Peg string(const ArgumentSchema& schema, const common_json& value, const std::string& close, const std::string& excluded = "");
     Peg json_of(const std::set<std::string>& types);
     Peg close_json(const std::string& close);
-    Peg raw_or_json(const ArgumentSchema& schema, const common_json& value, const std::string& close);
-    Peg nested(const ArgumentSchema& schema, const common_json& value, const std::string& close);
+    Peg raw_or_json(const ArgumentSchema& schema, const common_json& value, const common_json& anywhere, const std::string& close);
+    Peg nested(const ArgumentSchema& schema, const common_json& value, const common_json& anywhere, const std::string& close);
     Peg nested_one(const ArgumentSchema& schema, const common_json& one, const std::string& close);
     Peg repeated(const Peg& item, const std::string& separator, int64_t min, int64_t max);
     Peg none_or(const std::set<std::string>& types, const std::string& close, const Peg& value);
     Peg member(const ArgumentSchema& schema, const ArgumentSchema::Property& property);
-    Peg member_of(const ArgumentSchema& schema, const Peg& key, const common_json& value, const std::string& close);
+    Peg member_of(const ArgumentSchema& schema, const Peg& key, const common_json& value, const common_json& anywhere,
+                  const std::string& close);
     std::optional<Peg> others(const ArgumentSchema& schema, const ArgumentSchema::Properties& properties, const common_json& object);
     Peg rest(const Members& members, bool follows);
     Peg members_of(const ArgumentSchema& schema, const ArgumentSchema::Properties& properties, const common_json& object);

@@ -32,6 +32,7 @@ public:
         common_json schema;
         bool        is_required = false;
         bool        is_joined   = false;  // several parts of the schema describe it
+        std::optional<common_json> anywhere = std::nullopt;  // its values in all alternatives together, if these differ
     };
 
     const common_json& root() const { return root_; }
@@ -46,11 +47,26 @@ public:
         std::vector<Condition>                  conditions;
         std::unordered_map<std::string, size_t> indexes;
         std::vector<std::unordered_set<std::string>> parts;  // the different schemas of each
+        bool of_arguments = false, is_possible = true;
+
+        // The schema of names that a part of the whole does not list.
+        struct Closed {
+            std::unordered_set<std::string> names;
+            common_json                     others;
+        };
+        std::vector<Closed> closed;
+        std::vector<std::string> never;  // names without a permitted value
+    };
+    // One of the forms of the arguments, after `anyOf` and `oneOf`.
+    struct Alternative {
+        common_json schema;
+        Properties  properties;
     };
 
-    // The members of the arguments, with those that `allOf` and references add.
-    Properties properties() const { return properties_of(root_); }
-    Properties properties_of(const common_json& schema) const;
+    // The possible forms of the arguments, each with the members that `allOf` and references add. One form with all members
+    // if there are too many combinations, which is reported.
+    std::vector<Alternative> forms() const;
+    Properties               properties_of(const common_json& schema) const { return read(schema, false, {}); }
 
     // The schema of members without a name in `properties`, if the schema asks for them. Lists `additionalProperties` in
     // `ignored` if the format cannot write them, or if other keywords restrict them.
@@ -86,6 +102,19 @@ private:
     // The schemas of a list. References to one schema are listed once.
     std::vector<const common_json*> parts_of(const common_json& list) const;
     void                     collect(const common_json& schema, std::vector<common_json>& all, int depth) const;
+    Properties               read(const common_json& schema, bool of_arguments, const std::vector<common_json>& excluded) const;
+    void                     settle(Properties& all) const;
+    std::string              name_of(const char* keyword, const common_json& given, bool of_arguments) const;
+
+    // argument-forms.cpp
+    struct Choice {
+        std::vector<common_json> parts, excluded;
+        bool                     is_chosen = false;
+    };
+    std::optional<std::vector<Choice>> choices_of(const common_json& schema, int depth) const;
+    void                               exclude(const common_json& other, Properties& all) const;
+    bool                               are_disjoint(const common_json& one, const common_json& other) const;
+    std::optional<std::vector<common_json>> values_of(const common_json& schema, int depth) const;
     void                     merge(const common_json& schema, Properties& all, int depth) const;
     void                     merge_alternatives(const common_json& list, const std::string& name, Properties& all, int depth) const;
 

@@ -1,5 +1,6 @@
 #include "call-parser.h"
 
+#include "../../core/error-code.h"
 #include "argument-parser.h"
 
 #include <chat-peg-parser.h>
@@ -7,6 +8,7 @@
 #include <json-schema-to-grammar.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace chasqui {
@@ -48,7 +50,17 @@ private:
     Peg call(const std::string& pattern, const common_chat_tool& tool) {
         const common_json    parameters = parameters_of(tool);
         const ArgumentSchema schema(parameters);
-        bool                 is_named = false;
+        if (format_.member.empty()) return call(pattern, tool, [&] { return arguments.json(parameters); });
+        Peg        any   = p.choice();
+        const auto forms = schema.forms();
+        for (const auto& form : forms) any |= call(pattern, tool, [&] { return arguments.members(schema, form); });
+        if (forms.empty()) throw Error(ErrorCode::invalid_grammar, "A tool's schema permits no arguments.");
+        arguments.ignored.insert(schema.ignored().begin(), schema.ignored().end());
+        return any;
+    }
+
+    Peg call(const std::string& pattern, const common_chat_tool& tool, const std::function<Peg()>& given) {
+        bool is_named = false;
         const Placeholders   placeholders = {
             {"name",
              [&] {
@@ -57,11 +69,8 @@ private:
              }},
             {"index", [&] { return p.chars("[0-9]", 1, 4); }},
             {"id", [&] { return p.atomic(p.tag(call_tag::kId, p.chars("[A-Za-z0-9]", 1, 32))); }},
-            {"arguments",
-             [&] { return format_.member.empty() ? arguments.json(parameters) : arguments.members(schema); }}};
-        const Peg whole = p.tag(call_tag::kCall, arguments.text(pattern, placeholders));
-        arguments.ignored.insert(schema.ignored().begin(), schema.ignored().end());
-        return whole;
+            {"arguments", given}};
+        return p.tag(call_tag::kCall, arguments.text(pattern, placeholders));
     }
 
     Peg any_call(const std::string& prefix, const std::string& pattern) {

@@ -4,7 +4,7 @@ namespace chasqui {
 
 namespace {
 
-constexpr int kMaxDepth = 32;
+constexpr int kMaxNesting = 32;
 
 bool is_list_of_names(const common_json& names) {
     for (size_t i = 0; names.is_array() && i < names.size(); ++i) {
@@ -56,7 +56,7 @@ size_t count_permitted(const common_json& schemas, const std::set<std::string>& 
 
 bool is_about_presence(const common_json& schema, int depth) {
     if (schema.is_boolean()) return true;
-    if (!schema.is_object() || depth > kMaxDepth) return false;
+    if (!schema.is_object() || depth > kMaxNesting) return false;
     for (const auto& [keyword, value] : schema.items()) {
         if (!is_known(keyword, value, depth)) return false;
     }

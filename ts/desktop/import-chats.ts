@@ -1,6 +1,7 @@
 /** Reads exported chats: of this app, ChatGPT, LM Studio and Open WebUI. The content is untrusted. */
 import { ChasquiError } from '../errors.js';
 import type { ChatChange, ChatMessage } from './api-types.js';
+import { TOOLS } from './chat-tools.js';
 
 /** A chat to store, with the times of its export in milliseconds. */
 export interface ImportedChat {
@@ -83,9 +84,22 @@ function readOwn({
   createdAt,
   updatedAt,
 }: Json): ImportedChat {
-  const given = Object.entries({ title, model, systemPrompt, settings, messages, current, pinned });
+  const given = Object.entries({
+    title,
+    model,
+    systemPrompt,
+    settings: isObject(settings) ? withoutTools(settings) : settings,
+    messages,
+    current,
+    pinned,
+  });
   const chat = Object.fromEntries(given.filter(([, value]) => value !== undefined)) as ChatChange;
   return { chat, createdAt: milliseconds(createdAt), updatedAt: milliseconds(updatedAt) };
+}
+
+/** A file must not permit calls, which its messages can contain. */
+function withoutTools({ [TOOLS]: _, ...settings }: Json): Json {
+  return settings;
 }
 
 function readChatGpt(

@@ -113,6 +113,13 @@ test('deep and cyclic trees are read without recursion', () => {
   assert.ok(messages.every(({ parent }) => parent === null || messages.some(({ id }) => id === parent)));
 });
 
+test('an own export permits no tools: the user is asked before a call in it', () => {
+  const settings = { temperature: 0, tools: { javascript: 'chat', 'files\nwrite': 'ask' } };
+  const [imported] = read([{ settings, messages: [user] }]);
+  assert.equal(imported?.chat.settings, { temperature: 0 });
+  assert.equal(read([{ settings: 'x', messages: [user] }])[0]?.chat.settings, 'x');
+});
+
 test('other files are refused', () => {
   const many = Array.from({ length: 5001 }, () => ({ messages: [] }));
   const messages = Object.fromEntries(Array.from({ length: 20_001 }, (_, at) => [`n${at}`, {}]));

@@ -13,16 +13,15 @@ export const presets = computed<readonly Preset[]>(() => settings.value?.presets
 const OF_CHAT = ['whenFull', 'tools'];
 const MAX_FILE_BYTES = 16 * 2 ** 20;
 
+const entriesOf = (values: Preset['settings']) => Object.entries(values).filter(([name]) => !OF_CHAT.includes(name));
+
 function contentOf({ systemPrompt, settings: values }: Pick<Preset, 'systemPrompt' | 'settings'>): string {
-  const sorted = Object.entries(values)
-    .filter(([name]) => !OF_CHAT.includes(name))
-    .sort(([one], [other]) => (one < other ? -1 : 1));
+  const sorted = entriesOf(values).sort(([one], [other]) => (one < other ? -1 : 1));
   return JSON.stringify([systemPrompt, sorted]);
 }
 
 function valuesOf(session: ChatSession): Pick<Preset, 'systemPrompt' | 'settings'> {
-  const values = Object.entries(session.settings.value).filter(([name]) => !OF_CHAT.includes(name));
-  return { systemPrompt: session.systemPrompt.value, settings: Object.fromEntries(values) };
+  return { systemPrompt: session.systemPrompt.value, settings: Object.fromEntries(entriesOf(session.settings.value)) };
 }
 
 /** The preset with exactly the values of the chat. */
@@ -34,7 +33,8 @@ export function presetOf(session: ChatSession): Preset | undefined {
 export function applyPreset(session: ChatSession, { systemPrompt, settings: values }: Preset): void {
   const own = Object.entries(session.settings.peek()).filter(([name]) => OF_CHAT.includes(name));
   session.systemPrompt.value = systemPrompt;
-  session.settings.value = { ...values, ...Object.fromEntries(own) };
+  // Imported presets can have any settings.
+  session.settings.value = Object.fromEntries([...entriesOf(values), ...own]);
 }
 
 /** Chats without messages get the default preset of their model. */

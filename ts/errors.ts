@@ -84,7 +84,9 @@ export const ERRORS = {
   previous_response_not_found: badRequest(
     'The response that the request continues is not stored here, or belongs to another key.',
   ),
-  response_not_found: notFound('The response, conversation or item is not stored here, or belongs to another key.'),
+  response_not_found: notFound(
+    'The response, conversation, item or queued request is not stored here, or belongs to another key.',
+  ),
   thread_not_found: notFound('The thread of messages is not stored here, or belongs to another key.'),
   model_not_found: notFound('The server does not serve this model.'),
   model_not_loaded: badRequest('The model is not loaded, and this server does not load models on request.'),
@@ -115,7 +117,7 @@ export const ERRORS = {
     option: 'prepareTimeoutMs',
   },
   prompt_refused: badRequest('This request crashed the engine or its preparation twice. It is refused for one hour.'),
-  request_cancelled: badRequest('The operator of the server cancelled the request.'),
+  request_cancelled: badRequest('The operator of the server, or the client of a queued request, cancelled it.'),
   invalid_job: badRequest('The engine rejected the job because a setting is out of range.'),
 
   // Cloud

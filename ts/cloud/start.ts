@@ -34,6 +34,10 @@ import type { UsageSink } from './gateway/usage.js';
 import { reportReady, startSuccessor } from './hand-over.js';
 import { CloudMetrics, metricsRoute } from './metrics/cloud-metrics.js';
 import { makePlaces, OWN_ORG, type Places, placesIn, type WrittenAddress } from './places.js';
+import { Queue } from './queue/queue.js';
+import { queueRoutes } from './queue/routes.js';
+import { TicketRing } from './queue/ticket-ring.js';
+import { KEY_NAME } from './queue/webhooks.js';
 import { removeOrphanedContainers } from './runners/container.js';
 import { prioritizeControlPlane } from './runners/cpu-share.js';
 import { findGpus } from './runners/gpus.js';
@@ -59,6 +63,8 @@ export interface CloudSettings {
   uploadsLimitBytes?: number | undefined;
   /** Whether remote deployments may fetch models from private networks; default: false. */
   allowsPrivateModelHosts?: boolean;
+  /** Whether webhooks may call this machine; default: false. */
+  allowsLoopbackWebhooks?: boolean;
   command: RunnerCommand;
   /** Runs runners in podman containers of this image; null: the default image. */
   podman?: { image: string | null } | undefined;
@@ -126,6 +132,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   try {
     await listen(front, passedSocket === null ? { host, port } : { fd: passedSocket });
   } catch (error) {
+    await parts.queue.close();
     parts.metrics.close();
     accounts.close();
     database.close();
@@ -144,6 +151,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   };
   const stop: Cloud['stop'] = async ({ drainMs, keepRunners }) => {
     front.close();
+    if (!isHandedOver) await parts.queue.close();
     // Closing the API ends the dashboard's live streams.
     await Promise.all([api.close(), gateway.close(drainMs)]);
     await endConnections(front, UNREAD_GRACE_MS);
@@ -160,6 +168,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     isHandedOver = true;
     front.prependListener('request', (_request, response) => response.setHeader('connection', 'close'));
     const closed = new Promise((resolve) => front.close(resolve));
+    await parts.queue.close();
     await supervisor.stop({ keepRunners: true, graceMs: 0 });
     lock.release();
     onStarted(pid);
@@ -222,7 +231,7 @@ function assemble(
     secrets,
     publicUrl: () => publicUrl.value,
   });
-  const metrics = new CloudMetrics(() => measure(supervisor));
+  const metrics = new CloudMetrics(() => ({ ...measure(supervisor), queues: queue.store.waiting() }));
   const sink: UsageSink = {
     add: (use, replaces) => {
       usage.add(use, replaces);
@@ -230,16 +239,27 @@ function assemble(
     },
     progress: (use, replaces) => usage.progress(use, replaces),
   };
+  const tickets = new TicketRing(ring);
   const gateway = new Gateway(
-    { directory: supervisor, keys: ring, usage: sink },
+    { directory: supervisor, keys: tickets, usage: sink },
     { ...(onError && { onError: (error: unknown) => onError(error) }) },
   );
+  const queue = new Queue({
+    database,
+    gateway,
+    directory: supervisor,
+    tickets,
+    keyOf: (org) => secrets.read(org, [KEY_NAME])[KEY_NAME] as string,
+    hosts: settings.allowsLoopbackWebhooks ? 'loopback' : 'public',
+    onError: (error) => onError?.(error),
+  });
   const localToken = randomBytes(32).toString('base64url');
   const authorize = authorizer({ ring, localToken });
   const api = buildApi(settings);
   metricsRoute(api, { metrics, authorize });
   setupLinkRoute(api, { accounts, authorize, publicUrl: () => publicUrl.value });
   apiRoutes(api, { control, secrets, uploads, audit, authorize, ownOrg: OWN_ORG, publicUrl: () => publicUrl.value });
+  queueRoutes(api, { queue, directory: supervisor, keys: ring, publicUrl: () => publicUrl.value });
   accountsRoutes(api, { accounts, authorize, publicUrl: () => publicUrl.value });
   dashboardRoutes(api, {
     accounts,
@@ -255,7 +275,7 @@ function assemble(
   });
   const runnerIds = () => new Set(store.apps().flatMap(({ id }) => store.runners(id).map((runner) => runner.id)));
   const shared = { accounts, supervisor, control, secrets };
-  return { ...shared, gateway, api, publicUrl, localToken, weights, hub, metrics, runnerIds };
+  return { ...shared, gateway, queue, api, publicUrl, localToken, weights, hub, metrics, runnerIds };
 }
 
 /** @throws {ChasquiError} `invalid_options`: podman does not work here */

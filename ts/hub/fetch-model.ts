@@ -5,7 +5,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ChasquiError } from '../errors.js';
-import { getChecked } from '../images/get-checked.js';
+import { requestChecked } from '../images/get-checked.js';
 import type { ImageHosts } from '../images/public-address.js';
 import { NoAddress } from '../images/resolve-host.js';
 import { VERSION } from '../version.js';
@@ -126,7 +126,7 @@ async function open(
     if (!response.ok || response.body === null) throw failed(url, `the server answered ${response.status}`);
     return { expected: Number(response.headers.get('content-length') ?? 0), body: Readable.fromWeb(response.body) };
   }
-  const reply = await getChecked(new URL(url), { hosts, headers, signal, maxRedirects: MAX_REDIRECTS }).catch(
+  const reply = await requestChecked(new URL(url), { hosts, headers, signal, maxRedirects: MAX_REDIRECTS }).catch(
     (error: Error) => {
       throw error instanceof NoAddress ? failed(url, `${error.message}; ${PUBLIC_ONLY}`, error) : error;
     },

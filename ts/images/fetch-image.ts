@@ -1,6 +1,6 @@
 /** Fetches images by http and https. The address of every connection is checked first. */
 import type http from 'node:http';
-import { BadRedirect, getChecked, readAddress } from './get-checked.js';
+import { BadRedirect, readAddress, requestChecked } from './get-checked.js';
 import { fileTooLarge, ImageError } from './image-error.js';
 import { FETCH_TIMEOUT_MS, MAX_FILE_BYTES, MAX_REDIRECTS } from './limits.js';
 import type { ImageHosts } from './public-address.js';
@@ -57,7 +57,7 @@ async function open(
 ): Promise<http.IncomingMessage> {
   // No compression.
   const headers = { accept, 'accept-encoding': 'identity', 'user-agent': 'chasqui' };
-  const response = await getChecked(url, { hosts, signal, resolve, headers, maxRedirects: MAX_REDIRECTS });
+  const response = await requestChecked(url, { hosts, signal, resolve, headers, maxRedirects: MAX_REDIRECTS });
   if (response.statusCode === 200) return response;
   response.destroy();
   throw failed(`its server answered with status ${response.statusCode}`);

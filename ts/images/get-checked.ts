@@ -10,6 +10,8 @@ export interface CheckedRequest {
   headers: http.OutgoingHttpHeaders;
   maxRedirects: number;
   signal: AbortSignal;
+  /** Sent with POST; default: a GET without a body. */
+  body?: Buffer;
   /** Default: chosen by `hosts`. */
   resolve?: Resolve | undefined;
 }
@@ -23,7 +25,7 @@ const MAX_HEADER_BYTES = 16 * 1024;
 const IDLE_TIMEOUT_MS = 300_000;
 
 /** Returns the reply, with any status. Rejects with `BadRedirect`, `NoAddress` or an error of Node. */
-export async function getChecked(first: URL, options: CheckedRequest): Promise<http.IncomingMessage> {
+export async function requestChecked(first: URL, options: CheckedRequest): Promise<http.IncomingMessage> {
   let url = first;
   for (let redirects = 0; redirects <= options.maxRedirects; redirects += 1) {
     const reply = await request(url, { ...options, hosts: hostsOnTheWay(first.hostname, url.hostname, options.hosts) });
@@ -51,15 +53,16 @@ export function readAddress(text: string, base?: string): URL | null {
 
 /** Connections are not reused, because a reused one would not be checked. */
 function request(url: URL, options: CheckedRequest): Promise<http.IncomingMessage> {
-  const { hosts, headers, signal, resolve = resolverFor(hosts) } = options;
-  const { get } = url.protocol === 'https:' ? https : http;
+  const { hosts, headers, signal, body, resolve = resolverFor(hosts) } = options;
+  const { request: send } = url.protocol === 'https:' ? https : http;
+  const method = body === undefined ? 'GET' : 'POST';
   return new Promise((resolveReply, reject) => {
     const literal = url.hostname.replace(/^\[(.*)\]$/, '$1');
     if (net.isIP(literal) !== 0 && !mayConnect(literal, hosts)) throw new NoAddress();
     const lookup = checkedLookup(resolve, hosts, signal);
     const limits = { maxHeaderSize: MAX_HEADER_BYTES, timeout: IDLE_TIMEOUT_MS };
-    const sent = get(url, { agent: false, headers, lookup, signal, ...limits });
-    sent.once('response', resolveReply).on('error', reject);
+    const sent = send(url, { method, agent: false, headers, lookup, signal, ...limits });
+    sent.once('response', resolveReply).on('error', reject).end(body);
     sent.once('timeout', () => sent.destroy(new Error('its server has said nothing for five minutes')));
   });
 }

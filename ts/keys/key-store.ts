@@ -158,7 +158,16 @@ export class KeyStore {
     const known = this.#cached(parts.id);
     // Takes equally long for an unknown id.
     const isEqual = isSecret(parts.secret, known?.hash ?? NO_HASH);
-    return known && isEqual && isValid(known.key, now) && !this.#refused.has(parts.id) ? known.key : null;
+    return isEqual ? this.#valid(known, now) : null;
+  }
+
+  /** Returns the valid key with this id. The caller has checked the secret before. */
+  checkId(id: string, now = Date.now() / 1000): ApiKey | null {
+    return this.#valid(this.#cached(id), now);
+  }
+
+  #valid(known: CachedKey | undefined, now: number): ApiKey | null {
+    return known && isValid(known.key, now) && !this.#refused.has(known.key.id) ? known.key : null;
   }
 
   /**

@@ -40,7 +40,7 @@ const use: TimedUsage = {
 
 function open(): CloudMetrics {
   const apps = [measured('acme', 'chat'), measured('other', 'chat')];
-  return new CloudMetrics(() => ({ apps, memoryLimitBytes: 4096 }));
+  return new CloudMetrics(() => ({ apps, memoryLimitBytes: 4096, queues: [{ org: 'acme', app: 'chat', count: 7 }] }));
 }
 
 const EVERYTHING = { all: true, app: () => true };
@@ -65,6 +65,8 @@ test('requests and tokens are summed, and apps are shown as they are now', () =>
     'chasqui_app_request_seconds_count{org="acme",app="chat"} 2',
     'chasqui_app_requests_running{org="other",app="chat"} 3',
     'chasqui_app_requests_waiting{org="other",app="chat"} 4',
+    'chasqui_app_queue_length{org="acme",app="chat"} 7',
+    'chasqui_app_queue_length{org="other",app="chat"} 0',
     'chasqui_app_runners{org="acme",app="chat",state="loading"} 1',
     'chasqui_app_runners{org="acme",app="chat",state="ready"} 2',
     'chasqui_app_runner_crashes_total{org="acme",app="chat"} 2',
@@ -91,7 +93,7 @@ test('metrics of inaccessible apps are not read, others once per app', () => {
     get: () => assert.unreachable('it was counted'),
   });
   const apps = [hidden, ...Array.from({ length: 50 }, (_, i) => measured('acme', `app-${i}`))];
-  const metrics = new CloudMetrics(() => ({ apps, memoryLimitBytes: 4096 }));
+  const metrics = new CloudMetrics(() => ({ apps, memoryLimitBytes: 4096, queues: [] }));
   for (const { org, name } of apps) metrics.add({ ...use, org, app: name });
   let asked = 0;
   const text = metrics.text({ all: false, app: (org) => ++asked > 0 && org === 'acme' });
@@ -102,7 +104,7 @@ test('metrics of inaccessible apps are not read, others once per app', () => {
 
 test('apps that are gone leave no series behind, and make room for others', () => {
   const apps: MeasuredApp[] = [];
-  const metrics = new CloudMetrics(() => ({ apps, memoryLimitBytes: 4096 }));
+  const metrics = new CloudMetrics(() => ({ apps, memoryLimitBytes: 4096, queues: [] }));
   for (let i = 0; i < 1200; i++) {
     apps.splice(0, 1, measured('acme', `app-${i}`));
     metrics.add({ ...use, app: `app-${i}` });

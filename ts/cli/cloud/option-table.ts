@@ -93,6 +93,13 @@ export const CLOUD_START_OPTIONS = {
     group: GROUP,
     help: 'Let deployments by API key fetch models from any address, including private networks',
   },
+  allowLoopbackWebhooks: {
+    type: 'boolean',
+    default: false,
+    flag: '--allow-loopback-webhooks',
+    group: GROUP,
+    help: 'Let webhooks of the queue call this machine, also without TLS',
+  },
   tlsCert: {
     type: 'path',
     flag: '--tls-cert',

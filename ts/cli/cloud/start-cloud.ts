@@ -38,6 +38,7 @@ export async function startFromOptions(parsed: Readonly<Record<string, unknown>>
     quotas: options.orgQuota,
     uploadsLimitBytes: uploadsLimit === undefined ? undefined : uploadsLimit * MIB,
     allowsPrivateModelHosts: options.allowPrivateModelHosts ?? false,
+    allowsLoopbackWebhooks: options.allowLoopbackWebhooks ?? false,
     command: runnerCommand(),
     podman: podmanOf(options),
     demoModel: DEMO_MODEL,

@@ -105,9 +105,15 @@ export class StoredKeyRing implements KeyRing {
   constructor(private readonly keys: KeyStore) {}
 
   check(key: string): CloudKey | null {
-    const now = Date.now() / 1000;
-    const found = this.keys.check(key, now);
-    if (found) this.#used.set(found.id, Math.floor(now));
+    return this.#recordUse(this.keys.check(key));
+  }
+
+  checkId(id: string): CloudKey | null {
+    return this.#recordUse(this.keys.checkId(id));
+  }
+
+  #recordUse(found: CloudKey | null): CloudKey | null {
+    if (found) this.#used.set(found.id, Math.floor(Date.now() / 1000));
     return found;
   }
 

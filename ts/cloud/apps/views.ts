@@ -143,7 +143,7 @@ function revisionView(row: RevisionRow): RevisionView {
 }
 
 /** The gauges of the metrics. */
-export function measure({ apps, parts }: Supervisor): MeasuredCloud {
+export function measure({ apps, parts }: Supervisor): Omit<MeasuredCloud, 'queues'> {
   const existing = [...apps.values()].filter(({ row }) => row.deleted === 0);
   return { apps: existing.map(toMeasured), memoryLimitBytes: parts.budgetBytes };
 }

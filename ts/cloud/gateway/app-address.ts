@@ -12,7 +12,7 @@ export interface AppAddress {
 }
 
 /** Path prefixes of the cloud itself, so no organisation may have these names. */
-export const RESERVED_ORGS: readonly string[] = ['api', 'dashboard', 'health', 'metrics'];
+export const RESERVED_ORGS: readonly string[] = ['api', 'dashboard', 'health', 'metrics', 'queue'];
 
 const MAX_SHOWN_LENGTH = 200;
 

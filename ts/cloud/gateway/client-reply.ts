@@ -1,6 +1,6 @@
 /** The reply to a client: relays the runner's reply and reports failures at any point of it. */
 import type { ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import { type CatalogueRow, ChasquiError, ERRORS } from '../../errors.js';
 import type { ErrorBody } from '../../http/error-body.js';
 import { toErrorBody } from '../../http/error-handler.js';
@@ -180,12 +180,12 @@ export class ClientReply {
 
   /**
    * The socket, to write chunks in one piece: `ServerResponse.write()` makes four writes per chunk (see
-   * `http/chunked-body.ts`). Null for the first write, which includes the head, and for replies without chunked
-   * encoding.
+   * `http/chunked-body.ts`). Null for the first write, which includes the head, for replies without chunked encoding, and
+   * for injected requests.
    */
   #chunkSocket(): Socket | null {
     const { socket, chunkedEncoding } = this.response;
-    return this.#hasWritten && socket?.writable && chunkedEncoding ? socket : null;
+    return this.#hasWritten && socket instanceof Socket && socket.writable && chunkedEncoding ? socket : null;
   }
 }
 

@@ -68,6 +68,11 @@ export class Gateway {
     return this.#queues.get(app)?.runningAt(runner) ?? 0;
   }
 
+  /** Number of requests of an app that wait for a runner. */
+  waitingFor(app: string): number {
+    return this.#queues.get(app)?.queued ?? 0;
+  }
+
   /** Rejects new requests, waits up to `drainMs` for running ones, then aborts them. */
   async close(drainMs: number): Promise<void> {
     this.#closing = true;

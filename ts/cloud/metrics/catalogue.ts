@@ -26,6 +26,7 @@ export const CLOUD_CATALOGUE = {
   app_request_seconds: histogram('Time from a request to the end of its reply.', REQUEST_TIMES),
   app_requests_running: row('gauge', 'Requests at runners.'),
   app_requests_waiting: row('gauge', 'Requests waiting for a runner.'),
+  app_queue_length: row('gauge', 'Stored requests that wait in the queue (`/queue`).'),
   app_queue_limit: row('gauge', 'Maximum number of waiting requests.'),
   app_runners: row('gauge', 'Runners, by state: loading, warming, ready, draining.', [...APP, 'state']),
   app_runner_memory_bytes: row('gauge', 'Estimated memory of the runners.'),

@@ -26,6 +26,8 @@ export type RunnerStateLabel = 'loading' | 'warming' | 'ready' | 'draining';
 export interface MeasuredCloud {
   readonly apps: readonly MeasuredApp[];
   readonly memoryLimitBytes: number;
+  /** Apps with stored requests. */
+  readonly queues: readonly { org: string; app: string; count: number }[];
 }
 
 /** The reach of the key of a scrape. */
@@ -66,11 +68,13 @@ export class CloudMetrics implements Pick<UsageSink, 'add'> {
   }
 
   text(visibility: Visibility): string {
-    const { apps, memoryLimitBytes } = this.measure();
+    const { apps, memoryLimitBytes, queues } = this.measure();
     this.#dropDeleted(apps);
     const visible = [...this.#apps.values()].filter(({ org, app }) => visibility.app(org, app));
     const current: CurrentSamples<CloudMetricName> = new Map();
-    for (const app of apps) if (visibility.app(app.org, app.name)) addGauges(current, app);
+    const lengths = new Map(queues.map(({ org, app, count }) => [keyOf(org, app), count]));
+    for (const app of apps)
+      if (visibility.app(app.org, app.name)) addGauges(current, app, lengths.get(keyOf(app.org, app.name)) ?? 0);
     if (visibility.all) current.set('runners_memory_limit_bytes', [{ labels: {}, value: memoryLimitBytes }]);
     const registries = visible.map(({ registry }) => registry);
     const families = toFamilies(CLOUD_CATALOGUE, (name) => `chasqui_${name}`, registries, current);
@@ -111,7 +115,7 @@ function keyOf(org: string, app: string): string {
   return `${org}/${app}`;
 }
 
-function addGauges(current: CurrentSamples<CloudMetricName>, app: MeasuredApp): void {
+function addGauges(current: CurrentSamples<CloudMetricName>, app: MeasuredApp, queueLength: number): void {
   const add = (name: CloudMetricName, value: number, more: Record<string, string> = {}): void => {
     const samples = current.get(name) ?? [];
     samples.push({ labels: { org: app.org, app: app.name, ...more }, value });
@@ -119,6 +123,7 @@ function addGauges(current: CurrentSamples<CloudMetricName>, app: MeasuredApp): 
   };
   add('app_requests_running', app.running);
   add('app_requests_waiting', app.waiting);
+  add('app_queue_length', queueLength);
   add('app_queue_limit', app.queueLimit);
   for (const [state, count] of Object.entries(app.runners)) add('app_runners', count, { state });
   add('app_runner_memory_bytes', app.memoryBytes);

@@ -8,8 +8,8 @@ import { runNpm } from './npm.mjs';
 const developmentProperty = 'cdx:npm:package:development';
 
 /**
- * The bill of the main package: its dependencies from the lock file, and the npm packages in the scripts of the desktop app.
- * `bundled`: the names of the latter.
+ * The bill of the main package: its dependencies from the lock file, and the bundled npm packages. `bundled`: the names of
+ * the latter.
  */
 export function mainBill(root, { name, version, description }, bundled) {
   const bill = completeBill(root);
@@ -71,14 +71,17 @@ export function nativeBill({ name, version, description, license }, components, 
   };
 }
 
-/** The licences of the npm packages in the scripts of the desktop app. */
+/** The licences of the npm packages in the scripts of the desktop app and in the bundled programs. */
 export function bundledNotices(root, bundled) {
   const sections = bundled.map((name) => {
     const folder = path.join(root, 'node_modules', name);
-    const files = fs.readdirSync(folder).filter((file) => /^licen[cs]e(-|\.|$)/i.test(file));
+    const names = fs.readdirSync(folder);
+    const licences = names.filter((file) => /^licen[cs]e(-|\.|$)/i.test(file));
+    // abstract-logging states its licence in its readme.
+    const files = licences.length > 0 ? licences : names.filter((file) => /^readme\.md$/i.test(file));
     if (files.length === 0) throw new SetupError(`${folder} contains no licence`);
     const texts = files.map((file) => fs.readFileSync(path.join(folder, file), 'utf8').trim());
     return `${name}\n${'='.repeat(60)}\n\n${texts.join('\n\n')}\n`;
   });
-  return `The scripts of the desktop app contain the following npm packages.\n\n${sections.join('\n')}`;
+  return `This package contains the following npm packages.\n\n${sections.join('\n')}`;
 }

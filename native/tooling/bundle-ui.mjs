@@ -70,7 +70,7 @@ async function bundle(out) {
   return { entries, packages: packagesOf(Object.keys(result.metafile.inputs)), outputs: result.metafile.outputs };
 }
 
-function packagesOf(inputs) {
+export function packagesOf(inputs) {
   const names = inputs.flatMap((file) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? []);
   return [...new Set(names)].sort();
 }

@@ -6,8 +6,6 @@ import { fileURLToPath } from 'node:url';
 
 const root = path.resolve(fileURLToPath(import.meta.url), '..', '..', '..');
 const stampFile = path.join(root, 'dist', '.stamp');
-/** Bundled into the pages of the desktop app. */
-const uiPackages = ['preact', '@preact/signals', 'marked', 'dompurify', 'uplot', 'highlight.js', 'temml'];
 
 export function isDistCurrent() {
   return fs.existsSync(stampFile) && fs.readFileSync(stampFile, 'utf8') === sourceStamp();
@@ -23,9 +21,8 @@ function sourceStamp() {
   for (const name of names.filter((entry) => /\.(tsx?|js|mjs|json|css|html|svg|webmanifest)$/.test(entry))) {
     hash.update(`${name}\0`).update(fs.readFileSync(path.join(root, 'ts', name)));
   }
-  hash.update(fs.readFileSync(path.join(root, 'native', 'tooling', 'bundle-ui.mjs')));
-  const { packages } = JSON.parse(fs.readFileSync(path.join(root, 'package-lock.json'), 'utf8'));
-  for (const name of ['typescript', 'esbuild', ...uiPackages])
-    hash.update(JSON.stringify(packages[`node_modules/${name}`] ?? null));
+  // The compiler, the bundler, and the packages in both bundles.
+  for (const name of ['native/tooling/bundle-ui.mjs', 'native/tooling/bundle-programs.mjs', 'package-lock.json'])
+    hash.update(fs.readFileSync(path.join(root, name)));
   return hash.digest('hex');
 }

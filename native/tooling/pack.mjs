@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { runScript, SetupError } from '../../vendor/progress.mjs';
 import { bundledNotices, mainBill, nativeBill } from './bill-of-materials.mjs';
+import { bundlePrograms } from './bundle-programs.mjs';
 import { bundleUi } from './bundle-ui.mjs';
 import { copyDashboard } from './copy-dashboard.mjs';
 import { runNpm } from './npm.mjs';
@@ -59,6 +60,7 @@ const pages = [
 const inMain = ['native', 'vendor', 'CMakeLists.txt', 'prebuilds/demo', 'README.md', 'LICENSE', ...pages];
 const notInMain = [
   'native/tooling/bill-of-materials.mjs',
+  'native/tooling/bundle-programs.mjs',
   'native/tooling/bundle-ui.mjs',
   'native/tooling/copy-dashboard.mjs',
   'native/tooling/gpu-module.mjs',
@@ -149,7 +151,8 @@ async function packMain(packages) {
   }
   compileTypeScript(path.join(folder, 'dist'));
   copyDashboard(path.join(folder, 'dist'));
-  const bundled = await bundleUi(path.join(folder, 'dist'));
+  const inPrograms = await bundlePrograms(path.join(folder, 'dist'));
+  const bundled = [...new Set([...(await bundleUi(path.join(folder, 'dist'))), ...inPrograms])].sort();
   fs.writeFileSync(path.join(folder, 'NOTICES'), bundledNotices(root, bundled));
   writeJson(path.join(folder, billName), mainBill(root, manifest, bundled));
   const { scripts, devDependencies, files, ...kept } = manifest;

@@ -105,5 +105,7 @@ async function compileTypeScript() {
   // Imported late: the bundler is an npm package.
   const { bundleUi } = await import('./bundle-ui.mjs');
   await bundleUi(path.join(root, 'dist'));
+  const { bundlePrograms } = await import('./bundle-programs.mjs');
+  await bundlePrograms(path.join(root, 'dist'));
   writeDistStamp();
 }

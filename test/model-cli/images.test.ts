@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import { DRAWING, type Format, picture, pictureUri } from '../support/image-files.js';
 import { type ImageServer, imageServer } from '../support/image-server.js';
 import { type RunningServer, startServer } from '../support/start-server.js';
+import { until } from '../support/until.js';
 
 const test = suite<{ server: RunningServer; pictures: ImageServer; client: OpenAI }>('cli: images');
 
@@ -113,8 +114,10 @@ test('a client that goes away leaves nothing running', async ({ client, server }
   setTimeout(() => controller.abort(), 50);
   assert.instance(await asking.catch((thrown) => thrown), OpenAI.APIUserAbortError);
   assert.ok((await ask(client, [await pictureUri('png')])).choices[0]);
-  const { active, queued } = await server.health();
-  assert.equal([active, queued], [0, 0]);
+  await until(async () => {
+    const { active, queued } = await server.health();
+    return active === 0 && queued === 0;
+  }, 'no sequence is held');
 });
 
 test.run();

@@ -15,6 +15,7 @@ import { demoModelPath } from '../support/demo-model.js';
 import { picture, pngChunk, toPng } from '../support/picture.js';
 import { syntheticModel } from '../support/synthetic-model.js';
 import { type ProjectorShape, syntheticProjector } from '../support/synthetic-projector.js';
+import { until } from '../support/until.js';
 
 /** Small encoders: pictures of 64 × 64 pixels in patches of 8, so 64 tokens, or 4 where 16 become one. */
 function projector(kind: ProjectorShape['kind'], modelWidth: number, tilings?: number[]): string {
@@ -265,7 +266,7 @@ test('encoding a picture delays no running completion, and can be cancelled at a
     });
     await Promise.all(leaving);
     assert.is((await text).ids.length, 200);
-    assert.is((await model.stats()).active, 0);
+    await until(async () => (await model.stats()).active === 0, 'no sequence is held');
   }));
 
 test('closing while pictures are encoded ends their streams', async () => {

@@ -27,7 +27,7 @@ export class EngineSnapshot {
   constructor(private readonly engine: Omit<WatchedEngine, 'model'>) {}
 
   /** Resolves within `timeoutMs`, whatever the engine does. */
-  async read(timeoutMs = 50): Promise<Snapshot> {
+  async read(timeoutMs = 1000): Promise<Snapshot> {
     this.#asking ??= this.#ask();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<boolean>((resolve) => {

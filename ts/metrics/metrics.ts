@@ -68,7 +68,7 @@ export class Metrics {
     return series;
   }
 
-  /** The text of all metrics. Waits at most 50 ms for engines that do not return their counts. */
+  /** The text of all metrics. Waits at most a second for engines that do not return their counts. */
   async text(): Promise<string> {
     const current: CurrentSamples = new Map();
     // Two servers of one process may have the same models.

@@ -28,6 +28,12 @@ test('an engine that answers', async () => {
   assert.equal([stats?.active, isUp], [2, true]);
 });
 
+test('one that answers within a second is up, as on a busy machine', async () => {
+  const late = new Promise((resolve) => setTimeout(resolve, 100));
+  const { stats, isUp } = await new EngineSnapshot(engineThat(() => late.then(() => counts(6)))).read();
+  assert.equal([stats?.active, isUp], [6, true]);
+});
+
 test('one that does not answer is not waited for, nor asked again; what it said last stands', async () => {
   const engine = engineThat(() => counts(3));
   const snapshot = new EngineSnapshot(engine);

@@ -51,7 +51,7 @@ struct SamplingSettings {
     std::vector<std::string>        dry_breaker_texts;  // none of them empty
     std::shared_ptr<const Breakers> dry_breakers;       // set by Engine::submit(); nullptr: none
 
-    std::vector<SamplerKind> samplers;  // empty: all, in their default order
+    std::vector<SamplerKind> samplers;  // empty: those of the default order
     std::vector<LogitBias>   logit_bias;
     // End-of-generation tokens that are banned, except where a constraint allows nothing else.
     std::vector<TokenId>     banned_ends;

@@ -10,16 +10,28 @@ namespace chasqui {
 namespace {
 
 constexpr float kImpossible = -std::numeric_limits<float>::infinity();
-// Mirostat estimates how fast probabilities fall from this many of the most probable tokens.
-constexpr size_t kMirostatTokens = 100;
 // The logarithm of the largest float.
 constexpr float kMaxExponent = 88.7228391f;
 
-const std::vector<SamplerKind> kDefaultOrder = {
+// Adaptive-p applies only if a job names it, and last: it draws the token.
+const std::vector<SamplerKind> kDefaultOrder = [] {
+    std::vector<SamplerKind> kinds = {
 #define CHASQUI_SAMPLER(kind) SamplerKind::kind,
-    CHASQUI_SAMPLERS(CHASQUI_SAMPLER)
+        CHASQUI_SAMPLERS(CHASQUI_SAMPLER)
 #undef CHASQUI_SAMPLER
-};
+    };
+    kinds.erase(std::remove(kinds.begin(), kinds.end(), SamplerKind::adaptive_p), kinds.end());
+    return kinds;
+}();
+
+bool uses_adaptive_p(const SamplingSettings& settings) {
+    const auto& samplers = settings.samplers;
+    return settings.adaptive_target >= 0.0f &&
+           std::find(samplers.begin(), samplers.end(), SamplerKind::adaptive_p) != samplers.end();
+}
+
+// The sum of the weights of infinitely many earlier tokens.
+float adaptive_weight(const SamplingSettings& settings) { return 1.0f / (1.0f - settings.adaptive_decay); }
 
 bool uses_xtc(const SamplingSettings& settings) {
     return settings.xtc_probability > 0.0f && settings.xtc_threshold <= 0.5f;
@@ -45,12 +57,20 @@ SamplerChain::SamplerChain(const SamplingSettings& settings)
       repetitions_(settings),
       draws_(settings.seed),
       xtc_draws_(settings.seed),
-      surprise_(2.0f * settings.mirostat_tau) {}
+      surprise_(2.0f * settings.mirostat_tau),
+      adaptive_sum_(settings.adaptive_target * adaptive_weight(settings)),
+      adaptive_weight_(adaptive_weight(settings)) {}
 
 void SamplerChain::restore(const State& state) {
     draws_     = state.draws;
     xtc_draws_ = state.xtc_draws;
-    surprise_  = state.surprise;
+    forget_choice(state);
+}
+
+void SamplerChain::forget_choice(const State& before) {
+    surprise_        = before.surprise;
+    adaptive_sum_    = before.adaptive_sum;
+    adaptive_weight_ = before.adaptive_weight;
 }
 
 void SamplerChain::accept(TokenId token) {
@@ -75,7 +95,7 @@ TokenId SamplerChain::choose(const float* logits, int32_t n_vocab) {
     switch (settings_.mirostat) {
         case 1: return draw_mirostat(n_vocab);
         case 2: return draw_mirostat_v2();
-        default: return draw();
+        default: return uses_adaptive_p(settings_) ? draw_adaptively() : draw();
     }
 }
 
@@ -111,6 +131,7 @@ void SamplerChain::apply(SamplerKind kind) {
         case SamplerKind::temperature:
             return settings_.dynatemp_range > 0.0f ? apply_dynamic_temperature()
                                                    : apply_temperature(settings_.temperature);
+        case SamplerKind::adaptive_p: return;  // draw_adaptively()
     }
 }
 
@@ -284,51 +305,6 @@ TokenId SamplerChain::draw() {
         if (running >= sum * draw) return candidates_[i].id;
     }
     return candidates_.back().id;
-}
-
-// Mirostat 1 keeps as many tokens as make the expected surprise what it should be, if probabilities fall as in a text by
-// Zipf's law.
-TokenId SamplerChain::draw_mirostat(int32_t n_vocab) {
-    if (candidates_.size() == 1) return candidates_.front().id;
-    sort();
-    compute_probabilities();
-    float products = 0, squares = 0;
-    for (size_t i = 0; i + 1 < std::min(kMirostatTokens, candidates_.size()); ++i) {
-        if (probabilities_[i + 1] <= 0.0f) break;
-        const float t = std::log(static_cast<float>(i + 2) / static_cast<float>(i + 1));
-        products += t * std::log(probabilities_[i] / probabilities_[i + 1]);
-        squares += t * t;
-    }
-    const float slope   = products / squares;
-    const float epsilon = slope - 1.0f;
-    const float k = std::pow(epsilon * std::pow(2.0f, surprise_) /
-                                 (1.0f - std::pow(static_cast<float>(n_vocab), -epsilon)),
-                             1.0f / slope);
-    // The formula has no finite result if all probabilities are equal, or if the second one is zero.
-    const auto   most      = static_cast<double>(candidates_.size());
-    const double otherwise = squares > 0 ? most : 1.0;
-    const double keep = std::isfinite(k) ? std::clamp(std::floor(static_cast<double>(k)), 1.0, most) : otherwise;
-    candidates_.resize(static_cast<size_t>(keep));
-    return draw_surprising();
-}
-
-// Mirostat 2 drops the tokens that would surprise more than the limit.
-TokenId SamplerChain::draw_mirostat_v2() {
-    sort();
-    compute_probabilities();
-    size_t keep = 0;
-    while (keep < candidates_.size() && !(-std::log2(probabilities_[keep]) > surprise_)) ++keep;
-    candidates_.resize(std::max<size_t>(1, keep));
-    return draw_surprising();
-}
-
-// Draws, and moves the limit of the surprise so that on average it becomes what it should be.
-TokenId SamplerChain::draw_surprising() {
-    compute_probabilities();
-    std::discrete_distribution<size_t> by_probability(probabilities_.begin(), probabilities_.end());
-    const size_t                       drawn = by_probability(draws_);
-    surprise_ -= settings_.mirostat_eta * (-std::log2(probabilities_[drawn]) - settings_.mirostat_tau);
-    return candidates_[drawn].id;
 }
 
 void SamplerChain::drop_impossible() {

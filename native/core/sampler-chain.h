@@ -26,6 +26,7 @@ public:
     struct State {
         std::mt19937 draws, xtc_draws;
         float        surprise;  // mirostat's limit
+        float        adaptive_sum, adaptive_weight;
     };
 
     static bool is_needed(const SamplingSettings& settings);
@@ -43,11 +44,11 @@ public:
     // `n_top` candidates, without their `bytes`.
     Logprobs logprobs_of(TokenId chosen, int32_t n_top);
 
-    State state() const { return {draws_, xtc_draws_, surprise_}; }
+    State state() const { return {draws_, xtc_draws_, surprise_, adaptive_sum_, adaptive_weight_}; }
     void  restore(const State& state);
     // The token that was chosen since then is refused, and another will be chosen: what was drawn stays drawn, but
-    // mirostat does not learn from it.
-    void  forget_choice(const State& before) { surprise_ = before.surprise; }
+    // mirostat and adaptive-p do not learn from it.
+    void  forget_choice(const State& before);
 
 private:
     void apply(SamplerKind kind);
@@ -65,6 +66,9 @@ private:
     TokenId draw_mirostat(int32_t n_vocab);
     TokenId draw_mirostat_v2();
     TokenId draw_surprising();
+    TokenId draw_adaptively();
+    // Returns the place of a candidate.
+    size_t  draw_by_probability();
 
     // Calls `change(logit, value)` for each candidate that is among the keys of `tokens`.
     template <typename Tokens, typename Change>
@@ -80,6 +84,8 @@ private:
     Repetitions              repetitions_;
     std::mt19937             draws_, xtc_draws_;
     float                    surprise_;
+    // Decayed sums over the drawn tokens: their probabilities before the change, and 1 for each.
+    float                    adaptive_sum_, adaptive_weight_;
 
     std::vector<Candidate> candidates_;
     bool                   is_indexed_ = false;  // each candidate is at the place of its id

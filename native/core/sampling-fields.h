@@ -20,6 +20,8 @@
     Number(int32_t, mirostat, "mirostat", 0) \
     Number(float, mirostat_tau, "mirostatTau", 5.0f) \
     Number(float, mirostat_eta, "mirostatEta", 0.1f) \
+    Number(float, adaptive_target, "adaptiveTarget", -1.0f) \
+    Number(float, adaptive_decay, "adaptiveDecay", 0.9f) \
     Number(float, dry_multiplier, "dryMultiplier", 0.0f) \
     Number(float, dry_base, "dryBase", 1.75f) \
     Number(int32_t, dry_allowed_length, "dryAllowedLength", 2) \
@@ -35,4 +37,5 @@
     Sampler(top_p) \
     Sampler(min_p) \
     Sampler(xtc) \
-    Sampler(temperature)
+    Sampler(temperature) \
+    Sampler(adaptive_p)

@@ -67,6 +67,7 @@ const REFUSED: [args: string[], says: RegExp][] = [
 
 const FAILED: typeof REFUSED = [
   [['serve', '--model-url', 'ftp://a.example/b.gguf'], /from ftp:.*start with https.*end in \.gguf/],
+  [['serve', '-v', '--no-jinja', '--no-slots', '-hff', 'a.gguf', '--port', '0'], /--hf-file needs --hf/],
   [['serve', '--host', '192.0.2.1', '--port', '0'], /192\.0\.2\.1 is not an address of this machine.*--host/],
 ];
 

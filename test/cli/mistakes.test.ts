@@ -48,8 +48,6 @@ const MISTAKES: [args: string[], says: RegExp][] = [
   [['serve', '--image-cache-m=5'], /\(Did you mean --image-cache\?\)/],
   [['serve', '--no-strct'], /\(Did you mean --no-strict\?\)/],
   [['serve', '--slot-save-path', 'x'], /'--slot-save-path'\n\(.*--cache-disk\.\)/],
-  [['serve', '--hf-file=x.gguf'], /\(Name the file after the repository: -hf user\/repo:file\.gguf\)/],
-  [['serve', '--no-jinja'], /\(Chat templates are always rendered by Jinja\.\)/],
   [['serve', '--reasoning-format', 'none'], /--reasoning-format.*auto or deepseek/],
   [['serve', 'ada/one', '--offline'], /--offline.*-hf.*-m/],
   [['serve', '-n', '0'], /--n-predict.*whole number of tokens from 1/],

@@ -5,6 +5,7 @@ import { desktop } from '../../ts/profiles/desktop.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { type TestApp, testApp } from '../support/build-app.js';
 import { expectError } from '../support/expect-error.js';
+import { finishOf } from '../support/fake-engine.js';
 import { readSse } from '../support/read-sse.js';
 
 const test = suite('http: habits of clients');
@@ -306,11 +307,52 @@ test('with `--verbose`, chats report their prompt and settings', async () => {
   const { events } = readSse((await send('/v1/chat/completions', { ...chat, n: 2, stream: true })).body);
   const reports = events.filter(({ __verbose }) => __verbose);
   assert.is(reports.length, 1);
-  assert.equal(reports[0].__verbose, {
-    ...report,
-    generation_settings: { ...report.generation_settings, stream: true },
-  });
+  const { timings, ...streamed } = reports[0].__verbose;
+  assert.equal(
+    { ...streamed, timings: report.timings },
+    { ...report, generation_settings: { ...report.generation_settings, stream: true } },
+  );
+  assert.is(timings.predicted_n, report.timings.predicted_n);
   assert.is((await testApp().send('/v1/chat/completions', chat)).json().__verbose, undefined);
+});
+
+test('a request asks for the report by `verbose`, which has the fields of `/completion`', async () => {
+  const adapters = [{ name: 'style', scale: 1 }];
+  const model = { adapters, adaptersInUse: [{ adapter: 0, scale: 0.25 }] };
+  const chat = (body: object) => ({ model: 'fake', messages: [user], ...body });
+  const reportOf = async (body: object, verbose = false) =>
+    (await testApp({ model }, { verbose }).send('/v1/chat/completions', chat(body))).json().__verbose;
+  const report = await reportOf({ verbose: true });
+  const { send } = testApp({ model });
+  const reply = (await send('/completion', { prompt: 'Hi' })).json();
+  const missing = Object.keys(reply).filter((name) => !(name in report));
+  assert.equal(missing, ['content', 'tokens', 'has_new_line']);
+  assert.equal(Object.keys(report.timings), Object.keys(reply.timings));
+  assert.equal(reply.generation_settings.lora, [{ id: 0, scale: 0.25 }]);
+  assert.equal(report.generation_settings.lora, [{ id: 0, scale: 0.25 }]);
+  const own = await reportOf({ verbose: true, lora: [{ id: 'style' }] });
+  assert.equal(own.generation_settings.lora, [{ id: 0, scale: 1 }]);
+  assert.is(await reportOf({ verbose: false }, true), undefined);
+  assert.is((await send('/v1/chat/completions', chat({ verbose: 'yes' }))).json().error.param, 'verbose');
+});
+
+test('it says whether the context was full, and how long each token took after the first', async () => {
+  const endOf = async (prompt: number, tokens: number, reason: 'length' | 'stop') => {
+    const finish = finishOf(prompt, tokens, { reason, timings: { queuedMs: 1, promptMs: 10, predictedMs: 20 } });
+    const app = testApp({ model: { contextLength: 100 }, batches: () => [[{ text: 'x', finish }]] });
+    const reply = (await app.send('/completion', { prompt: 'Hi' })).json();
+    return [reply.truncated, reply.timings.predicted_per_token_ms];
+  };
+  assert.equal(await endOf(60, 41, 'length'), [true, 0.5]);
+  assert.equal(await endOf(60, 41, 'stop'), [false, 0.5]);
+  assert.equal(await endOf(60, 1, 'length'), [false, 0]);
+});
+
+test('the slots can be hidden', async () => {
+  const { app } = testApp({}, { slots: false });
+  assert.is((await app.inject('/slots')).statusCode, 404);
+  const endpoints = async (each: typeof app) => (await each.inject('/props')).json().endpoint_slots;
+  assert.equal([await endpoints(app), await endpoints(testApp().app)], [false, true]);
 });
 
 for (const profile of [runtime, desktop]) {

@@ -384,7 +384,8 @@ test('a prompt that is too long has the error type of llama-server', async () =>
   ] as const) {
     for (const stream of [false, true]) {
       const reply = await app.send(url, { ...body, stream });
-      const { type, code, n_ctx } = reply.json().error;
+      const { type, code, n_ctx, message } = reply.json().error;
+      assert.match(message, 'exceeds the available context size');
       assert.equal([reply.statusCode, type, code], [400, 'exceed_context_size_error', 'context_length_exceeded']);
       assert.is(n_ctx, 4096);
     }

@@ -78,12 +78,14 @@ test('llama.cpp’s samplers reach the engine', async () => {
     mirostat: 2,
     mirostat_tau: 4,
     mirostat_eta: 0.2,
+    adaptive_target: 0.4,
+    adaptive_decay: 0.5,
     dry_multiplier: 0.8,
     dry_base: 2,
     dry_allowed_length: 3,
     dry_penalty_last_n: 100,
     dry_sequence_breakers: ['\n'],
-    samplers: ['dry', 'xtc'],
+    samplers: ['dry', 'xtc', 'adaptive_p'],
   });
   assert.is(reply.headers['x-chasqui-ignored'], undefined);
   assert.equal(engine.jobs[0]?.sampling, {
@@ -98,12 +100,14 @@ test('llama.cpp’s samplers reach the engine', async () => {
     mirostat: 2,
     mirostatTau: 4,
     mirostatEta: 0.2,
+    adaptiveTarget: 0.4,
+    adaptiveDecay: 0.5,
     dryMultiplier: 0.8,
     dryBase: 2,
     dryAllowedLength: 3,
     dryPenaltyLastN: 100,
     drySequenceBreakers: ['\n'],
-    samplers: ['dry', 'xtc'],
+    samplers: ['dry', 'xtc', 'adaptive_p'],
   });
 });
 
@@ -116,6 +120,9 @@ test('invalid sampling values are refused with the name of their field', async (
     { dynatemp_range: -1 },
     { mirostat: 3 },
     { mirostat_tau: '5' },
+    { adaptive_target: '0.5' },
+    { adaptive_decay: 1 },
+    { adaptive_decay: -0.1 },
     { dry_base: -1 },
     { dry_allowed_length: 0.5 },
     { dry_sequence_breakers: Array(17).fill('x') },

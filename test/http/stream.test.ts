@@ -36,7 +36,7 @@ test('has the published chunks and headers', async () => {
     choices: [{ index: 0, delta, logprobs: null, finish_reason }],
   });
   assert.equal(events, [
-    chunk({ role: 'assistant', content: '' }),
+    chunk({ role: 'assistant', content: null }),
     chunk({ content: 'Hel' }),
     chunk({ content: 'lo' }),
     chunk({ content: '!' }),
@@ -92,7 +92,7 @@ test('text that comes with the last token is its own chunk', async () => {
   assert.equal(
     events.map(({ choices: [{ delta, finish_reason }] }) => [delta, finish_reason]),
     [
-      [{ role: 'assistant', content: '' }, null],
+      [{ role: 'assistant', content: null }, null],
       [{ content: 'end' }, null],
       [{ content: null }, 'length'],
     ],

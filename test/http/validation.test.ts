@@ -175,7 +175,7 @@ test('a wrong value is told what it may be, in words', async () => {
     (await testApp().send('/completion', { model: 'fake', prompt: 'a', ...body })).json().error.message;
   assert.is(
     await messageOf({ samplers: 'ez' }),
-    '`samplers` must consist of the letters e, d, s, k, y, p, m, x, t, but got the string "ez".',
+    '`samplers` must consist of the letters e, d, s, k, y, p, m, x, t, a, but got the string "ez".',
   );
   assert.is(await messageOf({ samplers: '' }), '`samplers` must not be an empty string.');
   assert.is(await messageOf({ samplers: [] }), '`samplers` must not be an empty array.');

@@ -56,6 +56,7 @@ Chain whole_llama_chain(const SamplingSettings& settings, int32_t n_vocab) {
         SamplerKind::penalties, SamplerKind::dry,   SamplerKind::top_n_sigma, SamplerKind::top_k,
         SamplerKind::typ_p, SamplerKind::top_p, SamplerKind::min_p,       SamplerKind::xtc,
         SamplerKind::temperature};
+    bool is_adaptive = false;
     for (const SamplerKind kind : settings.samplers.empty() ? usual : settings.samplers) {
         switch (kind) {
             case SamplerKind::penalties:
@@ -78,9 +79,11 @@ Chain whole_llama_chain(const SamplingSettings& settings, int32_t n_vocab) {
                 add(llama_sampler_init_temp_ext(settings.temperature, settings.dynatemp_range,
                                                 settings.dynatemp_exponent));
                 break;
+            case SamplerKind::adaptive_p: is_adaptive = true; break;
         }
     }
-    add(llama_sampler_init_dist(settings.seed));
+    add(is_adaptive ? llama_sampler_init_adaptive_p(settings.adaptive_target, settings.adaptive_decay, settings.seed)
+                    : llama_sampler_init_dist(settings.seed));
     return chain;
 }
 
@@ -217,6 +220,39 @@ const Test mirostat("sampler parity: both versions of mirostat choose, and learn
         settings.temperature  = 0.6f;
         settings.mirostat_eta = 0.3f;
         expect_alike("mirostat at another temperature", settings, 3);
+    }
+});
+
+const Test adaptive("sampler parity: adaptive_p chooses, and adapts its target, as llama.cpp does", [] {
+    SamplingSettings settings = with(1, 0, 1, 0.02f);
+    settings.samplers         = {SamplerKind::min_p, SamplerKind::adaptive_p};
+    for (const auto& [target, decay] : {std::pair{0.1f, 0.9f}, {0.6f, 0.5f}, {0.0f, 0.0f}, {1.0f, 0.99f}}) {
+        settings.adaptive_target = target;
+        settings.adaptive_decay  = decay;
+        expect_alike("adaptive_p", settings, 3);
+    }
+    settings.samplers = {SamplerKind::adaptive_p, SamplerKind::top_k, SamplerKind::temperature};
+    settings.top_k    = 20;
+    expect_alike("adaptive_p named first", settings, 3);
+});
+
+const Test named("sampler parity: adaptive_p has no effect unless it is named and its target is not negative", [] {
+    SamplingSettings settings = with(1, 20, 1, 0);
+    settings.adaptive_target  = 0.5f;
+    expect(!SamplerChain::is_needed(settings), "the usual samplers need no chain");
+    settings.dynatemp_range = 0.1f;
+    expect_alike("adaptive_target alone", settings, 0);
+    settings.samplers        = {SamplerKind::top_k, SamplerKind::adaptive_p};
+    settings.adaptive_target = -1;
+    const SamplingSettings negative = settings;
+    settings.samplers        = {SamplerKind::top_k};
+    Sampler                         one(negative), other(settings);
+    std::mt19937                    random(5);
+    std::normal_distribution<float> normal(0.0f, 2.5f);
+    for (int round = 0; round < 200; ++round) {
+        std::vector<float> logits(2000);
+        for (float& logit : logits) logit = normal(random);
+        expect_equal(one.sample(logits.data(), 2000), other.sample(logits.data(), 2000));
     }
 });
 

@@ -19,6 +19,7 @@ const SETTINGS: [name: string, more: Partial<GenerateRequest>][] = [
   ['the most probable two of each place', {}],
   ['penalties', { repeatPenalty: 1.1, frequencyPenalty: -0.2 }],
   ['mirostat', { topK: 0, mirostat: 2, mirostatTau: 4, mirostatEta: 0.5 }],
+  ['adaptive_p', { topK: 3, samplers: ['top_k', 'adaptive_p'], adaptiveTarget: 0.3, adaptiveDecay: 0.5 }],
   ['a chain of samplers', { topK: 3, xtcProbability: 0.5, xtcThreshold: 0.1, dynatempRange: 1 }],
   ['a bias', { logitBias: { 1: 2 } }],
   ['a grammar', { grammar: grammarOf('root ::= [a-z ]+') }],

@@ -173,6 +173,7 @@ const SAMPLERS: Partial<GenerateRequest>[] = [
   { dynatempRange: 0.5 },
   { mirostat: 1 },
   { mirostat: 2, mirostatTau: 2 },
+  { samplers: ['top_k', 'adaptive_p'], topK: 20, adaptiveTarget: 0.3 },
   { dryMultiplier: 1, dryAllowedLength: 1, drySequenceBreakers: ['\n', 'small'] },
   { samplers: ['top_k', 'temperature'], topK: 4 },
   { repeatLastN: -1, repeatPenalty: 1.1, typicalP: 0.9 },

@@ -138,7 +138,7 @@ test('without tags of the template, a reply may begin with usual ones', async ({
     const chunks = String(text).matchAll(/^data: (\{.*\})$/gm);
     const deltas = Array.from(chunks, ([, json = '']) => JSON.parse(json).choices[0].delta);
     const joined = (field: string) => deltas.map((delta) => delta[field] ?? '').join('');
-    assert.equal(deltas[0], { role: 'assistant', content: '' });
+    assert.equal(deltas[0], { role: 'assistant', content: null });
     assert.equal([joined('reasoning_content'), joined('content')], ['hm, xEND.', 'One x']);
     const { reply } = await ask('Say', { reasoning_budget_tokens: 0, stop: ['END'] });
     assert.is(reply.choices[0].message.reasoning_content, 'hm, ');

@@ -20,6 +20,8 @@ export interface AppOptions extends HttpOptions {
   isBehindGateway?: boolean;
   /** Whether replies to chats have the prompt and the generation settings as `__verbose`, as in llama-server. Default false. */
   verbose?: boolean;
+  /** Whether there is `GET /slots`. Default true. */
+  slots?: boolean;
   /** MCP servers, which provide tools to requests; default none. */
   mcp?: McpServers | null;
 }
@@ -29,6 +31,7 @@ export interface AppContext extends HttpContext {
   library: ModelLibrary | undefined;
   isBehindGateway: boolean;
   verbose: boolean;
+  slots: boolean;
   mcp: McpServers | null;
   chats: RunningChats;
 }
@@ -45,6 +48,7 @@ export function createContext(
     library: options.library,
     isBehindGateway: options.isBehindGateway ?? false,
     verbose: options.verbose ?? false,
+    slots: options.slots ?? true,
     mcp: options.mcp ?? null,
     chats: new RunningChats(),
   };

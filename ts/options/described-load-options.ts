@@ -365,6 +365,16 @@ export interface DescribedLoadOptions {
   /** Mirostat: learning rate. Must be a number from 0 to 1000000. Default: 0.1. */
   mirostatEta?: Value<'mirostatEta'>;
   /**
+   * Adaptive-p: preferred probability of tokens; requires `adaptive_p` in `samplers`; negative disables it. Must be a
+   * number from -1 to 1. Default: -1.
+   */
+  adaptiveTarget?: Value<'adaptiveTarget'>;
+  /**
+   * Adaptive-p: decay of the mean that the target is adapted to, over about 1 / (1 - decay) tokens. Must be a number
+   * from 0 to 0.99. Default: 0.9.
+   */
+  adaptiveDecay?: Value<'adaptiveDecay'>;
+  /**
    * DRY: penalty on tokens that extend a repetition; 0 disables it. Must be a number from -1000000 to 1000000. Default:
    * 0.
    */
@@ -390,7 +400,7 @@ export interface DescribedLoadOptions {
   drySequenceBreakers?: Value<'drySequenceBreakers'>;
   /**
    * Samplers to apply, in this order. Must be a list of some of penalties, dry, top_n_sigma, top_k, typ_p, top_p,
-   * min_p, xtc, temperature. Default: all, in llama.cpp's order.
+   * min_p, xtc, temperature, adaptive_p. Default: all but adaptive_p, in llama.cpp's order.
    */
   samplers?: Value<'samplers'>;
 }

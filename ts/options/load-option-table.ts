@@ -245,6 +245,7 @@ export const LOAD_OPTIONS = {
     type: 'boolean',
     default: false,
     flag: '--verbose',
+    short: '-v',
     group: COMPUTE,
     help: "Write llama.cpp's log to standard error; chat replies show prompts",
   },

@@ -186,6 +186,25 @@ export const SAMPLING_NUMBERS = {
     ollama: true,
     help: 'Mirostat: learning rate',
   },
+  adaptiveTarget: {
+    type: 'number',
+    min: -1,
+    max: 1,
+    field: 'adaptive_target',
+    neutral: -1,
+    accepts: {},
+    flag: '--adaptive-target',
+    help: 'Adaptive-p: preferred probability of tokens; requires `adaptive_p` in `samplers`; negative disables it',
+  },
+  adaptiveDecay: {
+    type: 'number',
+    min: 0,
+    max: 0.99,
+    field: 'adaptive_decay',
+    neutral: 0.9,
+    flag: '--adaptive-decay',
+    help: 'Adaptive-p: decay of the mean that the target is adapted to, over about 1 / (1 - decay) tokens',
+  },
   dryMultiplier: {
     ...signed,
     field: 'dry_multiplier',
@@ -226,7 +245,7 @@ export type SamplingNumber = keyof typeof SAMPLING_NUMBERS;
 
 const NUMBERS = Object.entries(SAMPLING_NUMBERS) as [SamplingNumber, SamplingRow][];
 
-/** The samplers in their default order, each with the letter that llama.cpp uses for it. */
+/** The samplers in their default order, which has no `adaptive_p`, each with the letter that llama.cpp uses for it. */
 export const SAMPLER_LETTERS = {
   penalties: 'e',
   dry: 'd',
@@ -237,6 +256,7 @@ export const SAMPLER_LETTERS = {
   min_p: 'm',
   xtc: 'x',
   temperature: 't',
+  adaptive_p: 'a',
 } as const;
 export type SamplerName = keyof typeof SAMPLER_LETTERS;
 export const SAMPLERS = Object.keys(SAMPLER_LETTERS) as SamplerName[];
@@ -253,7 +273,7 @@ export const MAX_BREAKER_LENGTH = 40;
 export interface SamplingSettings extends Record<SamplingNumber, number> {
   /** Texts that end a repetition. */
   drySequenceBreakers: readonly string[];
-  /** The samplers to apply, in this order; empty: all, in the default order. */
+  /** The samplers to apply, in this order; empty: all but `adaptive_p`, in the default order. */
   samplers: readonly SamplerName[];
   /** Token id → bias of its logit before all samplers; -Infinity bans the token. */
   logitBias: Readonly<Record<number, number>>;
@@ -328,7 +348,7 @@ export const SAMPLING_OPTIONS = {
     flag: '--samplers',
     group: GROUP,
     help: 'Samplers to apply, in this order',
-    otherwise: "all, in llama.cpp's order",
+    otherwise: "all but adaptive_p, in llama.cpp's order",
   },
 } as const satisfies OptionRows;
 

@@ -85,7 +85,13 @@ test('llama.cpp’s samplers go by their names there', () => {
   assert.equal(samplingOf({ dry_sequence_breakers: [] }).drySequenceBreakers, []);
   assert.is(samplingOf({ dry_base: 0.5 }).dryBase, 1.75);
   assert.equal(
-    samplingOf({ top_n_sigma: -1e300, dynatemp_range: 1e300, dry_multiplier: -1e300, dry_penalty_last_n: 1e300 }),
+    samplingOf({
+      top_n_sigma: -1e300,
+      adaptive_target: -1e300,
+      dynatemp_range: 1e300,
+      dry_multiplier: -1e300,
+      dry_penalty_last_n: 1e300,
+    }),
     { ...runtime.sampling, topNSigma: -1, dynatempRange: 1e6, dryMultiplier: -1e6, dryPenaltyLastN: 2 ** 31 - 1 },
   );
 });

@@ -6,8 +6,11 @@ import type { SseEvent } from '../../http/sse.js';
 
 const TOO_LONG = 'exceed_context_size_error';
 
+/** Clients of llama-server also recognise the words of its message. */
 export function toNativeError({ error }: ErrorBody): object {
-  return { error: error.code === 'context_length_exceeded' ? { ...error, type: TOO_LONG } : error };
+  if (error.code !== 'context_length_exceeded') return { error };
+  const message = `The request exceeds the available context size. ${error.message}`;
+  return { error: { ...error, message, type: TOO_LONG } };
 }
 
 /** The last event of a stream that fails. */

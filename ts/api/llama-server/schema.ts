@@ -11,7 +11,12 @@ import {
   timingsPerToken,
   topP,
 } from '../shared/chat/chat-schema.js';
-import { promptProgress, timings, timingsSoFar } from '../shared/completion/chat-reply-schema.js';
+import {
+  generationSettings,
+  nativeEnding,
+  promptProgress,
+  timingsSoFar,
+} from '../shared/completion/chat-reply-schema.js';
 import { modelUseFields } from '../shared/model-use-schema.js';
 import { embeddingData, embeddingsSchema } from '../shared/text/embeddings-schema.js';
 import { MAX_DOCUMENTS } from '../shared/text/ranking-schema.js';
@@ -182,18 +187,6 @@ const probabilities = s.arrayOf(
   ),
 );
 
-/** The settings of the job under llama.cpp's names. */
-const settings = s.typed<Record<string, unknown>>({ type: 'object', additionalProperties: true });
-
-const nativeTimings = s.typed<object>({
-  ...timings,
-  properties: {
-    ...timings.properties,
-    prompt_per_token_ms: s.number,
-    predicted_per_token_ms: s.number,
-  },
-});
-
 /** Fields of stream events and of whole replies. */
 const piece = {
   index: s.integer,
@@ -208,16 +201,10 @@ const piece = {
 
 const ending = {
   model: s.string,
-  generation_settings: settings,
+  generation_settings: generationSettings,
   prompt: s.string,
   has_new_line: s.boolean,
-  /** Prompts are never shortened: one that does not fit is refused. */
-  truncated: s.exactly(false),
-  stop_type: s.oneOf('eos', 'limit', 'word'),
-  stopping_word: s.string,
-  /** The prompt's tokens that were found in the cache. */
-  tokens_cached: s.integer,
-  timings: nativeTimings,
+  ...nativeEnding,
 };
 
 export const nativePieceSchema = s.objectOf(
@@ -234,7 +221,7 @@ export const nativePieceSchema = s.objectOf(
     completion_probabilities: probabilities,
     ...ending,
     /** Whole ones with the end; those so far in the events before it, when `timings_per_token` asked for them. */
-    timings: s.anyOf(nativeTimings, timingsSoFar),
+    timings: s.anyOf(nativeEnding.timings, timingsSoFar),
     /** In events before the first text, when `return_progress` asked for it. */
     prompt_progress: promptProgress,
   },
@@ -252,7 +239,7 @@ export const nativeReplySchema = s.anyOf(chosen, s.arrayOf(chosen));
 
 export const propsSchema = s.objectOf({
   /** Defaults of requests. */
-  default_generation_settings: s.objectOf({ n_ctx: s.integer, params: settings }),
+  default_generation_settings: s.objectOf({ n_ctx: s.integer, params: generationSettings }),
   total_slots: s.integer,
   model_alias: s.string,
   /** The name of the file, without its folder. */

@@ -42,6 +42,16 @@ export const HOSTING_OPTIONS = {
     help: '-hf: Hugging Face model to serve; downloaded if it is not on this computer',
     otherwise: 'none',
   },
+  hfFile: {
+    type: 'string',
+    flag: '--hf-file',
+    aliases: ['-hff'],
+    excludes: ['model', 'modelUrl'],
+    placeholder: 'file',
+    group: 'Model',
+    help: 'File in the repository of -hf, instead of a quantization',
+    otherwise: 'none',
+  },
   modelsDir: {
     type: 'path',
     flag: '--models-dir',
@@ -221,6 +231,14 @@ export const HOSTING_OPTIONS = {
     group: 'Server',
     help: 'Web page with a chat at /, for browsers',
     otherwise: 'on; never in serverless mode',
+  },
+  slots: {
+    type: 'boolean',
+    default: true,
+    flag: '--slots',
+    group: 'Server',
+    help: 'Serve GET /slots, which shows the state of slots without prompts',
+    otherwise: 'on',
   },
   maxPriority: {
     type: 'integer',

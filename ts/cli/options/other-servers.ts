@@ -7,11 +7,12 @@ export const ALWAYS_ON = {
     default: true,
     flag: '--cont-batching',
     aliases: [
-      ...(['-cb', '--jinja', '--metrics', '--slots', '--props'] as const),
+      ...(['-cb', '--jinja', '--metrics', '--props'] as const),
       ...(['--embeddings', '--embedding', '--reranking', '--rerank'] as const),
       ...(['--enable-prefix-caching', '--enable-auto-tool-choice'] as const),
       ...(['--swa-full', '--kv-unified', '-kvu', '--no-context-shift'] as const),
     ],
+    noAliases: ['--no-jinja'],
     group: 'Server',
     help: 'Accepted for other servers',
   },
@@ -35,10 +36,7 @@ export const ALWAYS_ON = {
 /** Flags of llama-server that `chasqui serve` refuses, with the equivalent or the reason. */
 export const EXPLAINED: Readonly<Record<string, string>> = {
   '--context-shift': 'A completion ends when its context is full. For more room: --ctx-size',
-  '--hf-file': 'Name the file after the repository: -hf user/repo:file.gguf',
   '--media-path': 'Requests cannot read files of this machine. Send media as data URIs.',
   '--models-max': 'The number of loaded models follows from their memory: --models-memory limits it.',
-  '--no-jinja': 'Chat templates are always rendered by Jinja.',
-  '--no-slots': 'GET /slots cannot be disabled. It shows no prompts; --api-key restricts it.',
   '--slot-save-path': 'Conversations are saved automatically with --cache-disk.',
 };

@@ -74,6 +74,7 @@ export function hostingSettings(options: HostingOptions): Omit<StartSettings, 'm
       strict,
       ...(webui && mode !== 'serverless' && { guard: webPage }),
       stallTimeoutMs: stallTimeout * 1000,
+      slots: options.slots ?? HOSTING_OPTIONS.slots.default,
       ...(allowPrivateImageHosts && { imageHosts: 'any' }),
       ...(bodyLimit !== undefined && { bodyLimit: bodyLimit * MIB }),
       ...(corsOrigins && { corsOrigins: toList(corsOrigins).filter((origin) => origin !== 'none') }),

@@ -117,14 +117,16 @@ async function chooseModels(
 }
 
 async function findModels(options: HostingOptions): Promise<FoundModels> {
-  const { model, modelUrl, hf, modelsDir, modelsPreset, modelsHub, dataDir: given } = options;
+  const { model, modelUrl, hf, hfFile, modelsDir, modelsPreset, modelsHub, dataDir: given } = options;
   const hasOthers = modelsDir !== undefined || modelsPreset !== undefined || modelsHub === true;
   const others = async () => (modelsHub ? { library: await findInLibrary(given) } : {});
   if (hf !== undefined) {
-    const found = await findHubModel(hf, given);
+    const found = await findHubModel(hfFile === undefined ? hf : `${hf.replace(/:.*/, '')}:${hfFile}`, given);
     // The alias and projector of one model must not apply to all models of a folder.
     return hasOthers ? { paths: found.paths, ...(await others()) } : found;
   }
+  if (hfFile !== undefined)
+    throw new ChasquiError('invalid_options', '`hfFile` needs `hf`: the repository of the file.');
   if (modelUrl !== undefined) return { paths: [await fetchFromUrl(modelUrl, given)], ...(await others()) };
   if (model === undefined) return { paths: hasOthers ? [] : [DEMO_MODEL], ...(await others()) };
   const found: FoundModels[] = [];

@@ -115,6 +115,7 @@ async function completeTexts(
     request.record.follow(engine.model.id, streams, { choicesPerPrompt, prompt });
     const encoder = new NativeCompletions({
       model: engine.model.id,
+      contextLength: engine.model.contextLength,
       generationSettings: toGenerationSettings(started.job, engine.model, { stream }),
       prompts: ofChoices,
       streams,

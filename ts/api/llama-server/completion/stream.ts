@@ -2,15 +2,17 @@
 
 import type { Finish, Token, TokenLogprob, TokenStream } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
+import { toEnding } from '../../shared/completion/generation-settings.js';
 import { ReturnedTokens } from '../../shared/completion/logprobs.js';
 import type { PromptProgress } from '../../shared/completion/reply-fields.js';
-import { RunningTimings, toTimings } from '../../shared/completion/reply-fields.js';
+import { RunningTimings } from '../../shared/completion/reply-fields.js';
 import { type ChoiceBatch, forEachChoice } from '../../shared/completion/stream-reply.js';
 import { nativeFailure } from '../native-errors.js';
 import type { NativeEnding, NativePiece, TokenProbability } from '../schema.js';
 
 export interface NativeCompletionSettings {
   model: string;
+  contextLength: number;
   generationSettings: Record<string, unknown>;
   /** For each choice, the text of its prompt and its number of tokens, 0 if not known yet. */
   prompts: readonly { text: string; tokens: number }[];
@@ -164,19 +166,15 @@ export class NativeCompletions {
 
   #last(index: number, piece: NativePiece): NativePiece & NativeEnding {
     const { finish, hasNewLine } = this.#choices[index] as Choice & { finish: Finish };
-    const { model, generationSettings, prompts } = this.#settings;
+    const { model, contextLength, generationSettings, prompts } = this.#settings;
     return {
+      ...toEnding(finish, { contextLength }),
       ...piece,
       stop: true,
       model,
       generation_settings: generationSettings,
       prompt: prompts[index]?.text ?? '',
       has_new_line: hasNewLine,
-      truncated: false,
-      stop_type: finish.reason === 'length' ? 'limit' : finish.stopString === null ? 'eos' : 'word',
-      stopping_word: finish.stopString ?? '',
-      tokens_cached: finish.cachedTokens,
-      timings: toNativeTimings(finish),
     };
   }
 }
@@ -195,19 +193,6 @@ function spelled({ id, bytes }: TokenLogprob) {
 
 /** JSON has no infinity, which is the logarithm of zero. */
 const MIN_LOGPROB = -9999;
-
-function toNativeTimings(finish: Finish): object {
-  const timings = toTimings(finish);
-  return {
-    ...timings,
-    prompt_per_token_ms: each(timings.prompt_ms, timings.prompt_n),
-    predicted_per_token_ms: each(timings.predicted_ms, timings.predicted_n),
-  };
-}
-
-function each(ms: number, count: number): number {
-  return count > 0 ? ms / count : 0;
-}
 
 /** `generation_settings/n_predict` is a field within a field; its path is its name in the reply. */
 function pick(reply: object, paths: readonly string[]): Record<string, unknown> {

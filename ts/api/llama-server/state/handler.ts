@@ -19,18 +19,20 @@ import {
 } from '../schema.js';
 import { toAdapterList, toProps, toSlots } from './reply.js';
 
-export function nativeStateRoutes(app: FastifyInstance, { pool, profile }: AppContext): void {
+export function nativeStateRoutes(app: FastifyInstance, { pool, profile, slots }: AppContext): void {
   const route = (operation: Operation) => ({ config: { operation } });
   const sleepingModel = rememberModels(app, pool);
   app.get<ByModel>('/props', route(propsOperation), async ({ query }): Promise<Props> => {
     const sleeping = sleepingModel(query);
     const model = sleeping ?? engineOf(pool, query).model;
-    return toProps(model, { ...profile.sampling, ...model.sampling }, sleeping !== undefined);
+    return toProps(model, { ...profile.sampling, ...model.sampling }, { slots, isSleeping: sleeping !== undefined });
   });
-  app.get<ByModel>('/slots', route(slotsOperation), async ({ query }): Promise<Slots> => {
-    const engine = engineOf(pool, query);
-    return toSlots(engine.model, await engine.stats());
-  });
+  if (slots) {
+    app.get<ByModel>('/slots', route(slotsOperation), async ({ query }): Promise<Slots> => {
+      const engine = engineOf(pool, query);
+      return toSlots(engine.model, await engine.stats());
+    });
+  }
   app.get<ByModel>('/lora-adapters', route(adaptersOperation), async ({ query }): Promise<AdapterList> => {
     return toAdapterList(engineOf(pool, query).model);
   });

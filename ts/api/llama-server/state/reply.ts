@@ -8,7 +8,11 @@ import { VERSION } from '../../../version.js';
 import { toGenerationSettings } from '../../shared/completion/generation-settings.js';
 import type { AdapterList, Props, Slots } from '../schema.js';
 
-export function toProps(model: ModelInfo, sampling: SamplingSettings, isSleeping: boolean): Props {
+export function toProps(
+  model: ModelInfo,
+  sampling: SamplingSettings,
+  { slots, isSleeping }: { slots: boolean; isSleeping: boolean },
+): Props {
   return {
     default_generation_settings: {
       n_ctx: model.contextLength,
@@ -19,7 +23,7 @@ export function toProps(model: ModelInfo, sampling: SamplingSettings, isSleeping
     model_path: basename(model.path),
     model_ftype: quantisationOf(model),
     modalities: { vision: model.vision, audio: model.audioSampleRate > 0, video: false },
-    endpoint_slots: true,
+    endpoint_slots: slots,
     endpoint_props: false,
     endpoint_metrics: true,
     build_info: `chasqui-${VERSION}`,

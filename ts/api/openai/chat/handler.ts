@@ -1,11 +1,12 @@
 /** Handles a chat request, from the valid body to the reply. */
 import type { FastifyInstance } from 'fastify';
-import type { Engine, RenderedPrompt } from '../../../engine/engine.js';
+import type { Engine, Finish, ModelInfo, RenderedPrompt } from '../../../engine/engine.js';
 import { readablePrompt } from '../../../engine/readable-prompt.js';
 import { ChasquiError } from '../../../errors.js';
 import { CONVERSATION_ERRORS } from '../../../http/openapi/failures.js';
 import { completionExamples, type Operation } from '../../../http/openapi/operation.js';
 import { MAX_IGNORED_PARTS, nameIgnoredParts, readFields, readParts } from '../../../http/read-fields.js';
+import type { Profile } from '../../../profiles/profile.js';
 import type { AppContext } from '../../context.js';
 import {
   type ChatCompletionRequest,
@@ -15,9 +16,9 @@ import {
 } from '../../shared/chat/chat-schema.js';
 import { refusePassedOver, renderChat } from '../../shared/chat/render-chat.js';
 import { startCompletion, toJob } from '../../shared/chat/to-job.js';
-import { chatCompletionReplySchema } from '../../shared/completion/chat-reply-schema.js';
+import { chatCompletionReplySchema, type VerboseReport } from '../../shared/completion/chat-reply-schema.js';
 import type { ExtendedEndpoint } from '../../shared/completion/completion-extension.js';
-import { toGenerationSettings } from '../../shared/completion/generation-settings.js';
+import { toEnding, toGenerationSettings } from '../../shared/completion/generation-settings.js';
 import { toPromptLogprobs } from '../../shared/completion/logprobs.js';
 import { newCompletionHead, PromptProgress, runningUsage } from '../../shared/completion/reply-fields.js';
 import { dataFailure, streamCompletion } from '../../shared/completion/stream-reply.js';
@@ -66,20 +67,14 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
         const head = newCompletionHead(engine.model.id);
         const parsed = rendered.format !== null;
         const { stream = false } = body;
-        const verbose = context.verbose && {
-          prompt: readablePrompt(rendered.prompt),
-          generation_settings: toGenerationSettings(toJob(body, rendered, profile, engine.model), engine.model, {
-            stream,
-          }),
-        };
+        const verbose = (body.verbose ?? context.verbose) ? reportOn(engine.model, profile, body, rendered) : undefined;
         const { logprobs, timings, timings_per_token: timingsPerToken, return_progress: returnsProgress } = body;
         if (!stream) {
-          const reported = { parsed, logprobs, timings: timings || timingsPerToken, customTools, hasOldForm };
+          const reported = { parsed, logprobs, timings: timings || timingsPerToken, verbose, customTools, hasOldForm };
           const reply = await toCompletion(head, streams, reported);
           const completion = {
             ...reply,
             ...(reportsPrompt && { prompt_logprobs: toPromptLogprobs(streams[0]?.promptLogprobs ?? []) }),
-            ...(verbose && { __verbose: verbose }),
           };
           return extension?.extend(completion) ?? completion;
         }
@@ -87,7 +82,6 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
           includeUsage: body.stream_options?.include_usage ?? false,
           choices: streams.length,
           parsed,
-          mayLackContent: parsed && rendered.format?.parser !== '',
           timings,
           verbose,
           timed: timingsPerToken ? streams : [],
@@ -117,6 +111,18 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
     bodyLimit,
   };
   app.post<{ Body: SentChatCompletion }>(extended?.url ?? URL, settings, complete);
+}
+
+/** Returns the report of `__verbose`: the fields of a `/completion` reply, without the content and its tokens. */
+function reportOn(model: ModelInfo, profile: Profile, body: ChatCompletionRequest, rendered: RenderedPrompt) {
+  const job = toJob(body, rendered, profile, model);
+  const settings = toGenerationSettings(job, model, { stream: body.stream ?? false });
+  const beginning = { index: 0, id_slot: -1, stop: true, model: model.id, prompt: readablePrompt(rendered.prompt) };
+  return (finish: Finish): VerboseReport => ({
+    ...beginning,
+    generation_settings: settings,
+    ...toEnding(finish, model),
+  });
 }
 
 /** As in vLLM, whole replies report the log-probabilities of prompts. Those of images have none. */

@@ -1,6 +1,6 @@
 /** Reads the streams of a request's choices to their ends and returns the whole reply. */
-import type { TokenStream } from '../../../engine/engine.js';
-import type { ChatCompletion, LogprobEntry } from '../../shared/completion/chat-reply-schema.js';
+import type { Finish, TokenStream } from '../../../engine/engine.js';
+import type { ChatCompletion, LogprobEntry, VerboseReport } from '../../shared/completion/chat-reply-schema.js';
 import { type CompletionDelta, CompletionReader } from '../../shared/completion/completion-reader.js';
 import type { CompletionHead } from '../../shared/completion/reply-fields.js';
 import { toTimings, totalReasoningTokens, toUsage } from '../../shared/completion/reply-fields.js';
@@ -13,6 +13,8 @@ export interface CompletionOptions {
   logprobs?: boolean | undefined;
   /** Reports the times of the first choice; default false. */
   timings?: boolean | undefined;
+  /** Makes the report on the first choice; default: none. */
+  verbose?: ((finish: Finish) => VerboseReport) | undefined;
   customTools?: ReadonlySet<string> | undefined;
   /** Replies with calls as `function_call`; default false. */
   hasOldForm?: boolean | undefined;
@@ -27,6 +29,7 @@ export async function toCompletion(
     parsed = false,
     logprobs = false,
     timings = false,
+    verbose,
     customTools = new Set(),
     hasOldForm = false,
     onDeltas,
@@ -50,6 +53,7 @@ export async function toCompletion(
     choices: choices.map((choice, index) => choice.toReply(index, hasOldForm)),
     usage: toUsage(finishes, totalReasoningTokens(readers)),
     ...(timings && finishes[0] && { timings: toTimings(finishes[0]) }),
+    ...(verbose && finishes[0] && { __verbose: verbose(finishes[0]) }),
   };
 }
 

@@ -2,9 +2,9 @@
  * Converts tokens to chunks, as JSON text. This runs for every token of every stream. A chunk is joined from prepared
  * text, and only the token's own delta is serialised.
  */
-import type { TokenStream } from '../../../engine/engine.js';
+import type { Finish, TokenStream } from '../../../engine/engine.js';
 import type { SseEvent } from '../../../http/sse.js';
-import type { LogprobEntry } from '../../shared/completion/chat-reply-schema.js';
+import type { LogprobEntry, VerboseReport } from '../../shared/completion/chat-reply-schema.js';
 import { type CompletionDelta, CompletionReader } from '../../shared/completion/completion-reader.js';
 import type { CompletionHead, PromptProgress, RunningUsage } from '../../shared/completion/reply-fields.js';
 import { RunningTimings, toTimings, totalReasoningTokens, toUsage } from '../../shared/completion/reply-fields.js';
@@ -15,18 +15,17 @@ import type { ToolCallDelta } from './schema.js';
 
 /** The contract: every chunk has a `delta.content`, a string or null. */
 const NO_CONTENT = '{"content":null}';
+const FIRST_DELTA = '{"role":"assistant","content":null}';
 
 export interface ChunkOptions {
   includeUsage: boolean;
   choices: number;
   /** Whether the tokens have parsed deltas; default false. */
   parsed?: boolean | undefined;
-  /** Whether a completion without content is likely, because it may call tools; default: as `parsed`. */
-  mayLackContent?: boolean;
   /** Reports times with the chunk that ends a choice; default false. */
   timings?: boolean | undefined;
-  /** Reported with the chunk that ends the first choice; default false. */
-  verbose?: object | false;
+  /** Makes the report with the chunk that ends the first choice; default: none. */
+  verbose?: ((finish: Finish) => VerboseReport) | undefined;
   /** The streams of all choices, where each chunk has the times so far; default none. */
   timed?: readonly Pick<TokenStream, 'prefill'>[];
   /** The progress of the prompt, which all choices share. Default: not reported. */
@@ -49,14 +48,13 @@ export class ChunkEncoder implements EventEncoder {
   readonly #usage: RunningUsage | undefined;
   readonly #hasOldForm: boolean;
   readonly #timings: boolean;
-  readonly #verbose: object | false;
+  readonly #verbose: ChunkOptions['verbose'];
   /** One for each choice; empty if times are not reported. */
   readonly #running: RunningTimings[];
   readonly #readers: CompletionReader[];
   /** One for each choice, if there are custom tools. */
   readonly #forms: CallForms[] | null;
   readonly #started: boolean[];
-  readonly #firstDelta: string;
   /** The JSON text before and after the content of a chunk with content alone; one for each choice. */
   readonly #beforeContent: readonly string[];
   readonly #afterContent: string;
@@ -71,14 +69,13 @@ export class ChunkEncoder implements EventEncoder {
     this.#usage = options.usage;
     this.#hasOldForm = options.hasOldForm ?? false;
     this.#timings = timings || timed.length > 0;
-    this.#verbose = options.verbose ?? false;
+    this.#verbose = options.verbose;
     this.#running = timed.map((stream) => new RunningTimings(stream));
     this.#readers = Array.from({ length: choices }, () => new CompletionReader(parsed));
     this.#forms = customTools?.size ? this.#readers.map(() => new CallForms(customTools)) : null;
     this.#started = this.#readers.map(() => false);
     const { progress } = options;
     if (progress) this.progress = () => this.#newProgress(progress);
-    this.#firstDelta = `{"role":"assistant","content":${(options.mayLackContent ?? parsed) ? 'null' : '""'}}`;
     this.#beforeContent = this.#readers.map((_, index) => `${this.#head}[{"index":${index},"delta":{"content":`);
     this.#afterContent = `},"logprobs":null,"finish_reason":null}]`;
   }
@@ -125,7 +122,7 @@ export class ChunkEncoder implements EventEncoder {
 
   #begin(index: number): string {
     this.#started[index] = true;
-    return this.#choice(index, this.#firstDelta, 'null', 'null');
+    return this.#choice(index, FIRST_DELTA, 'null', 'null');
   }
 
   end(): readonly SseEvent[] {
@@ -138,7 +135,8 @@ export class ChunkEncoder implements EventEncoder {
     const reason = `"${this.#hasOldForm ? toOldReason(reader.finishReason) : reader.finishReason}"`;
     const rest = this.#forms?.[index]?.rest() ?? [];
     if (rest.length > 0) chunks.push(this.#choice(index, deltaJson({}, rest), 'null', 'null'));
-    const verbose = this.#verbose && index === 0 ? `,"__verbose":${JSON.stringify(this.#verbose)}` : '';
+    const report = index === 0 ? this.#verbose?.(reader.finish) : undefined;
+    const verbose = report ? `,"__verbose":${JSON.stringify(report)}` : '';
     chunks.push(this.#choice(index, NO_CONTENT, logprobsJson(reader.takeLogprobs()), reason, timings + verbose));
     if (this.#includeUsage && this.#readers.every(({ ended }) => ended)) {
       const usage = toUsage(

@@ -91,7 +91,8 @@ function toListedModel(entry: ModelEntry): ListedModel {
     object: 'model',
     created,
     owned_by: 'chasqui',
-    ...(aliases.length > 0 && { aliases }),
+    // As in llama-server, with the id.
+    ...(aliases.length > 0 && { aliases: [id, ...aliases] }),
     ...(tags !== undefined && { tags }),
     ...(parent !== null && { parent }),
     status: toStatus(entry),

@@ -194,6 +194,10 @@ const optional = {
     maximum: MAX_TOP_LOGPROBS,
   }),
   prompt_logprobs: promptLogprobs,
+  verbose: field(
+    'Reports prompt, settings and end as `__verbose` (llama-server). Default: the option of the server.',
+    boolean,
+  ),
   reasoning_control: field('Lets `/v1/chat/completions/control` end this stream or its reasoning.', boolean, {
     default: false,
   }),

@@ -47,7 +47,7 @@ export const samplerFields = {
     { maxItems: MAX_BREAKERS },
   ),
   samplers: s.field(
-    "Samplers to apply, in this order, as names or as a string of llama.cpp's letters; default: all.",
+    "Samplers to apply, in this order, as names or as a string of llama.cpp's letters; default: all but `adaptive_p`.",
     s.orString(
       s.limited(s.arrayOf(s.oneOf(...SAMPLERS, 'typical_p' as const) as s.Schema<SamplerName | 'typical_p'>), {
         minItems: 1,

@@ -7,7 +7,11 @@ import type { RequestedAdapter } from './chat-schema.js';
 const MAX_SHOWN = 10;
 
 /** `field`: the name of the list in errors, or `null` if the list is the body of a request. */
-export function toAdapterUses(lora: readonly RequestedAdapter[], model: ModelInfo, field: string | null): AdapterUse[] {
+export function toAdapterUses(
+  lora: readonly RequestedAdapter[],
+  model: Pick<ModelInfo, 'adapters'>,
+  field: string | null,
+): AdapterUse[] {
   const placeOf = (at: number): string => `${field ?? ''}[${at}].id`;
   const { adapters: known = [] } = model;
   const uses = lora.map(({ id, scale }, at): AdapterUse => {
@@ -22,7 +26,7 @@ export function toAdapterUses(lora: readonly RequestedAdapter[], model: ModelInf
   throw new ChasquiError('invalid_value', `${list} names the same adapter twice.`, placeOf(twice));
 }
 
-function notThere({ adapters = [] }: ModelInfo, field: string | null): string {
+function notThere({ adapters = [] }: Pick<ModelInfo, 'adapters'>, field: string | null): string {
   if (adapters.length === 0) {
     return `The model was loaded without adapters${field === null ? '' : `: leave \`${field}\` out`}.`;
   }

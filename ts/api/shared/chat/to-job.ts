@@ -31,11 +31,12 @@ export function toJob(
   body: ChatCompletionRequest,
   rendered: RenderedPrompt,
   profile: Profile,
-  model: Pick<ModelInfo, 'sampling'> = {},
+  model: Pick<ModelInfo, 'sampling' | 'adapters'> = {},
 ): Job {
   const options: GenerateOptions = {
     prompt: rendered.prompt,
     images: rendered.images,
+    adapters: body.lora === undefined ? null : toAdapterUses(body.lora, model, 'lora'),
     stop: [body.stop ?? []].flat().filter((text) => text !== ''),
     formatStops: rendered.additionalStops,
     maxTokens: toLimit([body.max_completion_tokens, body.max_tokens, body.n_predict, profile.maxTokens]),
@@ -136,10 +137,9 @@ export function startCompletion(
   rendered: RenderedPrompt,
   options: Pick<SubmitOptions, 'signal' | 'whole'>,
 ): TokenStream[] {
-  const adapters = body.lora === undefined ? null : toAdapterUses(body.lora, engine.model, 'lora');
   const { format, ...job } = toJob(body, rendered, profile, engine.model);
   // As in llama-server, a whole reply includes the message that it continues, and a stream does not.
   const echo = body.echo ?? options.whole ?? false;
   const parsed = format && { ...format, continues: format.continues && !echo };
-  return submitChoices(engine, { ...job, format: parsed, adapters }, body.n ?? 1, options);
+  return submitChoices(engine, { ...job, format: parsed }, body.n ?? 1, options);
 }

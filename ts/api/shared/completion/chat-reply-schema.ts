@@ -108,8 +108,35 @@ const alternatives = s.recordOf(
 /** In the form of vLLM; null for the first token. */
 export const promptLogprobs = s.arrayOf(s.orNull(alternatives));
 
-/** The prompt and the settings of a chat, named as in replies of `/completion`. */
-export const verboseReport = s.objectOf({ prompt: s.string, generation_settings: s.typed<object>({ type: 'object' }) });
+const nativeTimings = { prompt_per_token_ms: s.number, predicted_per_token_ms: s.number };
+
+/** The fields of a `/completion` reply that its end determines. */
+export const nativeEnding = {
+  /** Whether the completion ended because the context was full. Prompts are never shortened. */
+  truncated: s.boolean,
+  stop_type: s.oneOf('eos', 'limit', 'word'),
+  stopping_word: s.string,
+  /** The prompt's tokens that were found in the cache. */
+  tokens_cached: s.integer,
+  timings: s.typed<object>({ ...timings, properties: { ...timings.properties, ...nativeTimings } }),
+};
+
+/** The settings of a job under llama.cpp's names. */
+export const generationSettings = s.typed<Record<string, unknown>>({ type: 'object', additionalProperties: true });
+
+/** The prompt, settings and end of a chat, named as in replies of `/completion`. */
+export const verboseReport = s.objectOf({
+  index: s.integer,
+  id_slot: s.integer,
+  stop: s.boolean,
+  model: s.string,
+  prompt: s.string,
+  generation_settings: generationSettings,
+  tokens_predicted: s.integer,
+  tokens_evaluated: s.integer,
+  ...nativeEnding,
+});
+export type VerboseReport = s.Static<typeof verboseReport>;
 
 const choice = s.objectOf({
   index: s.integer,

@@ -6,7 +6,6 @@ import { type Grammar, grammarOfSchema, type Job } from '../../../engine/job.js'
 import { ChasquiError, type ErrorCode } from '../../../errors.js';
 import type { Profile } from '../../../profiles/profile.js';
 import { MAX_CHOICES } from '../chat/chat-schema.js';
-import { toAdapterUses } from '../chat/to-adapters.js';
 import { toJob } from '../chat/to-job.js';
 import { submitChoices } from '../completion/stream-reply.js';
 import { SchemaCheck } from '../json-schema/schema-check.js';
@@ -62,11 +61,10 @@ export async function submitCompletions(
     remedy: 'without `echo`',
     param: n > 1 ? 'n' : 'prompt',
   });
-  const adapters = body.lora === undefined ? null : toAdapterUses(body.lora, engine.model, 'lora');
   const promptLogprobs = promptLogprobsOf(body);
   const counts = { alternatives: promptLogprobs ?? 0, n };
   const tokens = promptLogprobs === null ? null : await readPromptTokens(engine, prompts, counts, { signal });
-  const job = { ...toCommonJob(body, profile, engine.model), adapters, logprobsAfter, promptLogprobs };
+  const job = { ...toCommonJob(body, profile, engine.model), logprobsAfter, promptLogprobs };
   beforeSubmit?.(job);
   return {
     streams: (tokens?.map(({ ids }) => ids) ?? prompts).flatMap((prompt) =>

@@ -68,6 +68,8 @@ const REFUSED: [args: string[], says: RegExp][] = [
 const FAILED: typeof REFUSED = [
   [['serve', '--model-url', 'ftp://a.example/b.gguf'], /from ftp:.*start with https.*end in \.gguf/],
   [['serve', '-v', '--no-jinja', '--no-slots', '-hff', 'a.gguf', '--port', '0'], /--hf-file needs --hf/],
+  [['serve', '--host', '127.0.0.1,', '--port', '0'], /--host must be addresses separated by commas/],
+  [['serve', '--host', '127.0.0.1,192.0.2.1', '--port', '0'], /192\.0\.2\.1 is not an address of this machine/],
   [['serve', '--host', '192.0.2.1', '--port', '0'], /192\.0\.2\.1 is not an address of this machine.*--host/],
 ];
 

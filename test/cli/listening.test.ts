@@ -30,6 +30,11 @@ async function stop({ process, exited, output }: Child, signal: NodeJS.Signals =
   if (signal === 'SIGTERM') assert.is(code, 0, output.stderr);
 }
 
+async function expectRefused(url: string): Promise<void> {
+  const error = await fetch(url).catch((thrown) => thrown);
+  assert.is(error.cause?.code, 'ECONNREFUSED');
+}
+
 /** Status and body of `GET url`. */
 function get(options: https.RequestOptions, from: typeof http | typeof https = http): Promise<[number, string]> {
   return new Promise((resolve, reject) => {
@@ -40,6 +45,23 @@ function get(options: https.RequestOptions, from: typeof http | typeof https = h
         reply.on('end', () => resolve([reply.statusCode ?? 0, body]));
       })
       .on('error', reject);
+  });
+}
+
+// Linux alone has all addresses of 127.0.0.0/8.
+if (process.platform === 'linux') {
+  test('it listens at several addresses, on one port, with the same keys', async () => {
+    const args = ['--host', '127.0.0.2, 127.0.0.3', '--port', '0', '--api-key', 'first'];
+    const { child, line } = await serve(args);
+    const [, port] = /http:\/\/127\.0\.0\.2:(\d+)\/v1$/.exec(line) ?? [];
+    for (const host of ['127.0.0.2', '127.0.0.3']) {
+      const url = `http://${host}:${port}/v1/models`;
+      assert.is((await fetch(url)).status, 401);
+      assert.is((await fetch(url, { headers: { authorization: 'Bearer first' } })).status, 200);
+    }
+    await expectRefused(`http://127.0.0.1:${port}/health`);
+    await stop(child);
+    await expectRefused(`http://127.0.0.3:${port}/health`);
   });
 }
 
@@ -135,7 +157,7 @@ test('a model goes by all names that it is given, and replies have the first; it
   }
   const models = await (await fetch(`${url}/v1/models`)).json();
   const [{ id, aliases, tags }] = (models as { data: [{ id: string; aliases: string[]; tags: string[] }] }).data;
-  assert.equal([id, aliases, tags], ['gpt-4o', ['small', 'demo'], ['fim', 'small']]);
+  assert.equal([id, aliases, tags], ['gpt-4o', ['gpt-4o', 'small', 'demo'], ['fim', 'small']]);
   assert.is(((await (await fetch(`${url}/v1/models/small`)).json()) as { id: string }).id, 'gpt-4o');
   assert.is((await fetch(`${url}/v1/models/chasqui-demo`)).status, 404);
   await stop(child);

@@ -15,7 +15,7 @@ export async function listenAt(app: App, host: string, port: number): Promise<nu
   const taken = (app.server.address() as net.AddressInfo).port;
   if (second === null) return taken;
   try {
-    await listen(second, taken);
+    await listen(second, '::1', taken);
   } catch (error) {
     if (!NO_IPV6.includes((error as NodeJS.ErrnoException).code ?? '')) {
       await app.close();
@@ -23,6 +23,19 @@ export async function listenAt(app: App, host: string, port: number): Promise<nu
     }
   }
   return taken;
+}
+
+/** Listens at each address, on the same port. Rejects with Node's error if one of them cannot be used. */
+export async function listenAtAll(app: App, [host = '', ...others]: readonly string[], port: number): Promise<void> {
+  const doors = others.map((address) => ({ address, door: secondDoor(app) }));
+  if (doors.length > 0) {
+    app.addHook('onClose', async () => {
+      for (const { door } of doors) door.close();
+    });
+  }
+  await app.listen({ host, port });
+  const { port: taken } = app.server.address() as net.AddressInfo;
+  for (const { address, door } of doors) await listen(door, address, taken);
 }
 
 const NO_IPV6 = ['EADDRNOTAVAIL', 'EAFNOSUPPORT'];
@@ -48,10 +61,10 @@ function canListen(host: string, port: number): Promise<boolean> {
   });
 }
 
-function listen(server: net.Server, port: number): Promise<void> {
+function listen(server: net.Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ host: '::1', port }, () => {
+    server.listen({ host, port }, () => {
       server.off('error', reject);
       resolve();
     });

@@ -20,12 +20,14 @@ import type { ModelEntry } from '../models/pool.js';
 import type { Profile } from '../profiles/profile.js';
 import type { Certificate } from './certificate.js';
 import { closeServer } from './close-server.js';
+import { listenAtAll } from './listen.js';
 import { listenOnSocket } from './listen-on-socket.js';
 import { type EngineSettings, type ModelsSettings, openPool } from './open-pool.js';
 
 export interface StartSettings {
   models: ModelsSettings;
-  host?: string;
+  /** Addresses to listen on; default: the profile's. */
+  hosts?: readonly string[];
   /** Default: the profile's. 0 takes any free port. */
   port?: number;
   /** A Unix socket to listen on instead of host and port; only the current user may connect. */
@@ -66,7 +68,8 @@ export interface Server {
    * loaded, stops the server and rejects with a `ChasquiError`.
    */
   load(): Promise<readonly ModelEntry[] | null>;
-  host: string;
+  /** The addresses; the first one is for messages. */
+  hosts: readonly string[];
   /** 0 for a Unix socket. */
   port: number;
   /** Before `/v1`. */
@@ -92,7 +95,7 @@ const AFTER_DRAINING_MS = 10_000;
  */
 export async function start(profile: Profile, settings: StartSettings): Promise<Server> {
   const { deployment, certificate, metricsNames = [], shutdownTimeoutMs = SHUTDOWN_TIMEOUT_MS } = settings;
-  const host = settings.host ?? profile.host;
+  const hosts = settings.hosts ?? [profile.host];
   const basePath = basePathOf(profile, deployment);
   const metrics = new Metrics({ names: metricsNames });
   const mcp = await openMcp(settings.mcp);
@@ -112,14 +115,14 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
     const { buildApp } = await import('../api/app.js');
     const spans = await openSpans();
     app = buildApp(models.pool, profile, {
-      ...appOptions(settings, host, stores),
+      ...appOptions(settings, hosts, stores),
       mcp,
       drainMs: shutdownTimeoutMs,
       metrics,
       spans,
     });
     if (certificate) renewCertificate(app.server as https.Server, certificate);
-    if (settings.socketPath === undefined) await app.listen({ host, port: settings.port ?? profile.port });
+    if (settings.socketPath === undefined) await listenAtAll(app, hosts, settings.port ?? profile.port);
     else await listenOnSocket(app, settings.socketPath);
   } catch (error) {
     await stop();
@@ -136,7 +139,7 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
     }
   };
   const port = (app.server.address() as net.AddressInfo).port ?? 0;
-  return { load, host, port, basePath, stop, stopWithinMs: shutdownTimeoutMs + AFTER_DRAINING_MS };
+  return { load, hosts, port, basePath, stop, stopWithinMs: shutdownTimeoutMs + AFTER_DRAINING_MS };
 }
 
 /** The servers start on their first use. Their modules are loaded now: an import that fails without free files never recovers. */
@@ -178,17 +181,17 @@ async function openStores(deployment: DeploymentSettings | undefined): Promise<S
 
 function appOptions(
   { deployment, socketPath, certificate, access, app }: StartSettings,
-  host: string,
+  hosts: readonly string[],
   { keys, responses }: Stores,
 ): Omit<AppOptions, 'drainMs' | 'metrics' | 'spans'> {
   return {
     ...(responses && { responses }),
     ...(certificate && { tls: certificate.read() }),
     ...(access && { access }),
-    ...reachableAt(host),
+    ...Object.assign({}, ...hosts.map(reachableAt)),
     ...app,
     // Browsers cannot reach a Unix socket.
-    allowedHosts: socketPath ? [ANY_HOST] : [...ownNames(host), ...(app?.allowedHosts ?? [])],
+    allowedHosts: socketPath ? [ANY_HOST] : [...hosts.flatMap(ownNames), ...(app?.allowedHosts ?? [])],
     ...(deployment && {
       deployment,
       access: keys ? (key) => keys.admits(key, deployment.org, deployment.app) : 'public',

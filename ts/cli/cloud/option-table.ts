@@ -58,7 +58,12 @@ export const CLOUD_START_OPTIONS = {
     help: 'URL at which clients reach the cloud',
     otherwise: 'derived from host and port',
   },
-  host: { ...HOSTING_OPTIONS.host, group: GROUP, otherwise: '127.0.0.1' },
+  host: {
+    ...HOSTING_OPTIONS.host,
+    group: GROUP,
+    help: 'Address to listen on; 0.0.0.0 listens on all interfaces',
+    otherwise: '127.0.0.1',
+  },
   port: { ...HOSTING_OPTIONS.port, group: GROUP, otherwise: '8088' },
   runnersMemory: {
     ...count(1),

@@ -22,7 +22,7 @@ export function explainFailure(error: unknown, place: ListenPlace = {}): string 
 }
 
 function ofListening(
-  { code, syscall }: NodeJS.ErrnoException,
+  { code, syscall, address }: NodeJS.ErrnoException & { address?: string },
   { host, port, portFlag = '--port' }: ListenPlace,
 ): string | undefined {
   if (host === undefined) return undefined;
@@ -31,7 +31,7 @@ function ofListening(
   if (syscall === 'listen' && code === 'EACCES')
     return `this account may not use port ${port}; choose one above 1023 with ${portFlag}`;
   if (['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN'].includes(code ?? ''))
-    return `${host} is not an address of this machine; choose one with --host, such as 127.0.0.1 or 0.0.0.0`;
+    return `${address ?? host} is not an address of this machine; choose one with --host, such as 127.0.0.1 or 0.0.0.0`;
   return undefined;
 }
 

@@ -141,7 +141,7 @@ export const HOSTING_OPTIONS = {
     excludes: ['socket'],
     placeholder: 'address',
     group: 'Server',
-    help: 'Address to listen on; 0.0.0.0 listens on all interfaces',
+    help: 'Address to listen on, or several, comma-separated; 0.0.0.0 listens on all interfaces',
     otherwise: runtime.host,
   },
   port: {

@@ -50,7 +50,7 @@ export function announce(
 }
 
 /** Without `/v1`. */
-export function addressOf({ host, port, basePath }: Server, options: HostingOptions): string {
+export function addressOf({ hosts: [host = ''], port, basePath }: Server, options: HostingOptions): string {
   const transport = options.tlsCert === undefined ? 'http' : 'https';
   const origin = socketOf(options) === undefined ? baseUrl(host, port, transport) : `${transport}://localhost`;
   return `${origin}${basePath}`;
@@ -72,13 +72,15 @@ const BLOCKED_PORTS = new Set([
   ...[6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080],
 ]);
 
-function warnAboutAddress({ host, port }: Server, scheme: CurlSettings['scheme'], socket: string | undefined): void {
+function warnAboutAddress({ hosts, port }: Server, scheme: CurlSettings['scheme'], socket: string | undefined): void {
   if (socket !== undefined) return;
   if (BLOCKED_PORTS.has(port)) console.error(`chasqui: browsers and fetch refuse port ${port}; choose another`);
-  if (!WILDCARDS.includes(host)) return;
+  if (!hosts.some((host) => WILDCARDS.includes(host))) return;
   const addresses = Object.values(os.networkInterfaces())
     .flatMap((each) => each ?? [])
-    .filter(({ internal, family, scopeid }) => !internal && (family === 'IPv4' ? true : host === '::' && !scopeid));
+    .filter(
+      ({ internal, family, scopeid }) => !internal && (family === 'IPv4' ? true : hosts.includes('::') && !scopeid),
+    );
   for (const { address } of addresses) console.log(`Reachable at ${baseUrl(address, port)}/v1`);
   if (scheme === null) console.error('chasqui: everyone who reaches these addresses can use the server; see --api-key');
 }

@@ -48,6 +48,12 @@ export function socketOf({ socket, host }: HostingOptions): string | undefined {
   return host.endsWith('.sock') ? host : undefined;
 }
 
+function toHosts(host: string): readonly string[] {
+  const hosts = host.split(',').map((each) => each.trim());
+  if (hosts.every((each) => each !== '')) return hosts;
+  throw new ChasquiError('invalid_options', '`host` must be addresses separated by commas, such as 127.0.0.1,::1.');
+}
+
 export function hostingSettings(options: HostingOptions): Omit<StartSettings, 'models' | 'model'> {
   const socketPath = socketOf(options);
   const { host, port, bodyLimit, corsOrigins, allowedHosts, allowPrivateImageHosts } = options;
@@ -57,7 +63,7 @@ export function hostingSettings(options: HostingOptions): Omit<StartSettings, 'm
   const { settings, log } = serverSettings(options);
   const { mcpConfig } = options;
   return {
-    ...(socketPath !== undefined ? { socketPath } : host !== undefined && { host }),
+    ...(socketPath !== undefined ? { socketPath } : host !== undefined && { hosts: toHosts(host) }),
     ...toSecrets(options),
     ...(port !== undefined && { port }),
     ...settings,

@@ -72,6 +72,29 @@ test('the server calls the tool, and the model replies to its result', async ({ 
   );
 });
 
+test('`tool_choice` names a tool of a server, or a server', async ({ mcp }) => {
+  const { engine, respond } = responses(mcp);
+  const chosen = async (choice: object) => {
+    const reply = await respond({ tools: [never, { type: 'function', name: 'own' }], tool_choice: choice });
+    const { toolChoice, tools = [] } = engine.renderOptions.at(-2) ?? {};
+    return [reply.statusCode, toolChoice, tools.length];
+  };
+  const server = { type: 'mcp', server_label: 'test' };
+  assert.equal(await chosen({ ...server, name: 'echo' }), [200, { name: 'test__echo' }, 8]);
+  assert.equal(await chosen(server), [200, 'required', 7]);
+  assert.equal(await chosen({ ...server, name: null }), [200, 'required', 7]);
+  for (const wrong of [
+    { ...server, name: 'x' },
+    { ...server, server_label: 'y' },
+    { type: 'mcp' },
+    { ...server, name: 5 },
+  ]) {
+    const reply = await respond({ tool_choice: wrong });
+    assert.is(reply.statusCode, 400, reply.body);
+    assert.match(reply.json().error.param, /^tool_choice/);
+  }
+});
+
 test('the events of a stream are those of OpenAI, numbered, each with the index of its item', async ({ mcp }) => {
   const { respond } = responses(mcp);
   const events = readNamedEvents((await respond({ stream: true })).body);

@@ -17,6 +17,8 @@ export interface CalledTool {
   namespace: string | null;
 }
 
+type McpChoice = Extract<ResponseToolChoice, { server_label: string }>;
+
 export interface ToolTranslation {
   /** The chat fields `tools`, `tool_choice` and `parallel_tool_calls`, if the request sets them. */
   fields: Record<string, unknown>;
@@ -135,10 +137,24 @@ function allowedNames(choice: ResponseToolChoice | undefined): ReadonlySet<strin
   return new Set(choice.tools.map(({ type, name }) => name ?? type));
 }
 
+/** Without a name, any tool of the server. The tools are unknown until the server has listed them. */
+function toMcpChoice({ server_label: label, name }: McpChoice, tools: ReadonlyMap<string, CalledTool>): object {
+  const found = [...tools].filter(([, tool]) => tool.namespace === label && tool.type.startsWith('mcp_'));
+  const chosen = found.flatMap(([inChat, tool]) => ((name ?? tool.name) === tool.name ? inChat : []));
+  const functions = (chosen.length > 0 ? chosen : [name ?? label]).map((each) => toChatChoiceOf(each));
+  if (functions.length === 1) return functions[0] as object;
+  return { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: functions } };
+}
+
+function toChatChoiceOf(name: string): object {
+  return { type: 'function', function: { name } };
+}
+
 function toChatChoice(choice: ResponseToolChoice, tools: ReadonlyMap<string, CalledTool>): unknown {
   if (typeof choice === 'string') return choice;
   if (choice.type === 'allowed_tools') return choice.mode;
+  if (choice.type === 'mcp') return toMcpChoice(choice, tools);
   const asked = 'name' in choice ? choice.name : choice.type;
   const [name = asked] = [...tools].find(([, tool]) => tool.name === asked) ?? [];
-  return { type: 'function', function: { name } };
+  return toChatChoiceOf(name);
 }

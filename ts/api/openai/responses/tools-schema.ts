@@ -49,6 +49,7 @@ export const responseToolChoice = toolChoiceOf(
   variantsBy('type', [
     s.objectOf({ type: s.exactly('function'), name: functionName }),
     s.objectOf({ type: s.exactly('custom'), name: functionName }),
+    s.objectOf({ type: s.exactly('mcp'), server_label: s.string }, { name: s.orNull(s.string) }),
     s.objectOf({ type: s.oneOf('local_shell', 'shell', 'apply_patch', 'computer', 'computer_use_preview') }),
     s.objectOf({
       type: s.exactly('allowed_tools'),

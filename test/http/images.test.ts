@@ -46,6 +46,51 @@ test('by data URI and by address, in every format, whole and streamed', async ({
   }
 });
 
+test('prompts of `/completion` have images by `multimodal_data`', async () => {
+  const data = async (format: 'png' | 'gif') => (await picture(format)).toString('base64');
+  const sent = async (prompt: unknown, stream = false) => {
+    const { send, engine } = testApp(SEEING);
+    const reply = await send('/completion', { prompt, stream });
+    return { reply, jobs: engine.jobs };
+  };
+  const seen = { prompt_string: 'A <__media__> b', multimodal_data: [await data('png')] };
+  for (const stream of [false, true]) {
+    const { reply, jobs } = await sent(seen, stream);
+    assert.is(reply.statusCode, 200, reply.body);
+    assert.equal([jobs[0]?.prompt, jobs[0]?.images], ['A <image> b', [{ bytes: await picture('png') }]]);
+    assert.match(reply.body, '"prompt":"A <__media__> b"');
+  }
+  const both = {
+    prompt_string: '<__media__><__media__>',
+    multimodal_data: [await data('gif'), await pictureUri('png')],
+  };
+  const { jobs } = await sent([seen, 'c <__media__>', both]);
+  assert.equal(
+    jobs.map(({ prompt, images }) => [prompt, images.length]),
+    [
+      ['A <image> b', 1],
+      ['c <__media__>', 0],
+      ['<image><image>', 2],
+    ],
+  );
+  const wrong: [prompt: unknown, param: string][] = [
+    [{ ...seen, prompt_string: 'none' }, 'prompt.prompt_string'],
+    [{ ...seen, prompt_string: 5 }, 'prompt.prompt_string'],
+    [[seen, [1, 2]], 'prompt[1]'],
+    [[seen, 5], 'prompt[1]'],
+    [{ ...seen, multimodal_data: 'AAAA' }, 'prompt.multimodal_data'],
+    [{ ...seen, multimodal_data: [5] }, 'prompt.multimodal_data[0]'],
+    [{ ...seen, multimodal_data: ['malformed'] }, 'prompt.multimodal_data[0]'],
+    [{ ...seen, multimodal_data: ['http://127.0.0.1/a.png'] }, 'prompt.multimodal_data[0]'],
+    [{ ...seen, multimodal_data: [Buffer.from('text').toString('base64')] }, 'prompt.multimodal_data[0]'],
+    [{ ...seen, multimodal_data: Array(1000).fill('AAAA') }, 'prompt.prompt_string'],
+  ];
+  for (const [prompt, param] of wrong) {
+    const { reply, jobs } = await sent(prompt);
+    assert.equal([reply.statusCode, reply.json().error.param, jobs.length], [400, param, 0], reply.body);
+  }
+});
+
 test('images of earlier messages stand in their order', async () => {
   const { chat, engine } = testApp(SEEING);
   const messages = [

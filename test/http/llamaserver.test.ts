@@ -153,7 +153,7 @@ test('a prompt that is none is refused, and what is wrong is named', async () =>
     [{ prompt: ['a', [999]] }, 'prompt[1][0]'],
     [{ prompt: Array(129).fill('a') }, 'prompt'],
     [{ prompt: [1, ...Array(1025).fill('a')] }, 'prompt'],
-    [{ prompt: { prompt_string: 'a', multimodal_data: ['AAAA'] } }, 'prompt.multimodal_data'],
+    [{ prompt: { prompt_string: 'a', multimodal_data: ['AAAA'] } }, 'prompt.multimodal_data[0]'],
     [{ prompt: 'x'.repeat(5000) }, 'prompt'],
     [{ json_schema: { type: 'object' }, grammar: 'root ::= "a"' }, 'grammar'],
     [{ n_probs: 257 }, 'n_probs'],

@@ -85,19 +85,28 @@ const completing = {
   json_schema: s.field('A JSON schema that the completion must match.', jsonSchema),
 };
 
+/** Stands for an image in a text with `multimodal_data`, as in llama-server. */
+export const MEDIA_MARKER = '<__media__>';
+
 /** A text, tokens, both in one list, or several of these; a text may also stand in an object. */
 export type PromptPart = string | number;
 export interface PromptObject {
   prompt_string: string;
-  multimodal_data?: unknown;
+  /** Images in base64, one for each marker in the text. */
+  multimodal_data?: readonly string[] | null;
 }
 export type PromptField = PromptPart | PromptObject | (PromptPart | PromptObject | PromptPart[])[];
 
 const token = { type: 'integer', minimum: 0, maximum: 2 ** 31 - 1 };
-const promptObject = { type: 'object', required: ['prompt_string'], properties: { prompt_string: s.string } };
+const media = { type: ['array', 'null'], items: { type: 'string' } };
+const promptObject = {
+  type: 'object',
+  required: ['prompt_string'],
+  properties: { prompt_string: s.string, multimodal_data: media },
+};
 
 const prompt = s.field(
-  'A text, or tokens, or both in one list; or several of these.',
+  'A text, or tokens, or both in one list; or several of these. `{"prompt_string", "multimodal_data"}` is a text with images.',
   s.typed<Exclude<PromptField, number>>({
     type: ['string', 'array', 'object'],
     minItems: 1,
@@ -250,6 +259,8 @@ export const propsSchema = s.objectOf({
   endpoint_props: s.boolean,
   endpoint_metrics: s.boolean,
   build_info: s.string,
+  /** Stands for an image in prompts of `/completion`. */
+  media_marker: s.string,
   is_sleeping: s.boolean,
 });
 

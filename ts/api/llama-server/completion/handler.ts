@@ -21,6 +21,7 @@ import { nativeErrorSchema, nativeFailure, toNativeError } from '../native-error
 import {
   type InfillRequest,
   infillSchema,
+  MEDIA_MARKER,
   type NativeCompletionRequest,
   type NativeSettings,
   nativeCompletionSchema,
@@ -31,7 +32,7 @@ import { infillPrompt } from './infill-prompt.js';
 import { limitRepeatedSettings } from './repeat-limit.js';
 import { NativeCompletions } from './stream.js';
 import { onlyReads, toCompletionRequest } from './to-completion.js';
-import { toPrompts } from './to-prompts.js';
+import { type Prompts, toPrompts } from './to-prompts.js';
 
 const COMPLETION_URL = '/completion';
 const INFILL_URL = '/infill';
@@ -68,7 +69,7 @@ export function nativeCompletionRoutes(app: FastifyInstance, context: AppContext
         ...settings
       } = request.body;
       const prompt = await infillPrompt(leased.engine, request.body, leased);
-      return completeTexts({ ...leased, context, request, reply }, settings, [prompt]);
+      return completeTexts({ ...leased, context, request, reply }, settings, { prompts: [prompt], images: [] });
     },
     { fail: nativeFailure },
   );
@@ -82,7 +83,7 @@ export function nativeCompletionRoutes(app: FastifyInstance, context: AppContext
 async function completeTexts(
   { context, request, reply, engine, signal }: Exchange,
   settings: NativeSettings,
-  prompts: string[] | number[][],
+  { prompts, images }: Prompts,
 ): Promise<unknown> {
   const { stream = false, json_schema: schema, return_progress: returnsProgress = false } = settings;
   const translate = (thrown: unknown) => aboutPrompt(thrown, settings);
@@ -90,13 +91,14 @@ async function completeTexts(
     if (schema) nameIgnoredParts(reply, await unenforcedOfSchema(engine, schema, { signal }));
     const body = await toCompletionRequest(engine, settings, prompts, { signal });
     const known = await Promise.all(
-      prompts.map(async (prompt) => {
+      prompts.map(async (prompt, index) => {
         if (typeof prompt !== 'string') {
           return { text: await spell(engine, prompt, 'prompt', { signal }), tokens: prompt.length };
         }
         // Only a stream says how long the prompt is before its end.
-        const tokens = stream ? await engine.countTokens({ prompt, images: [] }, { signal }) : 0;
-        return { text: prompt, tokens };
+        const tokens = stream ? await engine.countTokens({ prompt, images: images[index] ?? [] }, { signal }) : 0;
+        const hasImages = (images[index]?.length ?? 0) > 0;
+        return { text: hasImages ? prompt.replaceAll(engine.model.imageMarker ?? '', MEDIA_MARKER) : prompt, tokens };
       }),
     );
     const choicesPerPrompt = body.n ?? 1;
@@ -109,7 +111,8 @@ async function completeTexts(
         param: choicesPerPrompt > 1 ? 'n' : 'prompt',
       });
     const logprobsAfter = settings.post_sampling_probs ?? false;
-    const started = await submitCompletions(engine, body, context.profile, signal, { logprobsAfter, beforeSubmit });
+    const own = { logprobsAfter, images, beforeSubmit };
+    const started = await submitCompletions(engine, body, context.profile, signal, own);
     const prompt = known.length === 1 ? (known[0]?.text ?? null) : null;
     const { streams } = started;
     request.record.follow(engine.model.id, streams, { choicesPerPrompt, prompt });

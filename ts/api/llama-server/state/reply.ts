@@ -6,7 +6,7 @@ import { quantisationOf } from '../../../models/model-facts.js';
 import type { SamplingSettings } from '../../../options/sampling-table.js';
 import { VERSION } from '../../../version.js';
 import { toGenerationSettings } from '../../shared/completion/generation-settings.js';
-import type { AdapterList, Props, Slots } from '../schema.js';
+import { type AdapterList, MEDIA_MARKER, type Props, type Slots } from '../schema.js';
 
 export function toProps(
   model: ModelInfo,
@@ -27,6 +27,7 @@ export function toProps(
     endpoint_props: false,
     endpoint_metrics: true,
     build_info: `chasqui-${VERSION}`,
+    media_marker: MEDIA_MARKER,
     is_sleeping: isSleeping,
   };
 }

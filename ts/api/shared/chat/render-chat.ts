@@ -126,7 +126,7 @@ export function refusePassedOver([path]: readonly string[]): void {
   throw new ChasquiError('unsupported_parameter', `\`${path}\` is not supported by this server.`, path);
 }
 
-function refuseSources({ id, inputModalities }: ModelInfo, sources: readonly ImageSource[]): void {
+export function refuseSources({ id, inputModalities }: ModelInfo, sources: readonly ImageSource[]): void {
   const refused = sources.find(({ kind }) => !inputModalities.includes(kind ?? 'image'));
   if (refused === undefined) return;
   const { kind, param } = refused;

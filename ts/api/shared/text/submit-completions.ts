@@ -28,6 +28,8 @@ export interface RunningCompletions {
 }
 
 interface NativeOptions extends Partial<Pick<Job, 'logprobsAfter'>> {
+  /** The images of each prompt; default: none. */
+  images?: readonly Job['images'][];
   /** Throws the errors of the job that all completions share, except for prompts and seeds. */
   beforeSubmit?(job: Job): void;
 }
@@ -37,7 +39,7 @@ export async function submitCompletions(
   body: CompletionRequest,
   profile: Profile,
   signal: AbortSignal,
-  { logprobsAfter = false, beforeSubmit }: NativeOptions = {},
+  { logprobsAfter = false, images = [], beforeSubmit }: NativeOptions = {},
 ): Promise<RunningCompletions> {
   refuseUnsupported(body);
   const n = body.n ?? 1;
@@ -67,8 +69,8 @@ export async function submitCompletions(
   const job = { ...toCommonJob(body, profile, engine.model), logprobsAfter, promptLogprobs };
   beforeSubmit?.(job);
   return {
-    streams: (tokens?.map(({ ids }) => ids) ?? prompts).flatMap((prompt) =>
-      submitChoices(engine, { ...job, prompt }, n, { signal, whole: !body.stream }),
+    streams: (tokens?.map(({ ids }) => ids) ?? prompts).flatMap((prompt, index) =>
+      submitChoices(engine, { ...job, prompt, images: images[index] ?? [] }, n, { signal, whole: !body.stream }),
     ),
     choicesPerPrompt: n,
     beginnings,

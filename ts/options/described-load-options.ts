@@ -364,15 +364,9 @@ export interface DescribedLoadOptions {
   mirostatTau?: Value<'mirostatTau'>;
   /** Mirostat: learning rate. Must be a number from 0 to 1000000. Default: 0.1. */
   mirostatEta?: Value<'mirostatEta'>;
-  /**
-   * Adaptive-p: preferred probability of tokens; requires `adaptive_p` in `samplers`; negative disables it. Must be a
-   * number from -1 to 1. Default: -1.
-   */
+  /** Adaptive-p: token probability to aim at; negative disables it. Must be a number from -1 to 1. Default: -1. */
   adaptiveTarget?: Value<'adaptiveTarget'>;
-  /**
-   * Adaptive-p: decay of the mean that the target is adapted to, over about 1 / (1 - decay) tokens. Must be a number
-   * from 0 to 0.99. Default: 0.9.
-   */
+  /** Adaptive-p: decay of the mean of past probabilities. Must be a number from 0 to 0.99. Default: 0.9. */
   adaptiveDecay?: Value<'adaptiveDecay'>;
   /**
    * DRY: penalty on tokens that extend a repetition; 0 disables it. Must be a number from -1000000 to 1000000. Default:

@@ -194,7 +194,7 @@ export const SAMPLING_NUMBERS = {
     neutral: -1,
     accepts: {},
     flag: '--adaptive-target',
-    help: 'Adaptive-p: preferred probability of tokens; requires `adaptive_p` in `samplers`; negative disables it',
+    help: 'Adaptive-p: token probability to aim at; negative disables it',
   },
   adaptiveDecay: {
     type: 'number',
@@ -203,7 +203,7 @@ export const SAMPLING_NUMBERS = {
     field: 'adaptive_decay',
     neutral: 0.9,
     flag: '--adaptive-decay',
-    help: 'Adaptive-p: decay of the mean that the target is adapted to, over about 1 / (1 - decay) tokens',
+    help: 'Adaptive-p: decay of the mean of past probabilities',
   },
   dryMultiplier: {
     ...signed,

@@ -85,7 +85,7 @@ const completing = {
   json_schema: s.field('A JSON schema that the completion must match.', jsonSchema),
 };
 
-/** Stands for an image in a text with `multimodal_data`, as in llama-server. */
+/** The placeholder of an image in a text with `multimodal_data`, as in llama-server. */
 export const MEDIA_MARKER = '<__media__>';
 
 /** A text, tokens, both in one list, or several of these; a text may also stand in an object. */
@@ -259,7 +259,7 @@ export const propsSchema = s.objectOf({
   endpoint_props: s.boolean,
   endpoint_metrics: s.boolean,
   build_info: s.string,
-  /** Stands for an image in prompts of `/completion`. */
+  /** The placeholder of an image in prompts of `/completion`. */
   media_marker: s.string,
   is_sleeping: s.boolean,
 });

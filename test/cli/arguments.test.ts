@@ -61,14 +61,14 @@ const REFUSED: [args: string[], says: RegExp][] = [
   [['serve', '--log-format', 'xml'], /--log-format.*auto, json or text/],
   [['serve', '--log-level', 'loud'], /--log-level.*debug, info, warn, error or silent/],
   [['serve', '--prepare-timeout', '0'], /--prepare-timeout.*seconds from 1 to 1000000/],
+  [['serve', '-v', '--no-jinja', '--no-slots', '-hff', 'a.gguf', '--port', '0'], /--hf-file needs --hf/],
+  [['serve', '--host', '127.0.0.1,', '--port', '0'], /--host must be addresses separated by commas/],
   [['keys', 'make'], /unknown command 'make'/],
   [['server'], /unknown command 'server'/],
 ];
 
 const FAILED: typeof REFUSED = [
   [['serve', '--model-url', 'ftp://a.example/b.gguf'], /from ftp:.*start with https.*end in \.gguf/],
-  [['serve', '-v', '--no-jinja', '--no-slots', '-hff', 'a.gguf', '--port', '0'], /--hf-file needs --hf/],
-  [['serve', '--host', '127.0.0.1,', '--port', '0'], /--host must be addresses separated by commas/],
   [['serve', '--host', '127.0.0.1,192.0.2.1', '--port', '0'], /192\.0\.2\.1 is not an address of this machine/],
   [['serve', '--host', '192.0.2.1', '--port', '0'], /192\.0\.2\.1 is not an address of this machine.*--host/],
 ];

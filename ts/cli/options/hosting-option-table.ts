@@ -18,7 +18,7 @@ export const HOSTING_OPTIONS = {
     type: 'paths',
     flag: '--model',
     short: '-m',
-    excludes: ['modelUrl', 'hf'],
+    excludes: ['modelUrl', 'hf', 'hfFile'],
     group: 'Model',
     help: 'GGUF file to serve, or a name that chasqui ls lists; repeatable',
     otherwise: 'the built-in demo model',
@@ -26,7 +26,7 @@ export const HOSTING_OPTIONS = {
   modelUrl: {
     type: 'string',
     flag: '--model-url',
-    excludes: ['model', 'hf'],
+    excludes: ['model', 'hf', 'hfFile'],
     placeholder: 'url',
     group: 'Model',
     help: 'URL of a GGUF file to download to the data folder and serve',

@@ -165,6 +165,8 @@ const example = {
     mirostat: 0,
     mirostat_tau: 5,
     mirostat_eta: 0.1,
+    adaptive_target: -1,
+    adaptive_decay: 0.9,
     dry_multiplier: 0,
     dry_base: 1.75,
     dry_allowed_length: 2,

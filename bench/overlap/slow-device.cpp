@@ -5,14 +5,19 @@
 //   SLOW_DEVICE_MS        duration of a graph; default 5
 //   SLOW_DEVICE_CPU       path of the CPU module
 //   SLOW_DEVICE_TIMELINE  output file: one line per graph with the submission and completion times in microseconds
+//   SLOW_DEVICE_FAULT     file with a message of CUDA: while it exists, graphs fail as those of ggml-cuda do
+//   SLOW_DEVICE_MISSING   the same for the search for devices
 #include <ggml-backend-impl.h>
 #include <ggml-backend.h>
+#include <ggml-impl.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <thread>
 
 namespace {
@@ -43,6 +48,21 @@ Device& device() {
 
 long long microseconds(Clock::time_point time) {
     return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
+}
+
+// Empty: none.
+std::string fault(const char* variable) {
+    std::string message;
+    if (const char* file = std::getenv(variable)) std::getline(std::ifstream(file), message);
+    return message;
+}
+
+// As ggml_cuda_error().
+void check() {
+    const std::string message = fault("SLOW_DEVICE_FAULT");
+    if (message.empty()) return;
+    GGML_LOG_ERROR("CUDA error: %s\n", message.c_str());
+    GGML_ABORT("CUDA error");
 }
 
 ggml_backend_buffer_type_t memory();
@@ -91,6 +111,7 @@ void get_tensor(ggml_backend_t, const ggml_tensor* tensor, void* data, size_t of
 void synchronize(ggml_backend_t) { std::this_thread::sleep_until(device().done); }
 
 ggml_status compute(ggml_backend_t backend, ggml_cgraph* graph) {
+    check();
     Device&           slow  = device();
     const auto        given = Clock::now();
     const ggml_status status =
@@ -147,7 +168,14 @@ bool can_use(ggml_backend_dev_t, ggml_backend_buffer_type_t type) { return type 
 // The module
 
 const char*        module_name(ggml_backend_reg_t) { return "Slow"; }
-size_t             device_count(ggml_backend_reg_t) { return 1; }
+// As ggml_cuda_init().
+size_t device_count(ggml_backend_reg_t) {
+    const std::string message = fault("SLOW_DEVICE_MISSING");
+    if (message.empty()) return 1;
+    GGML_LOG_ERROR("ggml_cuda_init: failed to initialize CUDA: %s\n", message.c_str());
+    return 0;
+}
+
 ggml_backend_dev_t device_at(ggml_backend_reg_t, size_t) { return the_device(); }
 void*              function_of(ggml_backend_reg_t, const char*) { return nullptr; }
 

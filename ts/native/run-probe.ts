@@ -1,5 +1,6 @@
 /** Runs `probe-child.ts`: tries modules in a child process. */
 import { type ForkedScript, forkScript, START_LIMIT_MS } from '../process/fork-script.js';
+import { withRemedy } from '../process/gpu-remedies.js';
 import { HangWatch } from '../process/hang-watch.js';
 import type { ProbeMessage, ProbeResult, ProbeTask } from './probe-child.js';
 
@@ -23,7 +24,7 @@ export async function runProbe(
   while (results.length < files.length) {
     const { reported, end } = await runChild(addonPath, task, files.slice(results.length), limitMs);
     results.push(...reported);
-    if (results.length < files.length) results.push({ reason: end });
+    if (results.length < files.length) results.push({ reason: withRemedy(end) });
   }
   return results;
 }
@@ -47,7 +48,9 @@ function runChild(addonPath: string, task: ProbeTask, files: readonly string[], 
     watch.expectSign(START_LIMIT_MS);
     child.on('message', (message: ProbeMessage) => {
       watch.expectSign(limitMs);
-      if (message.sign === undefined) reported.push(message);
+      if (message.sign === undefined) {
+        reported.push(message.reason === undefined ? message : { ...message, reason: withRemedy(message.reason) });
+      }
       ready = true;
     });
     child.once('error', (error) => {

@@ -41,8 +41,10 @@ void on_abort(const char* message) {
         throw Error(ErrorCode::model_load_failed, "The model's file is damaged, or llama.cpp does not support it: " +
                                                       shortened(message));
     }
-    std::fprintf(stderr, "%s\n", message);
     ggml_print_backtrace();
+    // Last, because the supervisor reports the last line. Backends log the cause of an abort as an error.
+    const std::string said = take_last_errors();
+    std::fprintf(stderr, "llama.cpp aborted: %s%s%s\n", message, said.empty() ? "" : ": ", shortened(said).c_str());
 }
 
 }  // namespace

@@ -197,7 +197,10 @@ std::vector<DeviceInfo> probe_module(const std::string& path, const std::functio
         probe_device(device, on_step);
         devices.push_back(describe(device));
     }
-    if (devices.empty()) throw std::runtime_error("it found no device on this machine");
+    if (devices.empty()) {
+        const std::string said = take_last_errors();
+        throw std::runtime_error("it found no device on this machine" + (said.empty() ? said : ": " + said));
+    }
     return devices;
 }
 

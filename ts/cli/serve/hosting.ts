@@ -14,6 +14,7 @@ import type { ModelsSettings } from '../../server/open-pool.js';
 import type { DeploymentSettings, StartSettings } from '../../server/start.js';
 import { explainFailure } from '../errors/explain-failure.js';
 import { HOSTING_OPTIONS, type HostingOptions } from '../options/hosting-option-table.js';
+import { withFlags } from '../options/option-names.js';
 import { toList } from '../options/table-options.js';
 import { serverSettings } from './server-settings.js';
 
@@ -123,7 +124,7 @@ const PROCESSES = { engine: 'the engine', preparation: 'what prepares requests' 
 function tellRestart({ process: which, end, afterMs }: RestartEvent): void {
   const next = afterMs === null ? 'it is not started again' : 'it is started again';
   const when = afterMs ? ` in ${(afterMs / 1000).toFixed(1)} s` : '';
-  const said = end.said ? ` (${end.said})` : '';
+  const said = end.said ? ` (${withFlags(end.said)})` : '';
   console.error(`chasqui: ${PROCESSES[which]} ended: ${end.message}${said}; ${next}${when}`);
 }
 

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { ChasquiError, type ErrorCode } from '../../errors.js';
 import type { NativeStats } from '../../native/addon.js';
 import { describeExit, type ForkedScript, START_LIMIT_MS } from '../../process/fork-script.js';
+import { withRemedy } from '../../process/gpu-remedies.js';
 import { HangWatch } from '../../process/hang-watch.js';
 import { isOutOfFiles, outOfFiles } from '../../process/open-files.js';
 import { countOutOfMemoryKills } from '../../process/out-of-memory.js';
@@ -249,7 +250,7 @@ class ModelProcess {
       countOutOfMemoryKills().own === this.#killsBefore.own;
     const why = isUncertain ? 'perhaps memory ran out' : (this.#hung ?? REASONS[cause]);
     const message = why ? `${why}, and ${described}` : described;
-    return { cause, message, said: this.#forked.lastWords(), signal, exitCode };
+    return { cause, message, said: withRemedy(this.#forked.lastWords()), signal, exitCode };
   }
 
   #causeOf(exitCode: number | null, signal: NodeJS.Signals | null): EngineEnd['cause'] {

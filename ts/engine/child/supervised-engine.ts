@@ -125,7 +125,7 @@ export class SupervisedEngine extends Engine {
           restartsUnnoticed: false,
           onStarted: ({ model }) => {
             const known = engine?.deref();
-            if (known !== undefined) known.#replaceInfo(model.model);
+            if (known !== undefined) known.#replaceInfo(backend === options.backend ? model.model : onCpu(model.model));
           },
           onRestart,
           onState,
@@ -206,6 +206,13 @@ export class SupervisedEngine extends Engine {
     const { created, adaptersInUse } = this.model;
     this.model = { ...info, created, ...(adaptersInUse && { adaptersInUse }) };
   }
+}
+
+const FELL_BACK =
+  'The engine crashed repeatedly on the GPU, so it uses the CPU. Restart the server to try the GPU again';
+
+function onCpu(info: ModelInfo): ModelInfo {
+  return { ...info, unfitted: FELL_BACK };
 }
 
 interface StartHooks extends LoadHooks {

@@ -1,7 +1,9 @@
 import { resolve } from 'node:path';
+import { ChasquiError } from '../../errors.js';
 import type { NativeEngine } from '../../native/addon.js';
 import { useModules } from '../../native/backends.js';
 import { loadAddon } from '../../native/load-addon.js';
+import type { OpenRequest } from '../../native/native-options.js';
 import { samplingOf } from '../../options/sampling-table.js';
 import { readAdapterFiles } from '../adapter-file.js';
 import { checkMetadata, tryMetadata } from '../check-metadata.js';
@@ -62,7 +64,12 @@ export async function openLocal(
     onProgress?.(1);
     if (signal?.aborted) await native.close();
     signal?.throwIfAborted();
-    const info = describe(native, absolutePath, options, chosen);
+    const info = describe(
+      native,
+      absolutePath,
+      options,
+      gpus.length > 0 ? withoutGpu(native, asked, options, chosen) : chosen,
+    );
     return { core: new LocalCore(native, parsers), info: gpus.length > 0 ? { ...info, gpus } : info };
   } catch (error) {
     signal?.throwIfAborted();
@@ -70,6 +77,20 @@ export async function openLocal(
   } finally {
     signal?.removeEventListener('abort', onAbort);
   }
+}
+
+/** The driver may offer no GPU any more, although the module passed its probe. */
+function withoutGpu(
+  native: NativeEngine,
+  { options: { offload } }: Pick<OpenRequest, 'options'>,
+  { backend = 'auto' }: LoadOptions,
+  chosen: ChosenOffload,
+): ChosenOffload {
+  if (offload.devices?.length === 0 || native.info().placement.devices.length > 0) return chosen;
+  const what = 'The GPU driver offers no device any more';
+  const advice = 'Check the driver, such as with `nvidia-smi`, then restart chasqui';
+  if (backend === 'auto') return { ...chosen, unfitted: `${what}, so the model is on the CPU. ${advice}` };
+  throw new ChasquiError('backend_unavailable', `${what}, and \`backend\` is ${backend}. ${advice}.`, 'backend');
 }
 
 function describe(native: NativeEngine, path: string, options: LoadOptions, { unfitted }: ChosenOffload): ModelInfo {

@@ -149,6 +149,36 @@ const Test alternatives("call texts: members obey one alternative of anyOf", [] 
     }
 });
 
+const Test beside_nested("call texts: keywords beside the alternatives of an object in the arguments apply", [] {
+    const std::string own = R"("type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": "boolean"}},
+        "additionalProperties": false)";
+    const char* const kChoices[] = {R"([{"required": ["x"]}, {"required": ["y"]}])",
+                                    R"([{"required": ["x", "y"]}, {"properties": {"x": {"const": 5}}, "required": ["x"]}])"};
+    for (const char* name : {"MiniMax-M3", "google-gemma-4-31B-it", "Kimi-K3"}) {
+        for (const char* choice : kChoices) {
+            const std::string    object = "{" + own + R"(, "anyOf": )" + choice + "}";
+            const RenderedPrompt prompt =
+                rendered(name, required_call(R"({"type": "object", "required": ["o"], "properties": {"o": )" + object + "}}"));
+            for (const common_json& arguments : walked(prompt, 20)) {
+                const common_json& o = arguments.at("o");
+                const std::string  what = std::string(name) + ": " + arguments.dump();
+                expect(o.is_object() && o.size() > 0, what);
+                expect(!o.contains("x") || o.at("x").is_number_integer(), what);
+                expect(!o.contains("y") || o.at("y").is_boolean(), what);
+            }
+        }
+    }
+});
+
+const Test any_value("call texts: an argument of any type is JSON or text, and a form that cannot be written is left out", [] {
+    const RenderedPrompt any = rendered("NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", required_call(R"({"required": ["a", "b"]})"));
+    for (const common_json& arguments : walked(any, 60)) expect_equal(arguments.size(), size_t{2});
+    // A text 1 is the number in the other form.
+    const RenderedPrompt one = rendered("Qwen3-Coder", required_call(R"({"oneOf": [
+        {"properties": {"a": {"const": 1}}, "required": ["a"]}, {"properties": {"a": {"const": "1"}}, "required": ["a"]}]})"));
+    for (const common_json& arguments : walked(one, 5)) expect_equal(arguments.at("a").dump(), std::string("1"));
+});
+
 const Test overlaps("call texts: alternatives that a format cannot tell apart are reported", [] {
     const auto names_of = [](const char* name, const std::string& parameters) {
         return rendered(name, required_call(parameters)).unenforced;

@@ -1,6 +1,7 @@
 #include "argument-schema.h"
 
 #include "../../core/error-code.h"
+#include "presence.h"
 
 #include <cstdlib>
 
@@ -191,6 +192,7 @@ std::set<std::string> ArgumentSchema::other_types(const common_json& given, int 
 
 common_json ArgumentSchema::strip_texts(const common_json& given, int depth) const {
     common_json schema = resolve(given);
+    if (is_true(schema)) schema = common_json::object();
     if (!schema.is_object() || depth > kMaxDepth) return schema;
     for (const char* keyword : {"anyOf", "oneOf"}) {
         if (!schema.contains(keyword)) continue;
@@ -258,7 +260,16 @@ void ArgumentSchema::collect(const common_json& given, std::vector<common_json>&
     if (depth > kMaxDepth) return;
     for (const char* keyword : {"anyOf", "oneOf"}) {
         if (!schema.is_object() || !schema.contains(keyword)) continue;
-        for (const common_json* choice : parts_of(schema.at(keyword))) collect(*choice, all, depth + 1);
+        if (is_about_presence(common_json{{keyword, schema.at(keyword)}})) continue;
+        // What is beside the alternatives applies to each of them.
+        common_json rest = schema;
+        rest.erase(keyword);
+        bool has_rest = false;
+        for (const auto& [name, value] : rest.items()) has_rest = has_rest || (name != "type" && schema::is_assertion(name));
+        for (const common_json* choice : parts_of(schema.at(keyword))) {
+            if (has_rest) collect(common_json{{"allOf", common_json::array({rest, *choice})}}, all, depth + 1);
+            if (!has_rest) collect(*choice, all, depth + 1);
+        }
         return;
     }
     const std::set<std::string> types = other_types(schema);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <utility>
 
 namespace chasqui {
@@ -51,10 +52,20 @@ private:
         const common_json    parameters = parameters_of(tool);
         const ArgumentSchema schema(parameters);
         if (format_.member.empty()) return call(pattern, tool, [&] { return arguments.json(parameters); });
-        Peg        any   = p.choice();
-        const auto forms = schema.forms();
-        for (const auto& form : forms) any |= call(pattern, tool, [&] { return arguments.members(schema, form); });
-        if (forms.empty()) throw Error(ErrorCode::invalid_grammar, "A tool's schema permits no arguments.");
+        Peg                  any   = p.choice();
+        const auto           forms = schema.forms();
+        size_t               n     = 0;
+        std::optional<Error> wrong;
+        for (const auto& form : forms) {
+            try {
+                any |= call(pattern, tool, [&] { return arguments.members(schema, form); });
+                ++n;
+            } catch (const Error& error) {
+                if (format_.values != Values::raw) throw;
+                wrong = error;  // The format cannot write this form.
+            }
+        }
+        if (n == 0) throw wrong.value_or(Error(ErrorCode::invalid_grammar, "A tool's schema permits no arguments."));
         arguments.ignored.insert(schema.ignored().begin(), schema.ignored().end());
         return any;
     }

@@ -30,16 +30,9 @@ async function serveWithCoverage(): Promise<void> {
       fs.writeSync(3, `${JSON.stringify(Object.fromEntries(called))}\n`);
     });
   });
-  process.argv = [
-    process.argv[0] ?? 'node',
-    path.join(DIST, 'cli.js'),
-    'serve',
-    '--model',
-    demoModelPath,
-    '--port',
-    '0',
-  ];
-  await import(pathToFileURL(path.join(DIST, 'cli.js')).href);
+  // Not dist/cli.js, which loads a bundle of all files.
+  const { startServeFast } = await import(pathToFileURL(path.join(DIST, 'cli', 'serve', 'fast-start.js')).href);
+  await startServeFast([process.execPath, 'chasqui', 'serve', '--model', demoModelPath, '--port', '0']);
 }
 
 async function chat(url: string): Promise<void> {

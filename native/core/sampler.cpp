@@ -68,8 +68,9 @@ TokenId Sampler::sample(float* logits, int32_t n_vocab) {
         restore(logits);
         return token;
     }
-    const std::mt19937                       random = random_;
-    const std::optional<SamplerChain::State> before = chain_ ? std::optional(chain_->state()) : std::nullopt;
+    const std::mt19937 random = random_;
+    // Not std::optional: GCC 12 warns of its members as uninitialised.
+    const auto before = chain_ ? std::make_unique<SamplerChain::State>(chain_->state()) : nullptr;
     try {
         adjust(logits, n_vocab);
         TokenId token = choose(logits, n_vocab);

@@ -285,6 +285,21 @@ export class ChasquiError extends Error {
   }
 }
 
+/** `param`: the field of the request. */
+export function invalidValue(message: string, param: string | null = null): ChasquiError {
+  return new ChasquiError('invalid_value', message, param);
+}
+
+/** `param`: the field of the request. */
+export function unsupportedParameter(message: string, param: string | null = null): ChasquiError {
+  return new ChasquiError('unsupported_parameter', message, param);
+}
+
+/** `param`: the option, if the caller knows options as fields. */
+export function invalidOptions(message: string, param: string | null = null): ChasquiError {
+  return new ChasquiError('invalid_options', message, param);
+}
+
 type StoreError = 'store_failed' | 'key_store_failed' | 'cloud_store_failed';
 
 /** Runs an action on a store. Its failures get `code`, and a message that begins with `what`. */

@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import type { Server } from 'node:http';
-import { ChasquiError } from '../errors.js';
+import { ChasquiError, invalidOptions } from '../errors.js';
 
 /** The first descriptor that systemd passes. */
 const PASSED_FD = 3;
@@ -18,7 +18,7 @@ export function takePassedSocket(environment: NodeJS.ProcessEnv): number | null 
   for (const name of ['LISTEN_FDS', 'LISTEN_PID', 'LISTEN_FDNAMES']) delete environment[name];
   if (count === undefined || pid !== String(process.pid)) return null;
   if (count === '1') return PASSED_FD;
-  throw new ChasquiError('invalid_options', `Systemd passed ${count} sockets (LISTEN_FDS); the cloud listens on one.`);
+  throw invalidOptions(`Systemd passed ${count} sockets (LISTEN_FDS); the cloud listens on one.`);
 }
 
 /**

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { ChasquiError } from '../errors.js';
+import { invalidOptions } from '../errors.js';
 
 export interface Places {
   /** Also holds the key file, which servers without a cloud use too. */
@@ -53,8 +53,7 @@ export function makePlaces({ cloud, run }: Places): void {
   const { uid } = fs.lstatSync(run);
   const own = process.getuid?.() ?? uid;
   if (uid !== own) {
-    const message = `Another account owns ${run}, the folder of the cloud's sockets. Remove it.`;
-    throw new ChasquiError('invalid_options', message);
+    throw invalidOptions(`Another account owns ${run}, the folder of the cloud's sockets. Remove it.`);
   }
   for (const folder of [cloud, run]) fs.chmodSync(folder, 0o700);
 }

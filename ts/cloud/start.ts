@@ -5,7 +5,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify, { type FastifyInstance } from 'fastify';
-import { ChasquiError } from '../errors.js';
+import { ChasquiError, invalidOptions } from '../errors.js';
 import { checkHostHeader, endConnections } from '../http/connections.js';
 import { errorHandler } from '../http/error-handler.js';
 import type { HubSettings } from '../hub/hub-settings.js';
@@ -312,7 +312,7 @@ function buildApi({ onError, trustProxy = false }: CloudSettings): FastifyInstan
 async function takeLock(file: string, isPassed: boolean): Promise<ProcessLock> {
   const lock = ProcessLock.tryTake(file);
   if (lock !== null) return lock;
-  const refused = new ChasquiError('invalid_options', 'A cloud already runs in this data folder. Stop it first.');
+  const refused = invalidOptions('A cloud already runs in this data folder. Stop it first.');
   if (!isPassed) throw refused;
   reportReady();
   return ProcessLock.take(file, AbortSignal.timeout(HAND_OVER_MS), () => {}, LOCK_POLL_MS).catch(() => {

@@ -1,7 +1,7 @@
 /** The menu entry and icon of the app on a Linux desktop. */
 import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { ChasquiError } from '../errors.js';
+import { unsupportedParameter } from '../errors.js';
 import { quoteForDesktop } from './login-start.js';
 
 export interface AppEntry {
@@ -44,7 +44,7 @@ export function removeEntry(entry: AppEntry): string {
 
 function placesOf({ platform, data }: AppEntry): { file: string; icon: string } {
   if (platform !== 'linux') {
-    throw new ChasquiError('unsupported_parameter', 'A menu entry is supported on Linux only.', 'install');
+    throw unsupportedParameter('A menu entry is supported on Linux only.', 'install');
   }
   return {
     file: path.join(data, 'applications', 'chasqui.desktop'),

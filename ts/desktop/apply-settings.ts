@@ -1,6 +1,6 @@
 /** Applies a change of the settings. */
 import { completeLoadOptions } from '../engine/load-options.js';
-import { ChasquiError } from '../errors.js';
+import { invalidValue } from '../errors.js';
 import { checkEndpoint, checkToken, type HubSettings } from '../hub/hub-settings.js';
 import type { Settings, SettingsChange } from './api-types.js';
 import { isLoginStart, type LoginStart, setLoginStart } from './login-start.js';
@@ -42,7 +42,7 @@ export async function applySettings(
 function checkNames(presets: Settings['presets']): void {
   const names = presets.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) < index);
-  if (twice !== undefined) throw new ChasquiError('invalid_value', `Two presets are named \`${twice}\`.`, 'presets');
+  if (twice !== undefined) throw invalidValue(`Two presets are named \`${twice}\`.`, 'presets');
 }
 
 /** Sets the start at login, then calls `rest`; undoes the former if the latter throws. */

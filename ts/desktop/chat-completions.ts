@@ -1,5 +1,5 @@
 /** Completions of the app's chats. They continue without a page, and are stored while they grow. */
-import { ChasquiError } from '../errors.js';
+import { ChasquiError, invalidValue } from '../errors.js';
 import type { Chat, ChatChange, ChatMessage, CompletionBody, CompletionError } from './api-types.js';
 import { branchTo } from './chat-branch.js';
 import { ChatCompletion, type Follower, type RequestCompletion } from './chat-completion.js';
@@ -223,11 +223,11 @@ function toCompletionError(error: unknown): CompletionError {
 function messageOf({ messages }: Chat, { id, parent }: CompletionBody): ChatMessage {
   const found = messages.find((message) => message.id === id);
   if (found !== undefined && found.role !== 'assistant') {
-    throw new ChasquiError('invalid_value', `The message \`${id}\` is not a completion.`, 'id');
+    throw invalidValue(`The message \`${id}\` is not a completion.`, 'id');
   }
   if (found !== undefined) return found;
   if (!messages.some((message) => message.id === parent)) {
-    throw new ChasquiError('invalid_value', `The chat has no message \`${parent}\`.`, 'parent');
+    throw invalidValue(`The chat has no message \`${parent}\`.`, 'parent');
   }
   return { id, parent, role: 'assistant', content: '', createdAt: Date.now() };
 }
@@ -235,7 +235,7 @@ function messageOf({ messages }: Chat, { id, parent }: CompletionBody): ChatMess
 /** @throws {ChasquiError} `invalid_value` */
 function modelOf({ model }: Chat): string {
   if (model) return model;
-  throw new ChasquiError('invalid_value', 'The chat has no model. Set its field `model` first.');
+  throw invalidValue('The chat has no model. Set its field `model` first.');
 }
 
 function requestBody(

@@ -1,7 +1,7 @@
 /** Files of messages: their text is read once, stored with the message, and shown to the model before it. */
 import { inTags } from '../api/shared/chat/read-files.js';
 import { fileText } from '../documents/file-text.js';
-import { ChasquiError } from '../errors.js';
+import { invalidValue } from '../errors.js';
 import type { ChatFile, ChatMessage, DocumentBody } from './api-types.js';
 
 const MAX_CHARACTERS = 2 ** 20;
@@ -18,8 +18,7 @@ export async function readFile({ input: { filename: name, file_data: data } }: D
         : found.text.trim() === ''
           ? 'cannot be attached: it has no text. It may consist of images.'
           : null;
-  if (found === null || reason !== null)
-    throw new ChasquiError('invalid_value', `${name} ${reason}`, 'input.file_data');
+  if (found === null || reason !== null) throw invalidValue(`${name} ${reason}`, 'input.file_data');
   return { name, sizeBytes: bytes.length, text: found.text };
 }
 

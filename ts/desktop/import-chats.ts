@@ -1,5 +1,5 @@
 /** Reads exported chats: of this app, ChatGPT, LM Studio and Open WebUI. The content is untrusted. */
-import { ChasquiError } from '../errors.js';
+import { type ChasquiError, invalidValue } from '../errors.js';
 import type { ChatChange, ChatMessage } from './api-types.js';
 import { TOOLS } from './chat-tools.js';
 
@@ -232,5 +232,5 @@ function inOrder(messages: readonly ChatMessage[]): ChatMessage[] {
 }
 
 function refused(name: string, reason: string): ChasquiError {
-  return new ChasquiError('invalid_value', `${name} ${reason}`, 'input.file_data');
+  return invalidValue(`${name} ${reason}`, 'input.file_data');
 }

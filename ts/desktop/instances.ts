@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { completeLoadOptions, type LoadOptions } from '../engine/load-options.js';
-import { ChasquiError } from '../errors.js';
+import { ChasquiError, invalidValue } from '../errors.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { conversationBytes } from '../models/estimate-memory.js';
 import { ManagedPool } from '../models/managed-pool.js';
@@ -114,7 +114,7 @@ export class Instances {
     const model = this.find(name);
     const instance = id ?? model.id;
     if (instance !== model.id && this.#models.some((other) => other.id === instance)) {
-      throw new ChasquiError('invalid_value', `The name \`${instance}\` belongs to another model.`, 'identifier');
+      throw invalidValue(`The name \`${instance}\` belongs to another model.`, 'identifier');
     }
     const isLoaded = this.#entry(instance)?.status === 'loaded';
     const kept = isLoaded && config === undefined ? this.#instances.get(instance)?.options : undefined;

@@ -79,8 +79,7 @@ export class LocalModels {
       throw new ChasquiError('not_deletable', `${model.id} is part of chasqui and cannot be deleted.`, 'model');
     }
     if (this.#named.some(({ path }) => path === model.path)) {
-      const message = `${model.id} was given by path. Delete ${model.path} yourself.`;
-      throw new ChasquiError('not_deletable', message, 'model');
+      throw new ChasquiError('not_deletable', `${model.id} was given by path. Delete ${model.path} yourself.`, 'model');
     }
     if (model.canDelete) await instances.unloadAll(model.id);
     const freed = await this.#library.remove(model.id);

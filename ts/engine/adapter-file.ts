@@ -1,6 +1,6 @@
 /** Adapter (LoRA) files in options: `name=path:scale`; name and scale are optional. */
 import { basename, resolve } from 'node:path';
-import { ChasquiError } from '../errors.js';
+import { type ChasquiError, invalidOptions } from '../errors.js';
 import { MAX_ADAPTER_SCALE, MAX_ADAPTERS } from '../options/model-option-table.js';
 
 export interface AdapterFile {
@@ -49,5 +49,5 @@ function readAdapterFile(text: string): AdapterFile {
 }
 
 function refused(what: string): ChasquiError {
-  return new ChasquiError('invalid_options', `\`lora\` ${what}.`);
+  return invalidOptions(`\`lora\` ${what}.`);
 }

@@ -1,6 +1,6 @@
 /** The chat template that `loadModel` sets, and the defaults of its renderings. */
 import { readFileSync, statSync } from 'node:fs';
-import { ChasquiError } from '../errors.js';
+import { ChasquiError, invalidOptions } from '../errors.js';
 import type { RenderOptions } from './engine-types.js';
 import type { LoadOptions } from './load-options.js';
 
@@ -58,5 +58,5 @@ function readVariables(json: string): Record<string, unknown> {
 }
 
 function refused(message: string): ChasquiError {
-  return new ChasquiError('invalid_options', message);
+  return invalidOptions(message);
 }

@@ -2,7 +2,7 @@
  * Checks that the values of `overrideKv` fit the model's file. llama.cpp ignores a value of another type, with a line in its
  * log, and some values crash it.
  */
-import { ChasquiError } from '../errors.js';
+import { type ChasquiError, invalidOptions } from '../errors.js';
 import { loadAddon } from '../native/load-addon.js';
 import type { OpenRequest } from '../native/native-options.js';
 import { runFit } from '../native/run-fit.js';
@@ -77,8 +77,5 @@ function nameOfType(type: number): string {
 }
 
 function refused(entry: string, why: string): ChasquiError {
-  return new ChasquiError(
-    'invalid_options',
-    `\`overrideKv\` is ${entry}, which does not fit the model's file: ${why}.`,
-  );
+  return invalidOptions(`\`overrideKv\` is ${entry}, which does not fit the model's file: ${why}.`);
 }

@@ -1,4 +1,4 @@
-import { ChasquiError } from '../errors.js';
+import { invalidValue } from '../errors.js';
 
 /** Throws `invalid_value` naming `name[i]` if a token is not in the vocabulary. */
 export function checkTokens(tokens: Iterable<number>, name: string, vocabularySize: number): void {
@@ -7,7 +7,7 @@ export function checkTokens(tokens: Iterable<number>, name: string, vocabularySi
     if (token < 0 || token >= vocabularySize) {
       const param = `${name}[${index}]`;
       const range = `the vocabulary goes from 0 to ${vocabularySize - 1}`;
-      throw new ChasquiError('invalid_value', `\`${param}\` is the token ${token}, but ${range}.`, param);
+      throw invalidValue(`\`${param}\` is the token ${token}, but ${range}.`, param);
     }
     index += 1;
   }

@@ -1,5 +1,5 @@
 /** Texts → vectors or scores. */
-import { ChasquiError } from '../errors.js';
+import { ChasquiError, invalidValue } from '../errors.js';
 import type { NativeTokenLists } from '../native/addon.js';
 import type { Caller } from './calls.js';
 import { checkTokens } from './check-tokens.js';
@@ -94,7 +94,7 @@ async function compute(
 ) {
   for (const [index, tokens] of inputs.entries()) {
     const param = `${name}[${index}]`;
-    if (tokens.length === 0) throw new ChasquiError('invalid_value', `\`${param}\` cannot be empty.`, param);
+    if (tokens.length === 0) throw invalidValue(`\`${param}\` cannot be empty.`, param);
     checkLength(tokens.length, embeddingContextLength, param);
     checkTokens(tokens, param, vocabularySize);
   }

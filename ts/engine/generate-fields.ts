@@ -1,6 +1,6 @@
 /** Validates the requests of library users, as `completeLoadOptions` validates load options. */
 import { closest, distance } from 'fastest-levenshtein';
-import { ChasquiError } from '../errors.js';
+import { ChasquiError, invalidValue, unsupportedParameter } from '../errors.js';
 import { MAX_CACHE_SALT } from '../options/model-option-table.js';
 import { fits, MAX_COUNT, type OptionRow, wanted } from '../options/option-row.js';
 import { ANY_SEED, SAMPLERS, SAMPLING_NUMBERS, SAMPLING_OPTIONS } from '../options/sampling-table.js';
@@ -130,23 +130,21 @@ export function checkRequest(request: unknown): void {
     if (check === undefined) throw unknownField(name, Object.hasOwn(others, name), hasPrompt, Object.keys(fields));
     const value = request[name];
     if (check.accepts(value)) continue;
-    throw new ChasquiError('invalid_value', `\`${name}\` is ${shown(value)}, but must be ${check.says}.`, name);
+    throw invalidValue(`\`${name}\` is ${shown(value)}, but must be ${check.says}.`, name);
   }
 }
 
 function missing(): ChasquiError {
-  const message = '`generate` needs a `prompt` or `messages`.';
-  return new ChasquiError('missing_required_parameter', message, 'messages');
+  return new ChasquiError('missing_required_parameter', '`generate` needs a `prompt` or `messages`.', 'messages');
 }
 
 function both(): ChasquiError {
-  return new ChasquiError('invalid_value', '`prompt` and `messages` cannot be used together.', 'prompt');
+  return invalidValue('`prompt` and `messages` cannot be used together.', 'prompt');
 }
 
 function unknownField(name: string, isKnown: boolean, hasPrompt: boolean, names: readonly string[]): ChasquiError {
   if (isKnown) {
-    const message = `\`${name}\` cannot be used with \`${hasPrompt ? 'prompt' : 'messages'}\`.`;
-    return new ChasquiError('unsupported_parameter', message, name);
+    return unsupportedParameter(`\`${name}\` cannot be used with \`${hasPrompt ? 'prompt' : 'messages'}\`.`, name);
   }
   const camelCase = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
   const other = Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : undefined;

@@ -1,6 +1,6 @@
 /** Generates from the prompts and conversations of library users. */
 import { setMaxListeners } from 'node:events';
-import { ChasquiError } from '../errors.js';
+import { type ChasquiError, invalidValue, unsupportedParameter } from '../errors.js';
 import { NEUTRAL_SAMPLING } from '../options/sampling-table.js';
 import { refuseMedia } from './engine-errors.js';
 import type {
@@ -102,7 +102,7 @@ function readConstraints(model: ModelInfo, { tools: given = [], toolChoice, json
   const mayCall = tools.length > 0 && choice !== 'none';
   if (mayCall && !model.takesTools) {
     const message = `The chat template of \`${model.id}\` has no form for tool calls. Omit \`tools\`.`;
-    throw new ChasquiError('unsupported_parameter', message, 'tools');
+    throw unsupportedParameter(message, 'tools');
   }
   // A required call leaves no text that a schema could apply to.
   const hasSchema = jsonSchema !== undefined && (!mayCall || (choice ?? 'auto') === 'auto');
@@ -113,11 +113,11 @@ function readConstraints(model: ModelInfo, { tools: given = [], toolChoice, json
 }
 
 function invalidTool(param: string, what: string): ChasquiError {
-  return new ChasquiError('invalid_value', `\`${param}\` ${what}.`, param);
+  return invalidValue(`\`${param}\` ${what}.`, param);
 }
 
 function notBesideGrammar(param: string): ChasquiError {
-  return new ChasquiError('unsupported_parameter', `\`grammar\` and \`${param}\` cannot be used together.`, param);
+  return unsupportedParameter(`\`grammar\` and \`${param}\` cannot be used together.`, param);
 }
 
 function defined<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {

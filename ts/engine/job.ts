@@ -4,7 +4,7 @@
  * Callers pass `GenerateOptions`; nearly all its fields are optional. `completeJob` alone applies the defaults.
  */
 
-import { ChasquiError } from '../errors.js';
+import { invalidOptions } from '../errors.js';
 import type { NativeGrammar, NativeReasoningTags, NativeReplyFormat } from '../native/addon.js';
 import { MAX_REASONING_MESSAGE, MODEL_OPTIONS } from '../options/model-option-table.js';
 import { NEUTRAL_SAMPLING, type SamplingSettings } from '../options/sampling-table.js';
@@ -146,7 +146,7 @@ export function reasoningLimits(options: LoadOptions): ReasoningLimits {
   const { length } = reasoningBudgetMessage;
   if (length > MAX_REASONING_MESSAGE) {
     const limit = `${length} characters; the limit is ${MAX_REASONING_MESSAGE}`;
-    throw new ChasquiError('invalid_options', `\`reasoningBudgetMessage\` has ${limit}.`);
+    throw invalidOptions(`\`reasoningBudgetMessage\` has ${limit}.`);
   }
   return { budget: reasoningBudget < 0 ? null : reasoningBudget, message: reasoningBudgetMessage };
 }

@@ -1,5 +1,5 @@
 /** The conversations of library users: messages in our form or OpenAI's, with images and audio to load. */
-import { ChasquiError } from '../errors.js';
+import { type ChasquiError, invalidValue } from '../errors.js';
 import { audioSource, type ImageSource, imageSources } from '../images/image-sources.js';
 import { type LoadImagesOptions, loadImages } from '../images/load-images.js';
 import type { ChatMessage, ChatPart, ChatTextPart, ChatToolCall } from './engine-types.js';
@@ -108,7 +108,7 @@ function checkCalls(calls: readonly Partial<ChatToolCall>[], path: string): void
 }
 
 function invalid(param: string, must: string): ChasquiError {
-  return new ChasquiError('invalid_value', `\`${param}\` must be ${must}.`, param);
+  return invalidValue(`\`${param}\` must be ${must}.`, param);
 }
 
 /** Rejects as `loadImages` does. Pixels are passed on unchecked; the engine checks them. */

@@ -1,6 +1,6 @@
 /** The options of `loadModel`: plain data, and separately its callback and abort signal. */
 import { basename } from 'node:path';
-import { ChasquiError } from '../errors.js';
+import { invalidOptions } from '../errors.js';
 import type { DescribedLoadOptions } from '../options/described-load-options.js';
 import { LOAD_OPTIONS } from '../options/load-option-table.js';
 import { type CompleteOptionsOf, fits, type OptionRow, wanted } from '../options/option-row.js';
@@ -44,7 +44,7 @@ export function splitHooks(
 export function completeLoadOptions(given: LoadOptions): CompleteLoadOptions {
   const unknown = Object.keys(given).find((name) => !Object.hasOwn(LOAD_OPTIONS, name));
   if (unknown !== undefined) {
-    throw new ChasquiError('invalid_options', `\`${unknown.slice(0, 100)}\` is not an option of \`loadModel\`.`);
+    throw invalidOptions(`\`${unknown.slice(0, 100)}\` is not an option of \`loadModel\`.`);
   }
   const complete = Object.entries(LOAD_OPTIONS).map(([name, row]) => [
     name,
@@ -56,7 +56,7 @@ export function completeLoadOptions(given: LoadOptions): CompleteLoadOptions {
 function valueOrDefault(name: string, row: OptionRow, value: unknown): unknown {
   if (value === undefined) return 'default' in row ? row.default : undefined;
   if (fits(row, value)) return value;
-  throw new ChasquiError('invalid_options', `\`${name}\` is ${shown(value)}, but must be ${wanted(row)}.`);
+  throw invalidOptions(`\`${name}\` is ${shown(value)}, but must be ${wanted(row)}.`);
 }
 
 /** As it may be shown in a message, whatever it is. */

@@ -1,5 +1,5 @@
 /** Chooses the devices of a model, and the number of layers on them. */
-import { ChasquiError } from '../errors.js';
+import { ChasquiError, invalidOptions } from '../errors.js';
 import { loadAddon } from '../native/load-addon.js';
 import type { NativeOffload, OpenRequest } from '../native/native-options.js';
 import { runFit } from '../native/run-fit.js';
@@ -52,7 +52,7 @@ function readDevices(option: string, device: LoadOptions['device']): readonly st
   const names = typeof device === 'string' ? device.split(',') : device;
   if (!names.includes('none')) return names;
   if (names.length === 1) return [];
-  throw new ChasquiError('invalid_options', `\`${option}\` is ${names.join(',')}, but \`none\` must stand alone.`);
+  throw invalidOptions(`\`${option}\` is ${names.join(',')}, but \`none\` must stand alone.`);
 }
 
 export interface ChosenOffload {

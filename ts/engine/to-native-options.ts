@@ -1,7 +1,7 @@
 /** The checked options of `loadModel` → what native code opens. */
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { ChasquiError } from '../errors.js';
+import { invalidOptions } from '../errors.js';
 import type { OpenPreparerRequest, OpenRequest } from '../native/native-options.js';
 import { DRAFT_MAX, DRAFT_MAX_WITH_MODEL, DRAFT_MAX_WITH_MTP } from '../options/context-option-table.js';
 import { readAdapterFiles } from './adapter-file.js';
@@ -21,10 +21,7 @@ export function toOpenRequest(path: string, given: LoadOptions): Omit<OpenReques
   const options = completeLoadOptions(given);
   const { contextSize = 0, kvBudgetMiB = 0, ropeScale, draftModel } = options;
   if (ropeScale !== undefined && options.ropeFreqScale !== undefined) {
-    throw new ChasquiError(
-      'invalid_options',
-      '`ropeScale` and `ropeFreqScale` exclude each other: set only one of them.',
-    );
+    throw invalidOptions('`ropeScale` and `ropeFreqScale` exclude each other: set only one of them.');
   }
   // Native code does not need these, but errors in them must be reported before the model is loaded.
   renderDefaults(given);

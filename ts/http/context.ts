@@ -1,6 +1,6 @@
 /** Options of the HTTP server, and the context that its hooks and routes share. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ChasquiError } from '../errors.js';
+import { invalidOptions } from '../errors.js';
 import type { ImageHosts } from '../images/public-address.js';
 import { URL_NAME } from '../keys/key-settings.js';
 import { Metrics } from '../metrics/metrics.js';
@@ -134,12 +134,11 @@ export interface Deployment {
 /** Throws `invalid_options` if the mode needs a deployment, and none or an invalid one is given. */
 export function basePathOf({ mode, basePath }: Profile, deployment: Deployment | undefined): string {
   if (basePath === '') return '';
-  if (!deployment) throw new ChasquiError('invalid_options', `The ${mode} mode needs an organisation and an app.`);
+  if (!deployment) throw invalidOptions(`The ${mode} mode needs an organisation and an app.`);
   const { org, app } = deployment;
   for (const name of [org, app]) {
     if (!URL_NAME.test(name)) {
-      throw new ChasquiError(
-        'invalid_options',
+      throw invalidOptions(
         `\`${name}\` cannot be part of a URL path: use up to 100 letters, digits, \`.\`, \`_\` and \`-\`.`,
       );
     }

@@ -1,6 +1,6 @@
 /** AJV's findings → the error for the client: the field, the requirement and the received value. */
 import type { ErrorObject } from 'ajv';
-import { ChasquiError, type ErrorCode } from '../errors.js';
+import { ChasquiError, type ErrorCode, invalidValue } from '../errors.js';
 
 /** Needs AJV's `verbose` option, because the message shows the invalid value. */
 export function toValidationError(found: ErrorObject): ChasquiError {
@@ -11,7 +11,7 @@ export function toValidationError(found: ErrorObject): ChasquiError {
   }
   if (found.propertyName !== undefined) {
     const name = describe(found.propertyName);
-    return new ChasquiError('invalid_value', `The keys of \`${param}\` must be whole numbers, but got ${name}.`, param);
+    return invalidValue(`The keys of \`${param}\` must be whole numbers, but got ${name}.`, param);
   }
   if (found.keyword === 'discriminator') return toVariantError(found, param);
   const code: ErrorCode = found.keyword === 'type' ? 'invalid_type' : 'invalid_value';
@@ -46,7 +46,7 @@ function toVariantError(found: ErrorObject, parent: string | null): ChasquiError
     return new ChasquiError('invalid_type', `\`${param}\` must be a string, but got ${describe(tagValue)}.`, param);
   }
   const known = listOf(variantNames(found.parentSchema, tag));
-  return new ChasquiError('invalid_value', `\`${param}\` must be ${known}, but got ${describe(tagValue)}.`, param);
+  return invalidValue(`\`${param}\` must be ${known}, but got ${describe(tagValue)}.`, param);
 }
 
 interface VariantSchema {

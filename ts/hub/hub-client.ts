@@ -1,5 +1,5 @@
 /** Client of the Hugging Face hub, or of the hub in HF_ENDPOINT, for models in GGUF files. */
-import { ChasquiError } from '../errors.js';
+import { ChasquiError, invalidValue } from '../errors.js';
 import { type HubReply, HubRequests, headerOf } from './hub-requests.js';
 import { HUGGING_FACE } from './hub-settings.js';
 import type { Capability, HubFile, HubModel, HubPage, HubQuery, HubSort } from './hub-types.js';
@@ -224,7 +224,7 @@ function sizeRange({ minParameters, maxParameters }: HubQuery): string {
 }
 
 function refused(name: string, why: string): ChasquiError {
-  return new ChasquiError('invalid_value', `Invalid \`${name}\`: ${why}.`, name);
+  return invalidValue(`Invalid \`${name}\`: ${why}.`, name);
 }
 
 /** Returns the cursor in `Link: <https://…?cursor=…>; rel="next"`. */

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import { ChasquiError } from '../errors.js';
+import { invalidOptions } from '../errors.js';
 
 export const HUGGING_FACE = 'https://huggingface.co';
 const MAX_TOKEN_LENGTH = 512;
@@ -30,8 +30,7 @@ export function checkEndpoint(text: string): string {
   const isPlain = url && !url.username && !url.password && !url.search && !url.hash;
   if (!isPlain || !['http:', 'https:'].includes(url.protocol)) {
     const shown = text.replace(/\/\/[^/]*@/, '//…@').slice(0, 100);
-    throw new ChasquiError(
-      'invalid_options',
+    throw invalidOptions(
       `The hub's address (HF_ENDPOINT) is ${shown}, but must start with https:// or http:// and have neither credentials nor a query.`,
     );
   }
@@ -40,8 +39,7 @@ export function checkEndpoint(text: string): string {
 
 export function checkToken(token: string): void {
   if (/^[\x21-\x7e]+$/.test(token) && token.length <= MAX_TOKEN_LENGTH) return;
-  throw new ChasquiError(
-    'invalid_options',
+  throw invalidOptions(
     `The hub's token (HF_TOKEN) must be at most ${MAX_TOKEN_LENGTH} printable characters without spaces.`,
   );
 }

@@ -1,5 +1,5 @@
 /** Settings of API keys, and their validation. */
-import { ChasquiError } from '../errors.js';
+import { type ChasquiError, invalidValue } from '../errors.js';
 
 /** `call`: requests to apps; `deploy`: deployments; `read`: status and logs; `admin`: the organisation and its keys. */
 export const SCOPES = ['call', 'deploy', 'read', 'admin'] as const;
@@ -91,7 +91,7 @@ function checkUrlName(field: string, name: string | null): void {
 }
 
 function invalid(field: string, problem: string): ChasquiError {
-  return new ChasquiError('invalid_value', `\`${field}\` ${problem}.`, field);
+  return invalidValue(`\`${field}\` ${problem}.`, field);
 }
 
 /** The last second of a UTC date such as 2030-12-31, in Unix seconds; NaN for an invalid date. */

@@ -4,7 +4,7 @@
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
-import { ChasquiError } from '../errors.js';
+import { type ChasquiError, invalidOptions } from '../errors.js';
 
 const MAX_KEYS = 1000;
 const MAX_KEY_LENGTH = 512;
@@ -63,7 +63,7 @@ function checkKey(key: string, option: string): void {
 }
 
 function problem(option: string, what: string): ChasquiError {
-  const error = new ChasquiError('invalid_options', `\`${option}\` ${what}.`);
+  const error = invalidOptions(`\`${option}\` ${what}.`);
   error.option = option;
   return error;
 }

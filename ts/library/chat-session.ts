@@ -4,7 +4,7 @@ import type { MessagesRequest } from '../engine/generate.js';
 import type { GenerateMessage, GeneratePart } from '../engine/load-chat-images.js';
 import { firstKept } from '../engine/oldest-turns.js';
 import type { Reply, ReplyFinish, ReplyToken } from '../engine/reply-stream.js';
-import { ChasquiError } from '../errors.js';
+import { ChasquiError, invalidValue } from '../errors.js';
 
 /** A function that the session runs when the model calls it. */
 export interface SessionTool extends ChatTool {
@@ -192,5 +192,5 @@ function textsOf({ content, toolCalls }: GenerateMessage): unknown {
 }
 
 function invalid(param: string, says: string): ChasquiError {
-  return new ChasquiError('invalid_value', `\`${param}\` ${says}.`, param);
+  return invalidValue(`\`${param}\` ${says}.`, param);
 }

@@ -1,7 +1,7 @@
 /** Reads the file of MCP servers, in the format of Claude and llama-server. */
 import fs from 'node:fs';
 import path from 'node:path';
-import { ChasquiError } from '../errors.js';
+import { type ChasquiError, invalidOptions } from '../errors.js';
 
 interface AnyServer {
   /** The `server_label` of requests. */
@@ -93,13 +93,13 @@ function parse(file: string): Fields {
     if (size > MAX_FILE_BYTES) throw new Error(`it has more than ${MAX_FILE_BYTES} bytes`);
     text = fs.readFileSync(file, 'utf8');
   } catch (error) {
-    throw new ChasquiError('invalid_options', `\`mcpConfig\`: ${file} cannot be read: ${(error as Error).message}.`);
+    throw invalidOptions(`\`mcpConfig\`: ${file} cannot be read: ${(error as Error).message}.`);
   }
   let root: unknown;
   try {
     root = JSON.parse(text);
   } catch (error) {
-    throw new ChasquiError('invalid_options', `\`mcpConfig\`: ${file} is not JSON: ${(error as Error).message}`);
+    throw invalidOptions(`\`mcpConfig\`: ${file} is not JSON: ${(error as Error).message}`);
   }
   return objectAt(root, 'the file');
 }
@@ -183,5 +183,5 @@ function refuseInvalidHeaders(headers: Readonly<Record<string, string>>, field: 
 }
 
 function invalid(field: string, says: string): ChasquiError {
-  return new ChasquiError('invalid_options', `\`mcpConfig\`: \`${field}\` ${says}.`);
+  return invalidOptions(`\`mcpConfig\`: \`${field}\` ${says}.`);
 }

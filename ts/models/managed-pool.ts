@@ -1,7 +1,7 @@
 /** A pool of models: loads them on demand, as many as fit into memory, and evicts idle ones for others. */
 import { untilAborted } from '../engine/calls.js';
 import type { Engine } from '../engine/engine.js';
-import { ChasquiError } from '../errors.js';
+import { ChasquiError, invalidOptions, unsupportedParameter } from '../errors.js';
 import { AdaptedEngine, withAdapters } from './adapters.js';
 import { LoadProgress } from './load-progress.js';
 import { MemoryBudget } from './memory-budget.js';
@@ -91,7 +91,7 @@ export class ManagedPool implements ModelPool {
       ([name, { isOptional }]) => !isOptional && this.#byName.get(name)?.isOptional === false,
     );
     if (taken !== undefined) {
-      throw new ChasquiError('invalid_options', `Two models have the name \`${taken[0]}\`: rename one of their files.`);
+      throw invalidOptions(`Two models have the name \`${taken[0]}\`: rename one of their files.`);
     }
     this.#slots.push(slot);
     for (const [name, named] of names) if (!named.isOptional || !this.#byName.has(name)) this.#byName.set(name, named);
@@ -209,7 +209,7 @@ export class ManagedPool implements ModelPool {
     const slot = this.#named(id);
     if (!this.#isReady) throw modelLoading(this.#entryOf(slot));
     if (slot.source.opened !== undefined) {
-      throw new ChasquiError('unsupported_parameter', `The model \`${id}\` stays as long as its server.`, 'model');
+      throw unsupportedParameter(`The model \`${id}\` stays as long as its server.`, 'model');
     }
     slot.isLeaving = slot.state === 'loaded' || slot.state === 'loading';
     if (force && slot.state === 'loaded') this.#unload(slot, unloadedByForce(slot.source.id));

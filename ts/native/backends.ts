@@ -1,5 +1,5 @@
 /** Chooses ggml modules. A process loads them once, with its first model. */
-import { ChasquiError } from '../errors.js';
+import { ChasquiError, invalidOptions } from '../errors.js';
 import { BACKENDS } from '../options/load-option-table.js';
 import type { NativeDevice } from './addon.js';
 import { chooseModules, type ModuleChoice, type ModuleReport } from './choose-modules.js';
@@ -60,8 +60,7 @@ function backendOfEnvironment(): Backend | 'auto' {
   const asked = process.env.CHASQUI_BACKEND || 'auto';
   const known = ['auto', ...BACKENDS].find((name) => name === asked);
   if (known !== undefined) return known as Backend | 'auto';
-  const message = `CHASQUI_BACKEND is \`${asked}\`, but must be one of auto, ${BACKENDS.join(', ')}.`;
-  throw new ChasquiError('invalid_options', message);
+  throw invalidOptions(`CHASQUI_BACKEND is \`${asked}\`, but must be one of auto, ${BACKENDS.join(', ')}.`);
 }
 
 async function decide(backend: Backend | 'auto'): Promise<ModuleReport[]> {

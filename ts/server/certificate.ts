@@ -1,7 +1,7 @@
 /** A TLS certificate and its key: two files, which are read again when they change. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync, unwatchFile, watchFile } from 'node:fs';
-import { ChasquiError } from '../errors.js';
+import { ChasquiError, invalidOptions } from '../errors.js';
 
 export interface CertificateContents {
   cert: Buffer;
@@ -67,7 +67,7 @@ function readPart(file: string, option: string): Buffer {
 }
 
 function problem(option: string, message: string): ChasquiError {
-  const error = new ChasquiError('invalid_options', message);
+  const error = invalidOptions(message);
   error.option = option;
   return error;
 }

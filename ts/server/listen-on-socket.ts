@@ -2,7 +2,7 @@
 import { chmodSync, lstatSync, rmSync } from 'node:fs';
 import net from 'node:net';
 import type { buildApp } from '../api/app.js';
-import { ChasquiError } from '../errors.js';
+import { type ChasquiError, invalidOptions } from '../errors.js';
 
 /** `sockaddr_un` has 108 bytes, on macOS 104, including the terminating zero. */
 const MAX_PATH_BYTES = 103;
@@ -50,7 +50,7 @@ function isAnswered(path: string): Promise<boolean> {
 }
 
 function problem(what: string): ChasquiError {
-  const error = new ChasquiError('invalid_options', `\`socket\` ${what}.`);
+  const error = invalidOptions(`\`socket\` ${what}.`);
   error.option = 'socket';
   return error;
 }

@@ -3,7 +3,7 @@ import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import { aliasesOf, type LoadOptions, modelIdOf } from '../engine/load-options.js';
 import { ggufFilesIn } from '../engine/model-files.js';
-import { ChasquiError } from '../errors.js';
+import { ChasquiError, invalidOptions } from '../errors.js';
 
 /** A model with its own options. */
 export interface ModelPreset {
@@ -97,8 +97,7 @@ function candidatesIn({ paths, folder, library = [], onFailure }: ModelFiles, op
 function refuseFileless(presets: readonly ModelPreset[], specs: readonly ModelSpec[]): void {
   const lost = presets.find(({ id, file }) => file === undefined && !specs.some((spec) => spec.id === id));
   if (lost === undefined) return;
-  throw new ChasquiError(
-    'invalid_options',
+  throw invalidOptions(
     `\`modelsPreset\` has a section [${lost.id}], but there is no such model: name its file there, as in model = file.gguf.`,
   );
 }
@@ -111,8 +110,7 @@ function withAdapters(specs: readonly ModelSpec[], lora: readonly string[] = [])
     const only = specs.length === 1 ? (specs[0] as ModelSpec) : null;
     const owner = spec ?? only;
     if (owner === null) {
-      throw new ChasquiError(
-        'invalid_options',
+      throw invalidOptions(
         `\`lora\` is ${text.slice(0, 100)}, but there are several models: say which one it is for, as in ` +
           `${specs[0]?.id}:name=file.gguf.`,
       );
@@ -134,14 +132,14 @@ function modelsIn(folder: string, onFailure: ModelFiles['onFailure']): string[] 
   try {
     found = ggufFilesIn(folder);
   } catch (error) {
-    throw new ChasquiError('invalid_options', `\`modelsDir\` cannot be read: ${(error as Error).message}.`);
+    throw invalidOptions(`\`modelsDir\` cannot be read: ${(error as Error).message}.`);
   }
   for (const name of found.broken) {
     onFailure?.(name, new ChasquiError('model_file_invalid', 'It is a link that leads to no file.'));
   }
   const names = found.files.filter((name) => !NO_MODEL.test(name));
   if (names.length > 0) return names.map((name) => path.join(folder, name));
-  throw new ChasquiError('invalid_options', `\`modelsDir\` is ${folder}, which has no file that ends in .gguf.`);
+  throw invalidOptions(`\`modelsDir\` is ${folder}, which has no file that ends in .gguf.`);
 }
 
 /** Returns broken paths unchanged: loading reports them. */

@@ -6,7 +6,7 @@ import type { Engine } from '../engine/engine.js';
 import { type LoadHooks, type LoadOptions, namesOf } from '../engine/load-options.js';
 import { loadModel } from '../engine/model.js';
 import { modifiedMsOf, sizeOfModel } from '../engine/model-files.js';
-import { ChasquiError } from '../errors.js';
+import { invalidOptions } from '../errors.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { estimateMemory } from '../models/estimate-memory.js';
 import { ManagedPool, type ManagedPoolOptions } from '../models/managed-pool.js';
@@ -95,7 +95,7 @@ export function toSource(
 function idOf(pin: string, sources: readonly ManagedSource[]): string {
   const source = sources.find(({ id, aliases }) => id === pin || aliases.includes(pin));
   if (source !== undefined) return source.id;
-  throw new ChasquiError('invalid_options', `\`pin\` names ${pin}, which is not one of the models.`);
+  throw invalidOptions(`\`pin\` names ${pin}, which is not one of the models.`);
 }
 
 function isSingleModel({ paths, folder, library, presets = [] }: ModelFiles): boolean {
@@ -105,10 +105,10 @@ function isSingleModel({ paths, folder, library, presets = [] }: ModelFiles): bo
 function refuseForSeveral({ models, model = {}, engine = {} }: PoolSettings): void {
   if (isSingleModel(models)) return;
   if (engine.inProcess) {
-    throw new ChasquiError('invalid_options', 'Several models compute in processes of their own: leave `engine` out.');
+    throw invalidOptions('Several models compute in processes of their own: leave `engine` out.');
   }
   const name = (['alias', 'mmproj'] as const).find((each) => model[each] !== undefined && model[each] !== null);
-  if (name !== undefined) throw new ChasquiError('invalid_options', `\`${name}\` is for a single model: leave it out.`);
+  if (name !== undefined) throw invalidOptions(`\`${name}\` is for a single model: leave it out.`);
 }
 
 async function openEngine(

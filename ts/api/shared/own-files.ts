@@ -1,6 +1,6 @@
 /** The uploaded files of one owner. */
 import { randomBytes } from 'node:crypto';
-import { ChasquiError } from '../../errors.js';
+import { ChasquiError, unsupportedParameter } from '../../errors.js';
 import type { AppContext } from '../context.js';
 import type { FileObject } from './file-schema.js';
 import { type Caller, ownerOf } from './owner.js';
@@ -20,7 +20,9 @@ export class OwnFiles {
 
   /** Throws `unsupported_parameter` if nothing is stored, and `store_failed`. */
   add(filename: string, purpose: string, bytes: Buffer): FileObject {
-    if (this.#store === null) throw nothingStored();
+    if (this.#store === null) {
+      throw unsupportedParameter('This server does not store files: send them in `file_data`.', 'file');
+    }
     const id = `${FILE_PREFIX}${randomBytes(16).toString('hex')}`;
     const created_at = Math.floor(Date.now() / 1000);
     const file = {
@@ -74,9 +76,4 @@ export function byTime(one: Pick<FileObject, 'created_at' | 'id'>, other: typeof
 export function notFound(id: string): never {
   const message = `There is no file \`${id.slice(0, 100)}\`. It was never uploaded, was deleted, or belongs to another key.`;
   throw new ChasquiError('response_not_found', message, 'id');
-}
-
-function nothingStored(): ChasquiError {
-  const message = 'This server does not store files: send them in `file_data`.';
-  return new ChasquiError('unsupported_parameter', message, 'file');
 }

@@ -1,5 +1,5 @@
 /** One page of a list, as the query of a request asks for it. */
-import { ChasquiError } from '../../errors.js';
+import { type ChasquiError, invalidValue } from '../../errors.js';
 
 export interface Page<Item> {
   object: 'list';
@@ -41,5 +41,5 @@ export function toPage<Item extends { id: string }>(
 }
 
 export function wrongQuery(name: string, expected: string): ChasquiError {
-  return new ChasquiError('invalid_value', `\`${name}\` must be ${expected}.`, name);
+  return invalidValue(`\`${name}\` must be ${expected}.`, name);
 }

@@ -1,7 +1,7 @@
 /** Leases the model of a request until its reply has ended. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Engine } from '../../engine/engine.js';
-import { ChasquiError } from '../../errors.js';
+import { ChasquiError, invalidValue } from '../../errors.js';
 import type { ErrorBody } from '../../http/error-body.js';
 import { toChasquiError, toErrorBody } from '../../http/error-handler.js';
 import { beginEvents, type Framing, type SseEvent, serverSentEvents } from '../../http/sse.js';
@@ -113,8 +113,7 @@ function toSeconds(duration: string | number): number {
     seconds = sign === '-' ? -sum : sum;
   }
   if (seconds <= MAX_KEEP_ALIVE_S) return seconds;
-  throw new ChasquiError(
-    'invalid_value',
+  throw invalidValue(
     `\`keep_alive\` must be at most ${MAX_KEEP_ALIVE_S} seconds, as a number or as a duration such as \`5m\` or \`1h30m\`. To keep the model loaded forever, send -1.`,
     'keep_alive',
   );

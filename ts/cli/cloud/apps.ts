@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import type { EventRow } from '../../cloud/apps/app-store.js';
 import type { Deployed, LogCursor } from '../../cloud/apps/control.js';
 import type { AppState, RunnerView } from '../../cloud/apps/views.js';
-import { ChasquiError } from '../../errors.js';
+import { invalidOptions } from '../../errors.js';
 import type { OptionRows } from '../../options/option-row.js';
 import { addTableOptions, givenOptions } from '../options/table-options.js';
 import { printable } from '../output/log-output.js';
@@ -181,7 +181,7 @@ export function runnerTable(runners: readonly RunnerView[]): string {
 async function scale({ cloud, org, json }: Target, name: string, parsed: Parsed): Promise<void> {
   const { min, max, reset } = givenOptions(SCALE_OPTIONS, parsed, {});
   if (!reset && min === undefined && max === undefined) {
-    throw new ChasquiError('invalid_options', 'Say `min`, `max` or `reset`.');
+    throw invalidOptions('Say `min`, `max` or `reset`.');
   }
   const now = await cloud.app(org, name);
   const wanted = {

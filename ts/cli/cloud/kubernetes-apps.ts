@@ -22,7 +22,7 @@ import {
   readRevisions,
   readStatus,
 } from '../../cloud/kubernetes/status.js';
-import { ChasquiError } from '../../errors.js';
+import { ChasquiError, invalidOptions } from '../../errors.js';
 import { givenOptions } from '../options/table-options.js';
 import { printable } from '../output/log-output.js';
 import { textTable } from '../output/table.js';
@@ -84,7 +84,7 @@ export async function scaleInCluster(place: Place, app: string, parsed: Parsed):
   const { min, max, reset } = givenOptions(SCALE_OPTIONS, parsed, {});
   if (min === undefined || max !== undefined || reset) {
     const why = 'In Kubernetes an app has a number of pods, which `min` says; an add-on of the cluster scales it.';
-    throw new ChasquiError('invalid_options', why);
+    throw invalidOptions(why);
   }
   await find(place, app);
   await scaleApp(place.cluster, nameIn(place, app), min);

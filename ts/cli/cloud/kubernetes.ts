@@ -10,7 +10,7 @@ import { type AppStatus, type PodStatus, readStatus } from '../../cloud/kubernet
 import { OWN_ORG } from '../../cloud/places.js';
 import { digestOf, type Json } from '../../cloud/script/canonical-json.js';
 import { toManifest } from '../../cloud/script/manifest.js';
-import { ChasquiError } from '../../errors.js';
+import { type ChasquiError, invalidOptions } from '../../errors.js';
 import { dataDir } from '../../hub/data-folder.js';
 import type { StoredKey } from '../../keys/key-file.js';
 import { KeyStore } from '../../keys/key-store.js';
@@ -201,7 +201,7 @@ function needed(option: 'image' | 'routeHost' | 'endpointPicker' | 'weightsSize'
 }
 
 function refused(message: string): ChasquiError {
-  return new ChasquiError('invalid_options', message);
+  return invalidOptions(message);
 }
 
 function print(objects: readonly KubernetesObject[], format: 'yaml' | 'json'): string {

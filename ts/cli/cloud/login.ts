@@ -1,6 +1,6 @@
 /** `chasqui login`: selects the cloud of the other commands. */
 import { Command } from 'commander';
-import { ChasquiError } from '../../errors.js';
+import { invalidOptions } from '../../errors.js';
 import { dataDir } from '../../hub/data-folder.js';
 import { addTableOptions, givenOptions } from '../options/table-options.js';
 import { CloudClient, writeLogin } from './client.js';
@@ -22,7 +22,7 @@ async function login(given: string, parsed: Readonly<Record<string, unknown>>): 
   const options = givenOptions(LOGIN_OPTIONS, parsed, { CHASQUI_HOME: process.env.CHASQUI_HOME });
   const url = given.replace(/\/+$/, '');
   if (!URL.canParse(url) || !/^https?:/.test(url)) {
-    throw new ChasquiError('invalid_options', `${given} is not the address of a cloud, such as https://cloud.example.`);
+    throw invalidOptions(`${given} is not the address of a cloud, such as https://cloud.example.`);
   }
   const key = options.key ?? (await readInput());
   const { org } = await CloudClient.of({ url, key });

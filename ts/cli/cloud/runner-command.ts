@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RunnerCommand } from '../../cloud/runners/runner-process.js';
-import { ChasquiError } from '../../errors.js';
+import { invalidOptions } from '../../errors.js';
 
 export const DEMO_MODEL = fileURLToPath(new URL('../../../prebuilds/demo/chasqui-demo.gguf', import.meta.url));
 
@@ -22,5 +22,5 @@ export function podmanOf(options: {
   const { isolation = 'process', runnerImage } = options;
   if (isolation === 'podman') return { image: runnerImage ?? null };
   if (runnerImage === undefined) return undefined;
-  throw new ChasquiError('invalid_options', '`runnerImage` is for containers: `isolation` must be podman with it.');
+  throw invalidOptions('`runnerImage` is for containers: `isolation` must be podman with it.');
 }

@@ -1,6 +1,6 @@
 /** `chasqui secrets`: write-only values for the environment of runners. */
 import { Command } from 'commander';
-import { ChasquiError } from '../../errors.js';
+import { invalidOptions } from '../../errors.js';
 import { textTable } from '../output/table.js';
 import { common, type Target, withTarget } from './apps.js';
 import { print, printJson, toDate, withHelp } from './outcome.js';
@@ -29,7 +29,7 @@ export function secretsCommand(): Command {
 
 async function set({ cloud, org, json }: Target, name: string, given: string | undefined): Promise<void> {
   const value = given ?? (await readInput());
-  if (value === '') throw new ChasquiError('invalid_options', 'The value is empty.');
+  if (value === '') throw invalidOptions('The value is empty.');
   const reply = await cloud.put(`/secrets/${encodeURIComponent(org)}/${encodeURIComponent(name)}`, { value });
   if (json) printJson(reply);
   else console.log(`${name} is set for runners that start from now on. Restart running ones: \`chasqui apps restart\``);

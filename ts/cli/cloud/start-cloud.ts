@@ -1,7 +1,7 @@
 /** Runs `chasqui cloud start` until a signal stops it. */
 import { takePassedSocket } from '../../cloud/hand-over.js';
 import type { Cloud } from '../../cloud/start.js';
-import { ChasquiError } from '../../errors.js';
+import { invalidOptions } from '../../errors.js';
 import { dataDir } from '../../hub/data-folder.js';
 import { hubSettings } from '../../hub/hub-settings.js';
 import { Certificate } from '../../server/certificate.js';
@@ -23,10 +23,10 @@ export async function startFromOptions(parsed: Readonly<Record<string, unknown>>
   const { host = '127.0.0.1', port = DEFAULT_PORT, tlsCert, tlsKey, keepRunners = false } = options;
   const { shutdownTimeout = CLOUD_START_OPTIONS.shutdownTimeout.default } = options;
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
-    throw new ChasquiError('invalid_options', '`tlsCert` and `tlsKey` are given together.');
+    throw invalidOptions('`tlsCert` and `tlsKey` are given together.');
   }
   if (options.publicUrl !== undefined && !/^https?:\/\/[^/]/.test(options.publicUrl)) {
-    throw new ChasquiError('invalid_options', '`publicUrl` must be an address such as https://cloud.example.');
+    throw invalidOptions('`publicUrl` must be an address such as https://cloud.example.');
   }
   const cloud = await startOrExplain({
     home: dataDir(options.dataDir),

@@ -1,5 +1,5 @@
 /** Downloads a model from the hub for a command, with progress. */
-import { ChasquiError, type ErrorCode } from '../../errors.js';
+import { ChasquiError, type ErrorCode, invalidOptions } from '../../errors.js';
 import type { DownloadJob, StartOptions } from '../../hub/downloads.js';
 import { machineWithoutGpus, quickFit } from '../../hub/fit.js';
 import { formatBytes } from '../../hub/format-bytes.js';
@@ -56,8 +56,7 @@ export async function refuseTooLarge({ client }: HubContext, name: string): Prom
   const { badge, needBytes } = quickFit({ ...model, ...chosen }, { ...machine, freeBytes: machine.totalBytes });
   if (badge !== 'too-large') return;
   const chosenName = modelNameOf(repo, chosen);
-  throw new ChasquiError(
-    'invalid_options',
+  throw invalidOptions(
     `${chosenName} needs ${formatBytes(needBytes)} of memory, and this computer has ${formatBytes(machine.totalBytes)}. ` +
       `chasqui get --force ${chosenName} downloads it anyway; chasqui get --list ${repo} lists all sizes.`,
   );

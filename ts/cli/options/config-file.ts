@@ -1,7 +1,7 @@
 /** Options of `chasqui serve` in a YAML file, named as their flags: `ctx-size: 8192`. */
 import { readFileSync, statSync } from 'node:fs';
 import { parseDocument, stringify } from 'yaml';
-import { ChasquiError } from '../../errors.js';
+import { type ChasquiError, invalidOptions } from '../../errors.js';
 import { fits, isNullable, type OptionRow, type OptionRows } from '../../options/option-row.js';
 import { nearestNames } from '../errors/nearest-names.js';
 import { CALL_OPTIONS } from './call-option-table.js';
@@ -104,5 +104,5 @@ function unknownKey(key: string, names: readonly string[]): string {
 }
 
 function wrong(file: string, what: string): ChasquiError {
-  return new ChasquiError('invalid_options', `The file ${file} (--config): ${what}${what.endsWith('?') ? '' : '.'}`);
+  return invalidOptions(`The file ${file} (--config): ${what}${what.endsWith('?') ? '' : '.'}`);
 }

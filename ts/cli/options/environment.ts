@@ -1,6 +1,6 @@
 /** Options from environment variables: each flag has one, `CHASQUI_CTX_SIZE` for `--ctx-size`. */
 
-import { ChasquiError } from '../../errors.js';
+import { invalidOptions } from '../../errors.js';
 import type { OptionRow, OptionRows, OptionsOf } from '../../options/option-row.js';
 import { parseOption, wantedText } from './parse-option.js';
 
@@ -37,7 +37,7 @@ function refuseExclusive(rows: OptionRows, options: Readonly<Record<string, unkn
     const other = row.excludes?.find((each) => options[each] !== undefined);
     if (options[name] === undefined || other === undefined) continue;
     const variables = [row, rows[other]].map((each) => each && variableOf(each)).join(' and ');
-    throw new ChasquiError('invalid_options', `The environment variables ${variables} exclude each other: set one.`);
+    throw invalidOptions(`The environment variables ${variables} exclude each other: set one.`);
   }
 }
 
@@ -45,6 +45,5 @@ function parseVariable(variable: string, row: OptionRow, text: string): unknown 
   const value = parseOption(row, text);
   if (value !== undefined) return value;
   const shown = text.length > 100 ? `${text.slice(0, 100)}...` : text;
-  const message = `The environment variable ${variable} is '${shown}', but must be ${wantedText(row)}.`;
-  throw new ChasquiError('invalid_options', message);
+  throw invalidOptions(`The environment variable ${variable} is '${shown}', but must be ${wantedText(row)}.`);
 }

@@ -1,6 +1,6 @@
 /** Parses INI files as llama-server does: sections, keys and values, comments after `;` and `#`. */
 import { closeSync, openSync, readSync } from 'node:fs';
-import { ChasquiError } from '../../errors.js';
+import { type ChasquiError, invalidOptions } from '../../errors.js';
 
 export interface IniEntry {
   key: string;
@@ -50,7 +50,7 @@ export function readIniFile(file: string): IniSection[] {
 }
 
 export function wrongIn(file: string, line: number, what: string): ChasquiError {
-  return new ChasquiError('invalid_options', `${file}, line ${line}: ${what}.`);
+  return invalidOptions(`${file}, line ${line}: ${what}.`);
 }
 
 export function shown(text: string): string {
@@ -68,8 +68,8 @@ function readText(file: string): string {
       closeSync(opened);
     }
   } catch (error) {
-    throw new ChasquiError('invalid_options', `${file} cannot be read: ${(error as Error).message}.`);
+    throw invalidOptions(`${file} cannot be read: ${(error as Error).message}.`);
   }
-  if (length > MAX_BYTES) throw new ChasquiError('invalid_options', `${file} has more than ${MAX_BYTES} bytes.`);
+  if (length > MAX_BYTES) throw invalidOptions(`${file} has more than ${MAX_BYTES} bytes.`);
   return bytes.toString('utf8', 0, length);
 }

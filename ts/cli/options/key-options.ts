@@ -1,6 +1,6 @@
 /** The options of `chasqui keys`, and their conversion to key settings. */
 
-import { ChasquiError } from '../../errors.js';
+import { invalidOptions } from '../../errors.js';
 import { endOfDate, SCOPES } from '../../keys/key-settings.js';
 import type { NewKeySettings } from '../../keys/key-store.js';
 import { MAX_COUNT, type OptionRows } from '../../options/option-row.js';
@@ -128,8 +128,7 @@ export function toExpiry(text: string, now: number): number | null {
   const day = endOfDate(text.slice(0, DATE_LENGTH));
   const at = text.length === DATE_LENGTH ? day : Math.floor(Date.parse(text) / 1000);
   if (!Number.isNaN(day) && !Number.isNaN(at)) return at;
-  throw new ChasquiError(
-    'invalid_options',
+  throw invalidOptions(
     `\`expires\` is ${JSON.stringify(text.slice(0, 50))}, but must be a time such as 12h or 30d, a date such as 2030-12-31, or never.`,
   );
 }

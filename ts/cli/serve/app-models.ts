@@ -1,7 +1,7 @@
 /** Reads the `--app-models` file, which the init container of a pod writes after downloading the models of the app. */
 import { readFileSync } from 'node:fs';
 import type { RunnerModelFile } from '../../cloud/runners/protocol.js';
-import { ChasquiError } from '../../errors.js';
+import { type ChasquiError, invalidOptions } from '../../errors.js';
 import type { HostingOptions } from '../options/hosting-option-table.js';
 
 /** Far more than the options of a script need. */
@@ -40,5 +40,5 @@ function isModel(value: unknown): value is RunnerModelFile {
 }
 
 function refused(what: string): ChasquiError {
-  return new ChasquiError('invalid_options', `\`appModels\` ${what}.`);
+  return invalidOptions(`\`appModels\` ${what}.`);
 }

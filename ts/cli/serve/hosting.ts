@@ -2,7 +2,7 @@
 
 import { webPage } from '../../desktop/web-page.js';
 import type { RestartEvent } from '../../engine/child/restart-event.js';
-import { ChasquiError } from '../../errors.js';
+import { invalidOptions } from '../../errors.js';
 import { dataDir } from '../../hub/data-folder.js';
 import { SharedKeys } from '../../keys/shared-keys.js';
 import { desktop } from '../../profiles/desktop.js';
@@ -34,8 +34,7 @@ export function profileOf(options: HostingOptions): Profile {
 function asksForKeys({ apiKey, apiKeyFile, mode }: HostingOptions): boolean {
   const asks = apiKey !== undefined || apiKeyFile !== undefined;
   if (asks && mode === 'serverless') {
-    throw new ChasquiError(
-      'invalid_options',
+    throw invalidOptions(
       '`apiKey` and `apiKeyFile` are for the local modes; the keys of an app are made by chasqui keys',
     );
   }
@@ -52,7 +51,7 @@ export function socketOf({ socket, host }: HostingOptions): string | undefined {
 function toHosts(host: string): readonly string[] {
   const hosts = host.split(',').map((each) => each.trim());
   if (hosts.every((each) => each !== '')) return hosts;
-  throw new ChasquiError('invalid_options', '`host` must be addresses separated by commas, such as 127.0.0.1,::1.');
+  throw invalidOptions('`host` must be addresses separated by commas, such as 127.0.0.1,::1.');
 }
 
 export function hostingSettings(options: HostingOptions): Omit<StartSettings, 'models' | 'model'> {
@@ -110,7 +109,7 @@ export function modelsSettings(
 function toSecrets(options: HostingOptions): Pick<StartSettings, 'access' | 'certificate'> {
   const { apiKey, apiKeyFile, tlsCert, tlsKey } = options;
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
-    throw new ChasquiError('invalid_options', '`tlsCert` and `tlsKey` are given together.');
+    throw invalidOptions('`tlsCert` and `tlsKey` are given together.');
   }
   const keys = asksForKeys(options) ? new SharedKeys(apiKey === undefined ? [] : toList(apiKey), apiKeyFile) : null;
   return {
@@ -132,14 +131,13 @@ function toDeployment(options: HostingOptions): { deployment?: DeploymentSetting
   const { org, app, auth, keysFile, appModels, mode = HOSTING_OPTIONS.mode.default } = options;
   if (mode === 'serverless') {
     if (!org || !app) {
-      throw new ChasquiError('invalid_options', '--mode serverless needs --org <org_id> and --app <app_id>');
+      throw invalidOptions('--mode serverless needs --org <org_id> and --app <app_id>');
     }
     const keys = keysFile === undefined ? {} : { keysFile };
     return { deployment: { org, app, auth: auth ?? 'private', dataDir: dataDir(options.dataDir), ...keys } };
   }
   if ([org, app, auth, keysFile, appModels].some((each) => each !== undefined)) {
-    throw new ChasquiError(
-      'invalid_options',
+    throw invalidOptions(
       `--org, --app, --auth, --keys-file and --app-models are for --mode serverless, not for ${mode} mode`,
     );
   }

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { servedModels } from '../../cloud/runners/served-models.js';
 import type { LoadOptions } from '../../engine/load-options.js';
-import { ChasquiError } from '../../errors.js';
+import { invalidOptions } from '../../errors.js';
 import { DEMO_MODEL, dataDir } from '../../hub/data-folder.js';
 import type { LocalModel } from '../../hub/library.js';
 import { LOAD_OPTIONS } from '../../options/load-option-table.js';
@@ -125,8 +125,7 @@ async function findModels(options: HostingOptions): Promise<FoundModels> {
     // The alias and projector of one model must not apply to all models of a folder.
     return hasOthers ? { paths: found.paths, ...(await others()) } : found;
   }
-  if (hfFile !== undefined)
-    throw new ChasquiError('invalid_options', '`hfFile` needs `hf`: the repository of the file.');
+  if (hfFile !== undefined) throw invalidOptions('`hfFile` needs `hf`: the repository of the file.');
   if (modelUrl !== undefined) return { paths: [await fetchFromUrl(modelUrl, given)], ...(await others()) };
   if (model === undefined) return { paths: hasOthers ? [] : [DEMO_MODEL], ...(await others()) };
   const found: FoundModels[] = [];
@@ -142,8 +141,7 @@ async function findInLibrary(given: string | undefined): Promise<LocalModel[]> {
   await client.close();
   const models = (await library.list()).filter(({ source }) => source === 'hub' || source === 'folder');
   if (models.length > 0) return models;
-  throw new ChasquiError(
-    'invalid_options',
+  throw invalidOptions(
     '`modelsHub` serves the models on this computer, but there are none. Download one with chasqui get.',
   );
 }

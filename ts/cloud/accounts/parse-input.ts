@@ -1,5 +1,5 @@
 /** Parses bodies and queries of the accounts API. Errors name the field. */
-import { ChasquiError } from '../../errors.js';
+import { ChasquiError, invalidValue } from '../../errors.js';
 import { LIMIT_NAMES, type Scope, toLimits } from '../../keys/key-settings.js';
 import type { NewKeySettings } from '../../keys/key-store.js';
 import { type AuditQuery, MAX_AUDIT_ROWS } from './audit.js';
@@ -108,5 +108,5 @@ function textIn(given: Given, name: string): string | null {
 }
 
 function wrong(field: string, problem: string): ChasquiError {
-  return new ChasquiError('invalid_value', `\`${field}\` ${problem}.`, field);
+  return invalidValue(`\`${field}\` ${problem}.`, field);
 }

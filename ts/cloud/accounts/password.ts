@@ -1,6 +1,6 @@
 /** Rules, hashing and verification of passwords. */
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
-import { ChasquiError } from '../../errors.js';
+import { invalidValue } from '../../errors.js';
 
 export const MIN_PASSWORD_LENGTH = 12;
 const MAX_PASSWORD_BYTES = 1024;
@@ -24,7 +24,7 @@ export function checkPassword(password: string): void {
   const bytes = Buffer.byteLength(password);
   if ([...password].length >= MIN_PASSWORD_LENGTH && bytes <= MAX_PASSWORD_BYTES) return;
   const problem = bytes > MAX_PASSWORD_BYTES ? 'is too long' : `needs at least ${MIN_PASSWORD_LENGTH} characters`;
-  throw new ChasquiError('invalid_value', `The password ${problem}. Use a sentence, for example.`, 'password');
+  throw invalidValue(`The password ${problem}. Use a sentence, for example.`, 'password');
 }
 
 export class TooManyPasswords extends Error {}

@@ -1,5 +1,5 @@
 /** Usage of requests, summed by hour, key and app, and its CSV format. */
-import { ChasquiError } from '../../errors.js';
+import { type ChasquiError, invalidValue } from '../../errors.js';
 import type { RequestUsage, UsageSink } from '../gateway/usage.js';
 import type { Database } from '../store/database.js';
 
@@ -136,8 +136,7 @@ const NOTHING: Readonly<UsageCounts> = {
 };
 
 function tooManyRows(limit: number): ChasquiError {
-  return new ChasquiError(
-    'invalid_value',
+  return invalidValue(
     `More than ${limit} rows of usage match. Request a shorter time, days instead of hours, or one organisation, app or key.`,
     'from',
   );

@@ -1,6 +1,6 @@
 /** Users of the dashboard, and the one-time links for setting their passwords. */
 import { randomBytes } from 'node:crypto';
-import { ChasquiError } from '../../errors.js';
+import { invalidValue } from '../../errors.js';
 import type { Database } from '../store/database.js';
 import type { Passwords } from './password.js';
 import { hashOf, newSecret } from './secret.js';
@@ -50,17 +50,13 @@ export class Users {
     if (!USER_NAME.test(name)) {
       const message =
         '`name` must have at most 64 letters, digits, spaces and `._@+-`, and start with a letter or digit.';
-      throw new ChasquiError('invalid_value', message, 'name');
+      throw invalidValue(message, 'name');
     }
     return this.database.transaction(() => {
       const known = this.named(name);
       if (known) return known;
       if (this.list().length >= MAX_USERS) {
-        throw new ChasquiError(
-          'invalid_value',
-          `The limit of ${MAX_USERS} users is reached. Remove one first.`,
-          'name',
-        );
+        throw invalidValue(`The limit of ${MAX_USERS} users is reached. Remove one first.`, 'name');
       }
       const id = `user-${randomBytes(16).toString('hex')}`;
       this.database.run('INSERT INTO users (id, name, created_at) VALUES (?, ?, unixepoch())', [id, name]);

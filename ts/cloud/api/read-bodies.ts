@@ -1,6 +1,6 @@
 /** Parses bodies and queries of the management API. Errors name the field. */
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
-import { ChasquiError } from '../../errors.js';
+import { invalidValue } from '../../errors.js';
 import { toValidationError } from '../../http/validation-error.js';
 import { FAST_SCHEMAS } from '../../options/fast-schemas.js';
 import { MAX_ADAPTERS } from '../../options/model-option-table.js';
@@ -77,7 +77,7 @@ export function readCount(query: unknown, name: string, otherwise: number, max: 
   if (text === undefined) return otherwise;
   const value = typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
   if (value <= max) return value;
-  throw new ChasquiError('invalid_value', `\`${name}\` must be a whole number from 0 to ${max}.`, name);
+  throw invalidValue(`\`${name}\` must be a whole number from 0 to ${max}.`, name);
 }
 
 export function readCursor(query: unknown): LogCursor | null {
@@ -90,7 +90,7 @@ export function readCursor(query: unknown): LogCursor | null {
   } catch {
     // Falls through to the error.
   }
-  throw new ChasquiError('invalid_value', '`cursor` must be the cursor of an earlier reply.', 'cursor');
+  throw invalidValue('`cursor` must be the cursor of an earlier reply.', 'cursor');
 }
 
 function checked<T>(check: ValidateFunction<T>, body: unknown): T {

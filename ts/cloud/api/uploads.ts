@@ -7,7 +7,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { ChasquiError } from '../../errors.js';
+import { ChasquiError, invalidValue } from '../../errors.js';
 import { formatMemory } from '../../hub/format-bytes.js';
 import { isFullDisk, usedAt } from '../apps/old-weights.js';
 import type { Database } from '../store/database.js';
@@ -168,7 +168,7 @@ export class ModelUploads {
 
   #fileOf(sha256: string): string {
     if (/^[0-9a-f]{64}$/.test(sha256)) return path.join(this.settings.folder, `${sha256}.gguf`);
-    throw new ChasquiError('invalid_value', '`sha256` must be 64 hexadecimal digits.', 'sha256');
+    throw invalidValue('`sha256` must be 64 hexadecimal digits.', 'sha256');
   }
 
   #used(): number {
@@ -197,11 +197,11 @@ export class ModelUploads {
 }
 
 function otherDigest(): ChasquiError {
-  return new ChasquiError('invalid_value', 'The digest of the body differs from the path.', 'sha256');
+  return invalidValue('The digest of the body differs from the path.', 'sha256');
 }
 
 function noGguf(): ChasquiError {
-  return new ChasquiError('invalid_value', 'The body is not a GGUF file.');
+  return invalidValue('The body is not a GGUF file.');
 }
 
 function sizeOf(file: string): number {

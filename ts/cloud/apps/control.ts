@@ -1,5 +1,5 @@
 /** Operations on apps: deploy, list, scale, roll back, restart, delete. */
-import { ChasquiError } from '../../errors.js';
+import { ChasquiError, invalidValue } from '../../errors.js';
 import { URL_NAME } from '../../keys/key-settings.js';
 import type { Actor, AuditLog } from '../accounts/audit.js';
 import type { ModelUploads } from '../api/uploads.js';
@@ -264,7 +264,7 @@ function checkName(field: string, name: string): void {
 }
 
 function invalid(field: string, message: string): ChasquiError {
-  return new ChasquiError('invalid_value', message, field);
+  return invalidValue(message, field);
 }
 
 function refused(message: string): ChasquiError {

@@ -1,6 +1,6 @@
 /** Routes of the app pages: list, app, logs and changes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ChasquiError, ERRORS } from '../../errors.js';
+import { ChasquiError, ERRORS, invalidValue } from '../../errors.js';
 import type { Actor } from '../accounts/audit.js';
 import { appListPage, appPage } from './app-pages.js';
 import type { AppDetail } from './apps-view.js';
@@ -73,7 +73,7 @@ function refused(
 function numberIn(form: SentForm, name: string): number {
   const text = form.text(name);
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new ChasquiError('invalid_value', `\`${name}\` must be a whole number.`, name);
+  throw invalidValue(`\`${name}\` must be a whole number.`, name);
 }
 
 function find({ apps }: DashboardContext, request: FastifyRequest): AppDetail {

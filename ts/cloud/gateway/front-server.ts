@@ -2,7 +2,7 @@
 import http, { type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
-import { ChasquiError } from '../../errors.js';
+import { invalidOptions } from '../../errors.js';
 import {
   Exchanges,
   HTTP_SETTINGS,
@@ -114,8 +114,7 @@ export interface ListenSettings {
 /** @throws {ChasquiError} `invalid_options` for a public address without TLS */
 export function refusePlainPublicListen({ host, hasCertificate, trustProxy, insecure }: ListenSettings): void {
   if (hasCertificate || trustProxy || insecure || isLoopback(host)) return;
-  const error = new ChasquiError(
-    'invalid_options',
+  const error = invalidOptions(
     `${host} is reachable from other machines, and clients would send their keys in plain text. Set \`tlsCert\` and ` +
       '`tlsKey`, or `trustProxy` if a proxy in front terminates TLS, or `insecure` to accept this.',
   );

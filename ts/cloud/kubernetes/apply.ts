@@ -1,6 +1,6 @@
 /** Applies the objects of an app to a cluster and deletes those it no longer has. */
 
-import { ChasquiError } from '../../errors.js';
+import { ChasquiError, invalidOptions } from '../../errors.js';
 import { type Cluster, kubectl } from './kubectl.js';
 import { APP_LABEL, type KubernetesObject } from './kubernetes-app.js';
 import { ADD_ONS, CORE_KINDS } from './objects.js';
@@ -87,8 +87,7 @@ function refuseMissingAddOns(kinds: ReadonlySet<string>, objects: readonly Kuber
   for (const { kind } of objects) {
     const addOn = ADD_ONS[kind];
     if (addOn === undefined || kinds.has(addOn.kinds)) continue;
-    throw new ChasquiError(
-      'invalid_options',
+    throw invalidOptions(
       `\`${addOn.option}\` requires ${addOn.name}, which is not installed in the cluster (kind ${kind}).`,
     );
   }
@@ -113,10 +112,7 @@ async function refuseTakenNames(cluster: Cluster, objects: readonly KubernetesOb
 }
 
 function nameTaken(problem: string): ChasquiError {
-  return new ChasquiError(
-    'invalid_options',
-    `The cluster ${problem}. Choose another \`appName\`, \`org\` or \`namespace\`.`,
-  );
+  return invalidOptions(`The cluster ${problem}. Choose another \`appName\`, \`org\` or \`namespace\`.`);
 }
 
 /** Deletes an app. The weights stay unless `weights` is set, because fetching them may take long. */

@@ -1,5 +1,5 @@
 /** Converts a manifest and cluster settings to a `KubernetesApp`. Pure. */
-import { ChasquiError } from '../../errors.js';
+import { type ChasquiError, invalidOptions } from '../../errors.js';
 import type { StoredKey } from '../../keys/key-file.js';
 import { canonicalJson, type Json } from '../script/canonical-json.js';
 import { readModelReference } from '../script/field-values.js';
@@ -122,5 +122,5 @@ export function noKeys(org: string, name: string): ChasquiError {
 }
 
 function refused(message: string): ChasquiError {
-  return new ChasquiError('invalid_options', message);
+  return invalidOptions(message);
 }

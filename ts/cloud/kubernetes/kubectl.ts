@@ -101,6 +101,5 @@ function placeOf({ context, namespace }: Cluster): string[] {
 
 function toClusterError(error: unknown): unknown {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return error;
-  const message = 'kubectl is not installed, or not in the PATH.';
-  return new ChasquiError('cluster_failed', message);
+  return new ChasquiError('cluster_failed', 'kubectl is not installed, or not in the PATH.');
 }

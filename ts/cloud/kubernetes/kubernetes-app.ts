@@ -1,5 +1,5 @@
 /** Input for the Kubernetes objects of an app. */
-import { ChasquiError } from '../../errors.js';
+import { invalidOptions } from '../../errors.js';
 import type { StoredKey } from '../../keys/key-file.js';
 
 export interface KubernetesApp {
@@ -67,8 +67,7 @@ export const KEYS_SUFFIX = '-keys';
 export function nameOf({ org, name }: { org: string; name: string }): string {
   const joined = `${org}-${name}`;
   if (/^[a-z]([a-z0-9-]*[a-z0-9])?$/.test(joined) && joined.length <= MAX_LENGTH) return joined;
-  throw new ChasquiError(
-    'invalid_options',
+  throw invalidOptions(
     `\`${joined}\` is not a valid Kubernetes name. Use lower-case letters, digits and hyphens for the organisation and ` +
       `the app, a letter first, and at most ${MAX_LENGTH} characters for both.`,
   );

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { BATCH_ENDPOINTS } from '../../api/shared/batch-schema.js';
 import { MAX_PRIORITY } from '../../api/shared/chat/chat-schema.js';
-import { ChasquiError } from '../../errors.js';
+import { ChasquiError, invalidValue } from '../../errors.js';
 import { parseJsonBody } from '../../http/body/json-body.js';
 import { BodyBudget, readBody, refuseCompressed } from '../../http/body/read-body.js';
 import { authorize, type CloudKey, type KeyRing } from '../gateway/access.js';
@@ -107,7 +107,7 @@ function toContents(path: string, body: Buffer): Buffer {
     throw new ChasquiError('invalid_type', 'The request body must be a JSON object.');
   }
   if ('stream' in fields && fields.stream === true) {
-    throw new ChasquiError('invalid_value', '`stream` must not be true: the queue stores complete replies.', 'stream');
+    throw invalidValue('`stream` must not be true: the queue stores complete replies.', 'stream');
   }
   const hasPriority = WITH_PRIORITY.includes(path.replace(/\/$/, ''));
   return hasPriority ? Buffer.from(JSON.stringify({ ...fields, priority: -MAX_PRIORITY })) : body;

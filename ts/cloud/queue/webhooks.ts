@@ -1,7 +1,7 @@
 /** Calls of webhooks, signed as in the specification Standard Webhooks. */
 import { createHmac } from 'node:crypto';
 import net from 'node:net';
-import { ChasquiError } from '../../errors.js';
+import { invalidValue } from '../../errors.js';
 import { requestChecked } from '../../images/get-checked.js';
 import { type ImageHosts, isLocalhost, isLoopback, mayConnect } from '../../images/public-address.js';
 import type { QueuedRequest, QueueStore } from './queue-store.js';
@@ -34,7 +34,7 @@ export class Webhooks {
   check(org: string, webhook: string): string {
     const { hosts, keyOf } = this.parts;
     const problem = problemWith(webhook, hosts);
-    if (problem !== null) throw new ChasquiError('invalid_value', `\`fal_webhook\` ${problem}.`, 'fal_webhook');
+    if (problem !== null) throw invalidValue(`\`fal_webhook\` ${problem}.`, 'fal_webhook');
     readKey(keyOf(org));
     return new URL(webhook).href;
   }
@@ -99,7 +99,7 @@ function readKey(key: string): Buffer {
   if (text !== undefined) return Buffer.from(text, 'base64');
   const command = `echo "whsec_$(openssl rand -base64 32)" | chasqui secrets set ${KEY_NAME}`;
   const message = `The secret ${KEY_NAME} is not \`whsec_\` and 24 to 64 bytes in base64. Run: ${command}`;
-  throw new ChasquiError('invalid_value', message, 'fal_webhook');
+  throw invalidValue(message, 'fal_webhook');
 }
 
 /** Host names are resolved and checked at each call. */

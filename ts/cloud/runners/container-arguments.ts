@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import { readAdapterFiles } from '../../engine/adapter-file.js';
 import { findProjector } from '../../engine/find-projector.js';
 import { partsOf } from '../../engine/model-files.js';
-import { ChasquiError } from '../../errors.js';
+import { invalidOptions } from '../../errors.js';
 import type { RunnerConfig, RunnerModelFile } from './protocol.js';
 
 export interface ContainerLimits {
@@ -148,7 +148,7 @@ function mount(path: string, isReadOnly: boolean): string {
   const source = fs.realpathSync(path);
   for (const each of [source, path]) {
     if (!/[,"\n]/.test(each)) continue;
-    throw new ChasquiError('invalid_options', `Podman cannot mount a path with a comma or a quote: ${each}.`);
+    throw invalidOptions(`Podman cannot mount a path with a comma or a quote: ${each}.`);
   }
   return `--mount=type=bind,source=${source},target=${path}${isReadOnly ? ',readonly=true' : ''}`;
 }

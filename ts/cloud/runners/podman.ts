@@ -1,7 +1,7 @@
 /** Runs podman commands, and checks that podman can run containers here. */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { ChasquiError } from '../../errors.js';
+import { type ChasquiError, invalidOptions } from '../../errors.js';
 import { withPipes } from '../../process/open-files.js';
 import { VERSION } from '../../version.js';
 import { confinement, IN_IMAGE } from './container-arguments.js';
@@ -122,10 +122,10 @@ function noImage(image: string, hasOneAccount: boolean): ChasquiError {
   const before =
     ' First give this account subordinate ids in /etc/subuid and /etc/subgid, which unpacking an image needs: ' +
     `usermod --add-subuids ${range} --add-subgids ${range} <account>, then podman system migrate.`;
-  return new ChasquiError('invalid_options', hasOneAccount ? message + before : message);
+  return invalidOptions(hasOneAccount ? message + before : message);
 }
 
 function refused(problem: string): ChasquiError {
   const text = /[.:]$/.test(problem) ? problem : `${problem}.`;
-  return new ChasquiError('invalid_options', text.startsWith('`') ? text : `\`isolation\` is podman, but ${text}`);
+  return invalidOptions(text.startsWith('`') ? text : `\`isolation\` is podman, but ${text}`);
 }

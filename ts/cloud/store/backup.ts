@@ -1,7 +1,7 @@
 /** Copies of a cloud's data: apps, keys, users, usage, secrets, stored responses and uploaded models. */
 import fs from 'node:fs';
 import path from 'node:path';
-import { ChasquiError } from '../../errors.js';
+import { invalidOptions } from '../../errors.js';
 import { ProcessLock } from '../../hub/process-lock.js';
 import { openSqlite } from '../../sqlite.js';
 import { makePlaces, type Places, placesIn } from '../places.js';
@@ -17,8 +17,8 @@ const ABOUT = 'backup.json';
  */
 export function backUp(home: string, folder: string): void {
   const places = placesIn(home);
-  if (!hasData(places)) throw new ChasquiError('invalid_options', `No cloud has run in ${home}.`);
-  if (fs.existsSync(folder)) throw new ChasquiError('invalid_options', `${folder} exists. Choose a new folder.`);
+  if (!hasData(places)) throw invalidOptions(`No cloud has run in ${home}.`);
+  if (fs.existsSync(folder)) throw invalidOptions(`${folder} exists. Choose a new folder.`);
   const part = `${path.resolve(folder)}.part`;
   fs.rmSync(part, { recursive: true, force: true });
   fs.mkdirSync(part, { recursive: true, mode: 0o700 });
@@ -34,13 +34,13 @@ export function backUp(home: string, folder: string): void {
  */
 export function restore(home: string, folder: string): void {
   const about = path.join(folder, ABOUT);
-  if (!fs.existsSync(about)) throw new ChasquiError('invalid_options', `${folder} is not a backup of a cloud.`);
+  if (!fs.existsSync(about)) throw invalidOptions(`${folder} is not a backup of a cloud.`);
   const places = placesIn(home);
   makePlaces(places);
   const lock = ProcessLock.tryTake(places.lock);
   if (lock === null || hasData(places)) {
     lock?.release();
-    throw new ChasquiError('invalid_options', `${home} has the data of a cloud. Restore into another \`dataDir\`.`);
+    throw invalidOptions(`${home} has the data of a cloud. Restore into another \`dataDir\`.`);
   }
   for (const file of filesOf(placesIn(folder)))
     copy(path.join(path.resolve(folder), file), path.join(places.home, file));

@@ -3,7 +3,7 @@
 import { parseArguments } from '../../api/shared/completion/call-arguments.js';
 import { isTextTooDeep } from '../../api/shared/json-schema/json-depth.js';
 import { toFunctionName } from '../../api/shared/mcp/function-names.js';
-import { ChasquiError } from '../../errors.js';
+import { ChasquiError, invalidValue } from '../../errors.js';
 import { isDisabled, type McpServerConfig, readDefinition } from '../../mcp/mcp-config.js';
 import type { McpTool as ListedTool } from '../../mcp/mcp-server.js';
 import type { Environment } from '../../mcp/stdio-transport.js';
@@ -181,7 +181,7 @@ export class DesktopMcp {
     const calls = chat.messages.find((each) => each.id === message)?.toolCalls ?? [];
     const call = calls.find((each) => each.id === id);
     if (call === undefined) throw new ChasquiError('not_found', `The chat has no call \`${id}\` in this message.`);
-    if (call.state !== undefined) throw new ChasquiError('invalid_value', 'The call has a result already.', 'call');
+    if (call.state !== undefined) throw invalidValue('The call has a result already.', 'call');
     const key = server + SEPARATOR + tool;
     const offered = this.#offered().find(({ name }) => name === call.name);
     if (offered?.key !== key) {

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import { ChasquiError, onStore } from '../../errors.js';
+import { ChasquiError, invalidValue, onStore } from '../../errors.js';
 import { isDisabled, MAX_FILE_BYTES, MAX_SERVERS, readDefinition } from '../../mcp/mcp-config.js';
 
 /** Replaces values of `env` and `headers` in texts for pages. */
@@ -174,5 +174,5 @@ export function checked<T>(check: () => T): T {
 }
 
 function invalid(message: string): ChasquiError {
-  return new ChasquiError('invalid_value', message, 'text');
+  return invalidValue(message, 'text');
 }

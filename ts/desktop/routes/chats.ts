@@ -1,7 +1,7 @@
 /** The chat history, and its export as documents. */
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import { ChasquiError } from '../../errors.js';
+import { invalidValue } from '../../errors.js';
 import { limited, objectOf, oneOf, string } from '../../http/schema/json-schema.js';
 import type { Chat, ChatMessage } from '../api-types.js';
 import { branchTo } from '../chat-branch.js';
@@ -136,7 +136,7 @@ function checkImported(request: FastifyRequest, { chat: imported }: ImportedChat
   const { error } = validate(imported) as { error?: Error };
   if (error === undefined) return;
   const reason = `The chat \`${String(imported.title).slice(0, 60)}\` cannot be imported. ${error.message}`;
-  throw new ChasquiError('invalid_value', reason, 'input.file_data');
+  throw invalidValue(reason, 'input.file_data');
 }
 
 const NAMES: Record<ChatMessage['role'], string> = { system: 'System', user: 'You', assistant: 'Assistant' };

@@ -1,6 +1,6 @@
 /** Stores chats and messages, with full-text search. */
 import { randomUUID } from 'node:crypto';
-import { ChasquiError } from '../../errors.js';
+import { ChasquiError, invalidValue } from '../../errors.js';
 import type { Chat, ChatChange, ChatMessage, ChatMessages, ListedChat } from '../api-types.js';
 import type { ImportedChat } from '../import-chats.js';
 import type { SqlValue, Store } from './database.js';
@@ -74,7 +74,7 @@ export class ChatStore {
   #insert(change: ChatChange): string {
     const [{ count } = { count: 0 }] = this.store.rows<{ count: number }>('SELECT count(*) AS count FROM chats');
     if (count >= MAX_CHATS) {
-      throw new ChasquiError('invalid_value', `The limit of ${MAX_CHATS} chats is reached. Delete some first.`);
+      throw invalidValue(`The limit of ${MAX_CHATS} chats is reached. Delete some first.`);
     }
     const id = randomUUID();
     const now = Date.now();
@@ -198,7 +198,7 @@ export class ChatStore {
       JSON.stringify(ids),
     );
     if (unknown === undefined) return;
-    throw new ChasquiError('invalid_value', `The chat has no message \`${unknown.value}\`.`, field);
+    throw invalidValue(`The chat has no message \`${unknown.value}\`.`, field);
   }
 
   #putMessages(chat: string, messages: readonly ChatMessage[]): void {

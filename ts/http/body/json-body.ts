@@ -1,6 +1,6 @@
 /** Bytes of a request's body → its value, or an error with the reason in one sentence. */
 import { isUtf8 } from 'node:buffer';
-import { ChasquiError } from '../../errors.js';
+import { ChasquiError, invalidValue } from '../../errors.js';
 import { MAX_BODY_DEPTH, MAX_STRUCTURE, MAX_TEXT_BYTES, MAX_VALUES } from './limits.js';
 
 /** `imageLists`: keys of image lists. Their data URIs and base64 strings do not count as text. */
@@ -59,7 +59,9 @@ function checkValue(root: unknown, imageLists: readonly string[]): void {
     const isList = Array.isArray(parent);
     for (const [name, child] of isList ? parent.entries() : Object.entries(parent)) {
       const key = isList ? '' : String(name);
-      if (key === '__proto__' || (key === 'constructor' && hasOwn(child, 'prototype'))) throw forbidden(key);
+      if (key === '__proto__' || (key === 'constructor' && hasOwn(child, 'prototype'))) {
+        throw new ChasquiError('invalid_json', `The request body holds the key \`${key}\`, which is not allowed.`);
+      }
       text += key.length;
       if (typeof child === 'string') {
         text += isImage(place, parent, key, child) ? 0 : child.length;
@@ -75,10 +77,6 @@ function checkValue(root: unknown, imageLists: readonly string[]): void {
 
 function hasOwn(value: unknown, key: string): boolean {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, key);
-}
-
-function forbidden(key: string): ChasquiError {
-  return new ChasquiError('invalid_json', `The request body holds the key \`${key}\`, which is not allowed.`);
 }
 
 function tooMuchText(): ChasquiError {
@@ -128,7 +126,9 @@ export function checkShape(json: Uint8Array): void {
       default:
         continue;
     }
-    if (depth > MAX_BODY_DEPTH) throw tooDeep();
+    if (depth > MAX_BODY_DEPTH) {
+      throw invalidValue(`The request body is nested deeper than this server's limit, ${MAX_BODY_DEPTH} levels.`);
+    }
     // A JSON text has no more strings than values and keys.
     if (values > MAX_VALUES || strings > MAX_VALUES + MAX_STRUCTURE) throw tooMuch(`${MAX_VALUES} values`);
     if (structure > MAX_STRUCTURE) throw tooMuch(`${MAX_STRUCTURE} objects, arrays and keys`);
@@ -158,13 +158,6 @@ function isEscaped(json: Uint8Array, quote: number, from: number): boolean {
   let first = quote;
   while (first > from && json[first - 1] === BACKSLASH) first -= 1;
   return (quote - first) % 2 === 1;
-}
-
-function tooDeep(): ChasquiError {
-  return new ChasquiError(
-    'invalid_value',
-    `The request body is nested deeper than this server's limit, ${MAX_BODY_DEPTH} levels.`,
-  );
 }
 
 function tooMuch(limit: string): ChasquiError {

@@ -7,7 +7,7 @@ import { isIP } from 'node:net';
 import cors from '@fastify/cors';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
-import { ChasquiError } from '../../errors.js';
+import { ChasquiError, invalidOptions } from '../../errors.js';
 import type { HttpContext, HttpOptions } from '../context.js';
 import { IGNORED_HEADER } from '../read-fields.js';
 import { shuttingDown } from '../running-replies.js';
@@ -59,8 +59,7 @@ function guardAccess(
   access: HttpOptions['access'],
   openUrls: readonly string[],
 ): void {
-  if (access === undefined)
-    throw new ChasquiError('invalid_options', 'The option `access` is missing: say who may use this deployment.');
+  if (access === undefined) throw invalidOptions('The option `access` is missing: say who may use this deployment.');
   if (access !== 'public') requireApiKey(app, { scheme, opens: access, openUrls });
 }
 

@@ -2,7 +2,7 @@
  * Threads: the server stores a conversation, so that later turns send only their new messages. Clients repeat the whole
  * conversation when a thread is not found.
  */
-import { ChasquiError } from '../../../errors.js';
+import { ChasquiError, invalidValue } from '../../../errors.js';
 import type { AppContext } from '../../context.js';
 import { type Caller, ownerOf } from '../../shared/owner.js';
 import type { MessageReply } from './reply-schema.js';
@@ -77,5 +77,5 @@ function refuseFirstFields(body: MessagesRequest): void {
   const repeated = (['system', 'tools'] as const).find((field) => body[field] !== undefined);
   if (repeated === undefined) return;
   const message = `\`${repeated}\` is set when a thread is created. Omit it, or send all messages to a new thread.`;
-  throw new ChasquiError('invalid_value', message, repeated);
+  throw invalidValue(message, repeated);
 }

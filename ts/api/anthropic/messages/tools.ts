@@ -1,6 +1,6 @@
 /** Tools that the model may use, and which of them it must: from Anthropic's form to that of chat bodies. */
 
-import { ChasquiError } from '../../../errors.js';
+import { ChasquiError, unsupportedParameter } from '../../../errors.js';
 import type { FieldOrigins } from '../../shared/chat/field-origins.js';
 import { clientToolOf, toClientFunction } from './client-tools.js';
 import type { AnthropicTool, AnthropicToolChoice, MessagesRequest } from './schema.js';
@@ -47,8 +47,7 @@ function isHosted(tool: AnthropicTool): boolean {
 }
 
 function hostedTool({ type }: AnthropicTool, origin: string): ChasquiError {
-  return new ChasquiError(
-    'unsupported_parameter',
+  return unsupportedParameter(
     `\`${origin}\` is a \`${String(type).slice(0, 40)}\` tool, which this server does not support. Describe your own tool with \`input_schema\`.`,
     origin,
   );

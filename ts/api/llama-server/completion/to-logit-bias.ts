@@ -1,6 +1,6 @@
 /** Biases of tokens and of texts → those of tokens alone. */
 import type { AbortOptions, Engine } from '../../../engine/engine.js';
-import { ChasquiError } from '../../../errors.js';
+import { ChasquiError, invalidValue } from '../../../errors.js';
 import { MAX_LOGIT_BIASES } from '../../shared/chat/chat-schema.js';
 import type { LogitBiases } from '../schema.js';
 
@@ -43,5 +43,5 @@ function notPair(index: number): ChasquiError {
 }
 
 function tooMany(limit: string): ChasquiError {
-  return new ChasquiError('invalid_value', `\`logit_bias\` must have at most ${limit}.`, 'logit_bias');
+  return invalidValue(`\`logit_bias\` must have at most ${limit}.`, 'logit_bias');
 }

@@ -1,7 +1,7 @@
 /** The prompt of a request, in any of the forms that llama-server takes → texts, or lists of tokens. */
 import type { AbortOptions, Engine, ModelInfo } from '../../../engine/engine.js';
 import type { ImageInput } from '../../../engine/job.js';
-import { ChasquiError } from '../../../errors.js';
+import { type ChasquiError, invalidValue } from '../../../errors.js';
 import { loadImages } from '../../../images/load-images.js';
 import { MAX_CHOICES } from '../../shared/chat/chat-schema.js';
 import { refuseSources } from '../../shared/chat/render-chat.js';
@@ -76,5 +76,5 @@ async function toMediaPrompts(
 }
 
 function refused(param: string, what: string): ChasquiError {
-  return new ChasquiError('invalid_value', `\`${param}\` ${what}.`, param);
+  return invalidValue(`\`${param}\` ${what}.`, param);
 }

@@ -1,6 +1,6 @@
 /** Vertex AI's prediction route, as in llama-server: each instance is a request to another endpoint. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ChasquiError } from '../../../errors.js';
+import { invalidValue } from '../../../errors.js';
 import { InjectedRequests } from '../../../http/injected-requests.js';
 import type { Operation } from '../../../http/openapi/operation.js';
 import { bodyRoute } from '../../../http/read-fields.js';
@@ -92,7 +92,7 @@ function pathOf({ [FORMAT]: format }: Instance, index: number): string {
   const path = FORMATS.get(format);
   if (path !== undefined) return path;
   const param = `instances[${index}].${FORMAT}`;
-  throw new ChasquiError('invalid_value', `\`${param}\` must be one of ${[...FORMATS.keys()].join(', ')}.`, param);
+  throw invalidValue(`\`${param}\` must be one of ${[...FORMATS.keys()].join(', ')}.`, param);
 }
 
 const operation: Operation = {

@@ -6,7 +6,7 @@ import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { FastifyInstance, FastifyReply, FastifyRequest, LightMyRequestResponse } from 'fastify';
-import { ChasquiError } from '../../../errors.js';
+import { ChasquiError, invalidValue } from '../../../errors.js';
 import { InjectedRequests } from '../../../http/injected-requests.js';
 import type { Operation } from '../../../http/openapi/operation.js';
 import { bodyRoute, IGNORED_HEADER } from '../../../http/read-fields.js';
@@ -152,13 +152,13 @@ function drained(raw: ServerResponse, { signal, stallTimeoutMs }: Reader): Promi
 
 function checkId(id: unknown, param: string): string {
   if (typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH) return id;
-  throw new ChasquiError('invalid_value', `\`${param}\` must be a text of 1 to ${MAX_ID_LENGTH} characters.`, param);
+  throw invalidValue(`\`${param}\` must be a text of 1 to ${MAX_ID_LENGTH} characters.`, param);
 }
 
 function toOffset(from: unknown): number {
   if (from === undefined) return 0;
   if (/^\d{1,12}$/.test(String(from))) return Number(from);
-  throw new ChasquiError('invalid_value', '`from` must be a number of bytes.', 'from');
+  throw invalidValue('`from` must be a number of bytes.', 'from');
 }
 
 function notFound(id: string): ChasquiError {

@@ -1,7 +1,7 @@
 /** The bytes of streams that continue without their client. A client that reconnects reads them from any offset. */
 
 import type { ServerResponse } from 'node:http';
-import { ChasquiError } from '../../../errors.js';
+import { ChasquiError, invalidValue } from '../../../errors.js';
 import { Followers } from '../../shared/followers.js';
 
 /** The oldest bytes of a longer stream are dropped. */
@@ -79,8 +79,7 @@ export class StreamSession {
   /** Throws `invalid_value` if bytes from this offset on were dropped. */
   check(offset: number): void {
     if (offset >= this.#first) return;
-    const message = `The stream is stored only from byte ${this.#first} on.`;
-    throw new ChasquiError('invalid_value', message, 'from');
+    throw invalidValue(`The stream is stored only from byte ${this.#first} on.`, 'from');
   }
 
   /** Yields the bytes from `offset` on until the stream ends or the signal is aborted. Throws as `check` does. */

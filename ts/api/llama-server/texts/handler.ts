@@ -38,7 +38,9 @@ export function nativeTextRoutes(app: FastifyInstance, context: AppContext): voi
   const handle: Parameters<typeof withModel<TextRankRequest>>[1] = async ({ body, record }, _reply, leased) => {
     const { engine, signal } = leased;
     const { texts, documents = texts } = body;
-    if (documents === undefined) throw noTexts();
+    if (documents === undefined) {
+      throw new ChasquiError('missing_required_parameter', 'Missing required parameter: `texts`.', 'texts');
+    }
     const ranking = await renamingTexts(texts !== undefined, () => toRanking(engine, { ...body, documents }, signal));
     record.readTexts(engine.model.id, ranking.usage.prompt_tokens);
     return texts === undefined ? ranking : toTextRanking(ranking, body);
@@ -46,10 +48,6 @@ export function nativeTextRoutes(app: FastifyInstance, context: AppContext): voi
   const rank = withModel<TextRankRequest>(context, handle, null, rankerNaming(context));
   app.post<{ Body: TextRankRequest }>('/rerank', bodyRoute(context, textRankSchema, rankOperation), rank);
   app.post<{ Body: TextRankRequest }>('/reranking', bodyRoute(context, textRankSchema, rankingOperation), rank);
-}
-
-function noTexts(): ChasquiError {
-  return new ChasquiError('missing_required_parameter', 'Missing required parameter: `texts`.', 'texts');
 }
 
 /** The engine names what is too long as `documents[0]`. */

@@ -1,7 +1,7 @@
 /** A conversation as its template writes it: with the beginning of the completion that is to follow, or without. */
 import type { Engine, RenderOptions } from '../../../engine/engine.js';
 import { readablePrompt } from '../../../engine/readable-prompt.js';
-import { ChasquiError } from '../../../errors.js';
+import { unsupportedParameter } from '../../../errors.js';
 import type { LoadImagesOptions } from '../../../images/load-images.js';
 import type { ChatCompletionRequest } from '../../shared/chat/chat-schema.js';
 import { renderBody, renderMessages } from '../../shared/chat/render-chat.js';
@@ -22,8 +22,7 @@ export async function renderConversation(
   const prompt = readablePrompt((await renderBody(engine, whole, loading)).prompt);
   const end = await generationPrompt(engine, whole, loading);
   if (end !== '' && prompt.endsWith(end)) return prompt.slice(0, -end.length);
-  throw new ChasquiError(
-    'unsupported_parameter',
+  throw unsupportedParameter(
     `\`${FIELD}\` cannot be false here: the template of \`${engine.model.id}\` does not mark the beginning of a completion.`,
     FIELD,
   );

@@ -1,5 +1,5 @@
 import type { Engine } from '../../../engine/engine.js';
-import { ChasquiError } from '../../../errors.js';
+import { ChasquiError, invalidValue } from '../../../errors.js';
 import { spell } from '../../shared/text/to-tokens.js';
 import type { DetokenizeReply, DetokenizeRequest, TokenizeReply, TokenizeRequest, TokenPiece } from './schema.js';
 
@@ -19,7 +19,7 @@ export async function toTokens(engine: Engine, body: TokenizeRequest, signal: Ab
   if (tokens.length > MAX_PIECES) {
     const field = content === undefined ? 'prompt' : 'content';
     const message = `\`${field}\` has ${tokens.length} tokens, but the limit with \`with_pieces\` is ${MAX_PIECES}. Send it in parts.`;
-    throw new ChasquiError('invalid_value', message, field);
+    throw invalidValue(message, field);
   }
   const pieces = await engine.pieces(tokens, { signal });
   return { tokens: tokens.map((id, index) => ({ id, piece: toPiece(pieces[index] as Uint8Array) })) };

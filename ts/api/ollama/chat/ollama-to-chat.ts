@@ -1,6 +1,6 @@
 /** Bodies of Ollama's requests → chat bodies that ask for the same. */
 
-import { ChasquiError } from '../../../errors.js';
+import { type ChasquiError, unsupportedParameter } from '../../../errors.js';
 import { type ChatTranslation, FieldOrigins } from '../../shared/chat/field-origins.js';
 import type { Message } from '../../shared/chat/message-schema.js';
 import type { OllamaChatRequest, OllamaGenerateRequest } from '../schema.js';
@@ -52,5 +52,5 @@ export function isText({ raw, suffix }: Pick<OllamaGenerateRequest, 'raw' | 'suf
 }
 
 function unsupported(param: string, why: string): ChasquiError {
-  return new ChasquiError('unsupported_parameter', `\`${param}\` is not supported: ${why}.`, param);
+  return unsupportedParameter(`\`${param}\` is not supported: ${why}.`, param);
 }

@@ -1,5 +1,5 @@
 /** The form of a transcription or a translation. */
-import { ChasquiError } from '../../../errors.js';
+import { type ChasquiError, invalidValue, unsupportedParameter } from '../../../errors.js';
 import { fileIn, parseForm } from '../../shared/read-form.js';
 import { audioFormSchema } from './schema.js';
 
@@ -32,7 +32,7 @@ export async function readAudioForm(body: Buffer, contentType: string): Promise<
   const textOf = (name: string): string => {
     const value = form.get(name) ?? '';
     if (typeof value === 'string' && value.length <= MAX_TEXT) return value;
-    throw new ChasquiError('invalid_value', `\`${name}\` must be a text of at most ${MAX_TEXT} characters.`, name);
+    throw invalidValue(`\`${name}\` must be a text of at most ${MAX_TEXT} characters.`, name);
   };
   const format = textOf('response_format') || 'json';
   if (WITH_TIMES.test(format)) {
@@ -57,9 +57,9 @@ export async function readAudioForm(body: Buffer, contentType: string): Promise<
 }
 
 function invalid(name: string, must: string): ChasquiError {
-  return new ChasquiError('invalid_value', `\`${name}\` must be ${must}.`, name);
+  return invalidValue(`\`${name}\` must be ${must}.`, name);
 }
 
 function unsupported(name: string, why: string): ChasquiError {
-  return new ChasquiError('unsupported_parameter', `\`${name}\` ${why}.`, name);
+  return unsupportedParameter(`\`${name}\` ${why}.`, name);
 }

@@ -1,6 +1,6 @@
 /** Batches that wait or run. At most one of each owner runs at a time. */
 import type { FastifyInstance } from 'fastify';
-import { ChasquiError } from '../../../errors.js';
+import { ChasquiError, invalidValue } from '../../../errors.js';
 import { InjectedRequests } from '../../../http/injected-requests.js';
 import type { AppContext } from '../../context.js';
 import type { BatchError, BatchObject } from '../../shared/batch-schema.js';
@@ -216,7 +216,7 @@ function keyOf({ headers, apiKey }: Caller): Record<string, string> {
 
 export function missingFile(id: string): ChasquiError {
   const message = `There is no file \`${id.slice(0, 100)}\`: it was never uploaded, was deleted, or belongs to another key.`;
-  return new ChasquiError('invalid_value', message, 'input_file_id');
+  return invalidValue(message, 'input_file_id');
 }
 
 function tooMuch(): ChasquiError {

@@ -1,7 +1,7 @@
 /** Routes of batches. Each batch is visible only to the API key that created it. */
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ChasquiError } from '../../../errors.js';
+import { ChasquiError, invalidValue, unsupportedParameter } from '../../../errors.js';
 import type { Operation } from '../../../http/openapi/operation.js';
 import { bodyRoute } from '../../../http/read-fields.js';
 import type { AppContext } from '../../context.js';
@@ -62,7 +62,9 @@ export function batchesRoutes(app: FastifyInstance, context: AppContext): void {
   app.post(`${ONE}/cancel`, { config: { operation: cancelBatch } }, async (request: ById) => {
     const owner = batchOwner(request, context);
     const { id, status } = find(owner, request.params.id);
-    if (ENDED.includes(status) && status !== 'cancelled') throw hasEnded(id, status);
+    if (ENDED.includes(status) && status !== 'cancelled') {
+      throw invalidValue(`The batch \`${id}\` has ended already: it is ${status}.`, 'id');
+    }
     queue.cancel(id);
     return find(owner, id);
   });
@@ -73,8 +75,7 @@ function batchOwner(request: FastifyRequest, { responses, isBehindGateway }: App
   const id = ownerOf(request, isBehindGateway);
   // The gateway does not see the requests of a batch: it would stop the idle runner, and not count the tokens.
   if (responses === null || isBehindGateway || id === null) {
-    const message = 'This server does not run batches: send the requests one by one.';
-    throw new ChasquiError('unsupported_parameter', message, null);
+    throw unsupportedParameter('This server does not run batches: send the requests one by one.', null);
   }
   const { authorization, 'x-api-key': key } = request.headers;
   const headers = { ...(authorization && { authorization }), ...(key && { 'x-api-key': key }) };
@@ -114,16 +115,12 @@ const SECONDS: Readonly<Record<string, number>> = { m: 60, h: 60 * 60, d: 24 * 6
 function secondsOf(window: string): number {
   const seconds = Number(window.slice(0, -1)) * (SECONDS[window.slice(-1)] ?? 0);
   if (seconds <= MAX_WINDOW_S) return seconds;
-  throw new ChasquiError('invalid_value', '`completion_window` must be at most `14d`.', 'completion_window');
+  throw invalidValue('`completion_window` must be at most `14d`.', 'completion_window');
 }
 
 function notFound(id: string): ChasquiError {
   const message = `There is no batch \`${id.slice(0, 100)}\`. It was never created, was evicted, or belongs to another key.`;
   return new ChasquiError('response_not_found', message, 'id');
-}
-
-function hasEnded(id: string, status: string): ChasquiError {
-  return new ChasquiError('invalid_value', `The batch \`${id}\` has ended already: it is ${status}.`, 'id');
 }
 
 const PARAMETERS = { id: 'The id of the batch.' };

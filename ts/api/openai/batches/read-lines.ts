@@ -1,7 +1,7 @@
 /** The lines of a batch file: one request each. */
 import { isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
-import { ChasquiError } from '../../../errors.js';
+import { ChasquiError, invalidValue } from '../../../errors.js';
 import { checkShape } from '../../../http/body/json-body.js';
 import { BATCH_ENDPOINTS, type BatchEndpoint, type BatchError } from '../../shared/batch-schema.js';
 
@@ -96,8 +96,7 @@ export async function checkLines(
     sinceYield = 0;
     await setImmediate();
   }
-  if (count === 0 && errors.length === 0)
-    errors.push(toBatchError(new ChasquiError('invalid_value', 'The file has no lines.')));
+  if (count === 0 && errors.length === 0) errors.push(toBatchError(invalidValue('The file has no lines.')));
   return { count, errors };
 }
 
@@ -123,5 +122,5 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 function wrong(param: string, expected: string): ChasquiError {
-  return new ChasquiError('invalid_value', `\`${param}\` must be ${expected}.`, param);
+  return invalidValue(`\`${param}\` must be ${expected}.`, param);
 }

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Engine, Finish, ModelInfo, RenderedPrompt } from '../../../engine/engine.js';
 import { readablePrompt } from '../../../engine/readable-prompt.js';
-import { ChasquiError } from '../../../errors.js';
+import { unsupportedParameter } from '../../../errors.js';
 import { CONVERSATION_ERRORS } from '../../../http/openapi/failures.js';
 import { completionExamples, type Operation } from '../../../http/openapi/operation.js';
 import { MAX_IGNORED_PARTS, nameIgnoredParts, readFields, readParts } from '../../../http/read-fields.js';
@@ -134,7 +134,7 @@ async function checkPromptLogprobs(
 ): Promise<void> {
   if (stream || rendered.images.length > 0) {
     const message = '`prompt_logprobs` is not available in streams, and not for images or audio.';
-    throw new ChasquiError('unsupported_parameter', message, 'prompt_logprobs');
+    throw unsupportedParameter(message, 'prompt_logprobs');
   }
   const tokens = await engine.countTokens(rendered, { signal });
   limitLogprobs(Math.min(tokens, engine.model.contextLength) * n * (1 + (alternatives ?? 0)), 'messages');

@@ -1,5 +1,5 @@
 /** The body of an upload: `multipart/form-data` → its file. */
-import { ChasquiError } from '../../../errors.js';
+import { invalidValue } from '../../../errors.js';
 import { fileIn, parseForm } from '../../shared/read-form.js';
 
 export interface Upload {
@@ -17,8 +17,7 @@ export async function readUpload(body: Buffer, contentType: string): Promise<Upl
   const file = fileIn(form);
   const purpose = form.get('purpose') ?? 'user_data';
   if (typeof purpose !== 'string' || purpose.length > MAX_PURPOSE_LENGTH) {
-    const message = `\`purpose\` must be a text of at most ${MAX_PURPOSE_LENGTH} characters.`;
-    throw new ChasquiError('invalid_value', message, 'purpose');
+    throw invalidValue(`\`purpose\` must be a text of at most ${MAX_PURPOSE_LENGTH} characters.`, 'purpose');
   }
   const filename = file.name.slice(0, MAX_NAME_LENGTH).toWellFormed();
   return { bytes: Buffer.from(await file.arrayBuffer()), filename, purpose };

@@ -1,5 +1,5 @@
 /** The list of models in the form of Anthropic, page by page. */
-import { ChasquiError } from '../../../errors.js';
+import { invalidValue } from '../../../errors.js';
 import type { ModelEntry } from '../../../models/pool.js';
 import type { AnthropicModel, AnthropicModelList } from './schema.js';
 
@@ -44,5 +44,5 @@ function readLimit(limit: unknown): number {
   if (limit === undefined) return DEFAULT_LIMIT;
   const number = Number(limit);
   if (Number.isInteger(number) && number >= 1 && number <= MAX_LIMIT) return number;
-  throw new ChasquiError('invalid_value', `\`limit\` must be a whole number between 1 and ${MAX_LIMIT}.`, 'limit');
+  throw invalidValue(`\`limit\` must be a whole number between 1 and ${MAX_LIMIT}.`, 'limit');
 }

@@ -41,7 +41,9 @@ export function responsesSocketRoute(app: FastifyInstance, { options }: AppConte
       onRequest: async ({ headers }, reply) => {
         // Browsers let any page open a WebSocket. The guard for CORS has added this header if it allows the origin.
         const isAllowed = reply.hasHeader('access-control-allow-origin') || isOwnPage(headers);
-        if (headers.origin !== undefined && !isAllowed) throw originNotAllowed();
+        if (headers.origin !== undefined && !isAllowed) {
+          throw new ChasquiError('origin_not_allowed', 'Web pages of this origin cannot open a WebSocket.');
+        }
       },
       handler: async (_request, reply) => {
         reply.header('allow', 'POST');
@@ -60,8 +62,4 @@ export function responsesSocketRoute(app: FastifyInstance, { options }: AppConte
 
 function isOwnPage({ origin = '', host }: IncomingHttpHeaders): boolean {
   return URL.canParse(origin) && new URL(origin).host === host;
-}
-
-function originNotAllowed(): ChasquiError {
-  return new ChasquiError('origin_not_allowed', 'Web pages of this origin cannot open a WebSocket.');
 }

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { FastifyRequest, InjectOptions } from 'fastify';
 import type { RawData, WebSocket } from 'ws';
-import { ChasquiError, ERRORS } from '../../../errors.js';
+import { ChasquiError, ERRORS, invalidValue, unsupportedParameter } from '../../../errors.js';
 import { parseJsonBody } from '../../../http/body/json-body.js';
 import { toErrorBody } from '../../../http/error-handler.js';
 import type { InjectedRequests } from '../../../http/injected-requests.js';
@@ -94,7 +94,7 @@ export class ResponseSocket {
     if (type !== 'response.create') throw invalid('type', 'must be `response.create`');
     for (const field of ['background', 'generate', 'stream_options']) {
       if (body[field] === undefined || body[field] === null || body[field] === (field === 'generate')) continue;
-      throw new ChasquiError('unsupported_parameter', `\`${field}\` is not supported over a WebSocket.`, field);
+      throw unsupportedParameter(`\`${field}\` is not supported over a WebSocket.`, field);
     }
     const { input = [], previous_response_id: previous } = body;
     const items = typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input;
@@ -168,7 +168,7 @@ function parseEvent(text: Buffer | undefined): Body {
 }
 
 function invalid(field: string, says: string): ChasquiError {
-  return new ChasquiError('invalid_value', `\`${field}\` ${says}.`, field);
+  return invalidValue(`\`${field}\` ${says}.`, field);
 }
 
 /** Results of calls that the conversation does not contain. */

@@ -1,5 +1,5 @@
 /** Computes a response in the background. */
-import { ChasquiError } from '../../../errors.js';
+import { type ChasquiError, unsupportedParameter } from '../../../errors.js';
 import { toChasquiError, toErrorBody } from '../../../http/error-handler.js';
 import type { SseEvent } from '../../../http/sse.js';
 import type { AppContext } from '../../context.js';
@@ -68,16 +68,14 @@ export function computeLater(
 
 /** Background work is invisible to the gateway: it would stop the idle runner, and not count the tokens. */
 function wouldNotBeSeen(): ChasquiError {
-  return new ChasquiError(
-    'unsupported_parameter',
+  return unsupportedParameter(
     'Apps of a cloud do not support `background`. Omit it and request a stream.',
     'background',
   );
 }
 
 function cannotBeStored(): ChasquiError {
-  return new ChasquiError(
-    'unsupported_parameter',
+  return unsupportedParameter(
     '`background` requires a stored response. This server stores none, or the input is too long.',
     'background',
   );

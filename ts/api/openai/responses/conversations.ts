@@ -1,6 +1,6 @@
 /** The conversations of one caller: stored lists of items that responses continue and extend. */
 import { randomBytes } from 'node:crypto';
-import { ChasquiError } from '../../../errors.js';
+import { invalidValue } from '../../../errors.js';
 import type { Conversation } from './conversations-schema.js';
 import type { StoredItem } from './input-schema.js';
 import { nowInSeconds } from './new-response.js';
@@ -111,11 +111,7 @@ function refuseOverlong(items: readonly object[], param: string, times = 1): voi
   const { length } = JSON.stringify(items);
   if (items.length <= times * MAX_ITEMS && length <= times * MAX_LENGTH) return;
   const limits = `${MAX_ITEMS} items and ${MAX_LENGTH / 2 ** 20} Mi characters of JSON`;
-  throw new ChasquiError(
-    'invalid_value',
-    `The conversation would exceed ${limits}. Start another one, or delete items.`,
-    param,
-  );
+  throw invalidValue(`The conversation would exceed ${limits}. Start another one, or delete items.`, param);
 }
 
 function notHere(id: string): never {

@@ -3,7 +3,7 @@
  * the response has ended, and dropped earlier if all logs together exceed a limit.
  */
 
-import { ChasquiError } from '../../../errors.js';
+import { type ChasquiError, invalidValue } from '../../../errors.js';
 import type { SseEvent } from '../../../http/sse.js';
 import { Followers } from '../../shared/followers.js';
 
@@ -138,8 +138,7 @@ function lengthOf(event: SseEvent): number {
 }
 
 function dropped(first: number): ChasquiError {
-  return new ChasquiError(
-    'invalid_value',
+  return invalidValue(
     `Events before number ${first} are no longer stored. Request the response without \`stream\`.`,
     'starting_after',
   );

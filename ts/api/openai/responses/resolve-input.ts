@@ -2,7 +2,7 @@
  * The items of a request: those of the response or conversation that it continues, then its own, with references resolved.
  */
 import { randomBytes } from 'node:crypto';
-import { ChasquiError, type ErrorCode } from '../../../errors.js';
+import { ChasquiError, type ErrorCode, invalidValue } from '../../../errors.js';
 import type { InputItem, InputPart, StoredItem } from './input-schema.js';
 import { conversationOf } from './new-response.js';
 import type { ResponsesRequest } from './schema.js';
@@ -164,16 +164,11 @@ function chainIn(parts: StoredParts, last: string): StoredResponse[] {
 
 function refuseUnfinished({ response: { id, status } }: StoredResponse): void {
   if (status !== 'queued' && status !== 'in_progress') return;
-  throw new ChasquiError(
-    'invalid_value',
-    `The response \`${id}\` is still running. Continue it after its end.`,
-    PREVIOUS,
-  );
+  throw invalidValue(`The response \`${id}\` is still running. Continue it after its end.`, PREVIOUS);
 }
 
 function tooLong(param: string): ChasquiError {
-  return new ChasquiError(
-    'invalid_value',
+  return invalidValue(
     `\`${param}\` refers to too many stored items. Start a new conversation with the required items in \`input\`.`,
     param,
   );

@@ -1,6 +1,6 @@
 /** Routes of stored responses. Each response is visible only to the API key that created it. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ChasquiError } from '../../../errors.js';
+import { type ChasquiError, invalidValue, unsupportedParameter } from '../../../errors.js';
 import { CONVERSATION_ERRORS } from '../../../http/openapi/failures.js';
 import type { Operation } from '../../../http/openapi/operation.js';
 import { NEUTRAL_SAMPLING } from '../../../options/sampling-table.js';
@@ -60,7 +60,7 @@ export function storedResponsesRoutes(
     const { id } = request.params;
     if (!own.get(id).response.background) {
       const message = `The response \`${id.slice(0, 100)}\` does not run in the background. Only background responses can be cancelled.`;
-      throw new ChasquiError('invalid_value', message, 'id');
+      throw invalidValue(message, 'id');
     }
     return own.cancel(id);
   });
@@ -75,7 +75,7 @@ function firstEventOf({ starting_after: after }: Record<string, unknown>): numbe
 function noEvents(): ChasquiError {
   const message =
     'Events are stored only with both `background` and `stream`, for ten minutes after the end. Send the request without `stream`.';
-  return new ChasquiError('unsupported_parameter', message, 'stream');
+  return unsupportedParameter(message, 'stream');
 }
 
 /** Errors of requests that may continue stored responses. */

@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { AbortOptions, Engine, RenderedPrompt, TokenStream } from '../../../engine/engine.js';
 import type { ImageInput } from '../../../engine/job.js';
-import { ChasquiError } from '../../../errors.js';
+import { ChasquiError, invalidValue, unsupportedParameter } from '../../../errors.js';
 import { MAX_IGNORED_PARTS } from '../../../http/read-fields.js';
 import type { McpServers } from '../../../mcp/mcp-servers.js';
 import type { SamplingSettings } from '../../../options/sampling-table.js';
@@ -216,7 +216,7 @@ export function refuseUnsupported(request: ResponsesRequest): void {
   if (request.conversation !== undefined && request.previous_response_id !== undefined) {
     const message =
       '`conversation` and `previous_response_id` cannot be used together, because both set the earlier items.';
-    throw new ChasquiError('invalid_value', message, 'conversation');
+    throw invalidValue(message, 'conversation');
   }
   if (request.background && request.store === false) {
     refuse(request, 'background', 'it requires `store`');
@@ -225,5 +225,5 @@ export function refuseUnsupported(request: ResponsesRequest): void {
 
 function refuse(request: ResponsesRequest, param: keyof ResponsesRequest, reason: string): void {
   if (request[param] === undefined) return;
-  throw new ChasquiError('unsupported_parameter', `\`${param}\` is not supported: ${reason}.`, param);
+  throw unsupportedParameter(`\`${param}\` is not supported: ${reason}.`, param);
 }

@@ -1,5 +1,5 @@
 /** Converts constraints in the fields of vLLM and SGLang to `grammar` or `json_schema` of a chat body. */
-import { ChasquiError } from '../../../errors.js';
+import { ChasquiError, invalidValue, unsupportedParameter } from '../../../errors.js';
 import { limitTextDepth } from '../json-schema/json-depth.js';
 import { ConversionBudget } from '../tools/grammars/conversion-budget.js';
 import { grammarOfChoices, readGrammar, type Syntax } from '../tools/grammars/enforced-text.js';
@@ -67,7 +67,7 @@ function constraintsOf(settings: object): Constraint[] {
   if (chosen.length === 0) {
     const message =
       '`structured_outputs` has no constraint: add `json`, `json_object`, `regex`, `choice` or `grammar`.';
-    throw new ChasquiError('invalid_value', message, 'structured_outputs');
+    throw invalidValue(message, 'structured_outputs');
   }
   return [...given, ...chosen.map((kind) => ({ kind, value: outputs[kind], path: `structured_outputs.${kind}` }))];
 }
@@ -85,7 +85,7 @@ function toField({ kind, value, path }: Constraint): { json_schema: object } | {
     case 'grammar':
       return { grammar: isGbnf(value as string) ? (value as string) : convert('lark', value as string, path) };
     case 'structural_tag':
-      throw new ChasquiError('unsupported_parameter', `\`${path}\` is not supported: send a grammar.`, path);
+      throw unsupportedParameter(`\`${path}\` is not supported: send a grammar.`, path);
   }
 }
 
@@ -97,7 +97,7 @@ function parseSchema(json: string, path: string): object {
   } catch {
     // Reported below.
   }
-  throw new ChasquiError('invalid_value', `\`${path}\` must be a JSON schema, or the text of one.`, path);
+  throw invalidValue(`\`${path}\` must be a JSON schema, or the text of one.`, path);
 }
 
 /** Rules of GBNF have `::=`, those of Lark a colon. */
@@ -120,5 +120,5 @@ function convert(syntax: Syntax, definition: string, path: string): string {
 }
 
 function twoConstraints(path: string, other: string): ChasquiError {
-  return new ChasquiError('unsupported_parameter', `\`${path}\` and \`${other}\` cannot be used together.`, path);
+  return unsupportedParameter(`\`${path}\` and \`${other}\` cannot be used together.`, path);
 }

@@ -3,7 +3,7 @@
  */
 import { fileText } from '../../../documents/file-text.js';
 import type { AbortOptions } from '../../../engine/engine.js';
-import { ChasquiError } from '../../../errors.js';
+import { ChasquiError, invalidValue } from '../../../errors.js';
 import { fetchImage, parseAddress } from '../../../images/fetch-image.js';
 import { ImageError } from '../../../images/image-error.js';
 import type { LoadImagesOptions } from '../../../images/load-images.js';
@@ -117,7 +117,9 @@ class FileReader {
   #decode(data: string, param: string): Buffer {
     const base64 = data.replace(/^data:[^,\s]{0,200};base64,/i, '');
     if ((base64.length * 3) / 4 - 2 > MAX_FILE_BYTES) throw tooLarge(param);
-    if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) throw notBase64(param);
+    if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) {
+      throw invalidValue(`\`${param}\` must be the base64 of a file, or a base64 data URI.`, param);
+    }
     return Buffer.from(base64, 'base64');
   }
 
@@ -130,10 +132,6 @@ class FileReader {
 function tooLarge(param: string): ChasquiError {
   const limits = `${MAX_FILE_BYTES / MIB} MiB for a file and ${MAX_BYTES / MIB} MiB for all files of a request`;
   return new ChasquiError('request_too_large', `\`${param}\` exceeds the limits: ${limits}.`, param);
-}
-
-function notBase64(param: string): ChasquiError {
-  return new ChasquiError('invalid_value', `\`${param}\` must be the base64 of a file, or a base64 data URI.`, param);
 }
 
 type TagNames = Record<string, string | null | undefined>;

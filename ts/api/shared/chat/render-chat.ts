@@ -10,7 +10,7 @@ import type {
   RenderOptions,
 } from '../../../engine/engine.js';
 import type { ImageInput } from '../../../engine/job.js';
-import { ChasquiError } from '../../../errors.js';
+import { ChasquiError, unsupportedParameter } from '../../../errors.js';
 import type { ImageSource } from '../../../images/image-sources.js';
 import { type LoadImagesOptions, loadImages } from '../../../images/load-images.js';
 import { limitTextDepth } from '../json-schema/json-depth.js';
@@ -123,7 +123,7 @@ export async function renderMessages(
 /** In strict mode, the first path that would be ignored is an error. */
 export function refusePassedOver([path]: readonly string[]): void {
   if (path === undefined) return;
-  throw new ChasquiError('unsupported_parameter', `\`${path}\` is not supported by this server.`, path);
+  throw unsupportedParameter(`\`${path}\` is not supported by this server.`, path);
 }
 
 export function refuseSources({ id, inputModalities }: ModelInfo, sources: readonly ImageSource[]): void {

@@ -1,6 +1,6 @@
 /** The inputs of the template and the grammars, except the messages: tools, schema, reasoning. */
 import type { ChatTool, ModelInfo, RenderOptions } from '../../../engine/engine.js';
-import { ChasquiError } from '../../../errors.js';
+import { ChasquiError, invalidValue, unsupportedParameter } from '../../../errors.js';
 import { limitDepth } from '../json-schema/json-depth.js';
 import { SchemaCheck } from '../json-schema/schema-check.js';
 import type { Tool } from '../tools/tool-schema.js';
@@ -38,7 +38,7 @@ function readTools(tools: readonly Tool[], schemas: SchemaCheck): ChatTool[] {
   return tools.map(({ function: { name, description, parameters } }, index) => {
     const path = `tools[${index}].function`;
     if (names.has(name)) {
-      throw new ChasquiError('invalid_value', `There are two tools named \`${name}\`.`, `${path}.name`);
+      throw invalidValue(`There are two tools named \`${name}\`.`, `${path}.name`);
     }
     names.add(name);
     const tool: ChatTool = { name };
@@ -56,7 +56,7 @@ function readTools(tools: readonly Tool[], schemas: SchemaCheck): ChatTool[] {
 function refuseOtherTypes(parameters: object, path: string): void {
   const { type = 'object' } = parameters as { type?: unknown };
   if ([type].flat().includes('object')) return;
-  throw new ChasquiError('invalid_value', `\`${path}\` must describe an object, because arguments have names.`, path);
+  throw invalidValue(`\`${path}\` must describe an object, because arguments have names.`, path);
 }
 
 interface ToolUse {
@@ -71,21 +71,13 @@ function readToolChoice({ tool_choice: choice = 'auto' }: ChatCompletionRequest,
     const names = new Set(named.map((each) => each.function.name));
     for (const name of names) {
       if (tools.some((tool) => tool.name === name)) continue;
-      throw new ChasquiError(
-        'invalid_value',
-        `\`tool_choice\` names \`${name}\`, but \`tools\` has no such function.`,
-        'tool_choice',
-      );
+      throw invalidValue(`\`tool_choice\` names \`${name}\`, but \`tools\` has no such function.`, 'tool_choice');
     }
     if (choice.type === 'function') return { tools, choice: { name: choice.function.name } };
     return { tools: tools.filter(({ name }) => names.has(name)), choice: choice.allowed_tools.mode };
   }
   if (choice === 'required' && tools.length === 0) {
-    throw new ChasquiError(
-      'invalid_value',
-      '`tool_choice` requires a tool call, but there are no `tools`.',
-      'tool_choice',
-    );
+    throw invalidValue('`tool_choice` requires a tool call, but there are no `tools`.', 'tool_choice');
   }
   return { tools, choice };
 }
@@ -124,7 +116,7 @@ function refuseBeside({ json_schema: schema }: ChatCompletionRequest, mayCall: b
 }
 
 function notTogether(param: string, other: string): ChasquiError {
-  return new ChasquiError('unsupported_parameter', `\`${param}\` and \`${other}\` cannot be used together.`, param);
+  return unsupportedParameter(`\`${param}\` and \`${other}\` cannot be used together.`, param);
 }
 
 /** Variables that llama.cpp sets for every template, from checked fields. */
@@ -139,16 +131,14 @@ function toTemplateKwargs(body: ChatCompletionRequest): Record<string, unknown> 
   const reserved = RESERVED_VARIABLES.find((name) => Object.hasOwn(kwargs, name));
   if (reserved !== undefined) {
     const param = `chat_template_kwargs.${reserved}`;
-    throw new ChasquiError(
-      'invalid_value',
+    throw invalidValue(
       `\`${param}\` cannot be set: the template's \`${reserved}\` comes from the rest of the request and the model.`,
       param,
     );
   }
   limitDepth(kwargs, 'chat_template_kwargs');
   if (JSON.stringify(kwargs).length > MAX_TEMPLATE_KWARGS_LENGTH) {
-    throw new ChasquiError(
-      'invalid_value',
+    throw invalidValue(
       `\`chat_template_kwargs\` is longer than ${MAX_TEMPLATE_KWARGS_LENGTH} characters as JSON.`,
       'chat_template_kwargs',
     );
@@ -159,8 +149,7 @@ function toTemplateKwargs(body: ChatCompletionRequest): Record<string, unknown> 
 }
 
 function noTools(model: string): ChasquiError {
-  return new ChasquiError(
-    'unsupported_parameter',
+  return unsupportedParameter(
     `The chat template of \`${model}\` does not support tool calls. Omit \`tools\`, or set \`tool_choice\` to "none".`,
     'tools',
   );
@@ -178,7 +167,7 @@ export const MAX_TOOLS = 1024;
 export function refuseUnsupported(body: ChatCompletionRequest, model: ModelInfo): void {
   refuseTooMany(body);
   if ((body.top_logprobs ?? 0) > 0 && body.logprobs !== true) {
-    throw new ChasquiError('invalid_value', '`top_logprobs` requires `logprobs: true`.', 'top_logprobs');
+    throw invalidValue('`top_logprobs` requires `logprobs: true`.', 'top_logprobs');
   }
   body.messages.forEach((message, index) => {
     if (message.role !== 'assistant' || callsOf(message).length === 0) return;
@@ -201,8 +190,7 @@ export function refuseUnsupported(body: ChatCompletionRequest, model: ModelInfo)
 /** One starts a new message, the other continues the last one. vLLM and llama-server also refuse both together. */
 function refuseBoth({ continue_final_message: continues, add_generation_prompt: begins }: ChatCompletionRequest): void {
   if (!continues || !begins) return;
-  throw new ChasquiError(
-    'invalid_value',
+  throw invalidValue(
     '`continue_final_message` and `add_generation_prompt` exclude each other. Omit one of them.',
     'continue_final_message',
   );
@@ -211,8 +199,7 @@ function refuseBoth({ continue_final_message: continues, add_generation_prompt: 
 /** Only an assistant message can be continued. */
 function refuseContinuing(body: ChatCompletionRequest): void {
   if (body.continue_final_message) {
-    throw new ChasquiError(
-      'invalid_value',
+    throw invalidValue(
       '`continue_final_message` requires a last message of the assistant. Add the beginning of the completion.',
       'continue_final_message',
     );
@@ -233,7 +220,7 @@ function refuseTooMany({ messages, tools = [] }: ChatCompletionRequest): void {
 }
 
 function tooMany(param: string, what: string, max: number): ChasquiError {
-  return new ChasquiError('invalid_value', `\`${param}\` holds ${what}, but at most ${max} are taken.`, param);
+  return invalidValue(`\`${param}\` holds ${what}, but at most ${max} are taken.`, param);
 }
 
 /** The last message of an assistant is continued. Most templates would drop an earlier one. */
@@ -247,5 +234,5 @@ function refuseTwoAssistantMessages({ messages }: ChatCompletionRequest): void {
 }
 
 function unsupported(param: string, message: string): ChasquiError {
-  return new ChasquiError('unsupported_parameter', message, param);
+  return unsupportedParameter(message, param);
 }

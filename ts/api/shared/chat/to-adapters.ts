@@ -1,7 +1,7 @@
 /** Converts the adapters of a request to indexes among those of the model. */
 import type { AdapterUse } from '../../../engine/adapter-file.js';
 import type { ModelInfo } from '../../../engine/engine.js';
-import { ChasquiError } from '../../../errors.js';
+import { invalidValue } from '../../../errors.js';
 import type { RequestedAdapter } from './chat-schema.js';
 
 const MAX_SHOWN = 10;
@@ -17,13 +17,13 @@ export function toAdapterUses(
   const uses = lora.map(({ id, scale }, at): AdapterUse => {
     const adapter = typeof id === 'string' ? known.findIndex(({ name }) => name === id) : id;
     const found = known[adapter];
-    if (found === undefined) throw new ChasquiError('invalid_value', notThere(model, field), placeOf(at));
+    if (found === undefined) throw invalidValue(notThere(model, field), placeOf(at));
     return { adapter, scale: scale ?? found.scale };
   });
   const twice = uses.findIndex(({ adapter }, at) => uses.findIndex((each) => each.adapter === adapter) < at);
   if (twice < 0) return uses;
   const list = field === null ? 'The list' : `\`${field}\``;
-  throw new ChasquiError('invalid_value', `${list} names the same adapter twice.`, placeOf(twice));
+  throw invalidValue(`${list} names the same adapter twice.`, placeOf(twice));
 }
 
 function notThere({ adapters = [] }: Pick<ModelInfo, 'adapters'>, field: string | null): string {

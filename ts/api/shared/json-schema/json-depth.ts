@@ -2,7 +2,7 @@
  * Limits the nesting of JSON for templates and grammars. Both are recursive. Schemas and arguments in practice are far
  * below the limit.
  */
-import { ChasquiError } from '../../../errors.js';
+import { type ChasquiError, invalidValue } from '../../../errors.js';
 
 const MAX_DEPTH = 64;
 
@@ -37,5 +37,5 @@ export function isTextTooDeep(json: string): boolean {
 }
 
 function tooDeep(param: string): ChasquiError {
-  return new ChasquiError('invalid_value', `\`${param}\` is nested deeper than ${MAX_DEPTH} levels.`, param);
+  return invalidValue(`\`${param}\` is nested deeper than ${MAX_DEPTH} levels.`, param);
 }

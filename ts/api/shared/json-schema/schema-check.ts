@@ -1,5 +1,5 @@
 /** Limits JSON Schemas of tools and response formats. */
-import { ChasquiError } from '../../../errors.js';
+import { type ChasquiError, invalidValue, unsupportedParameter } from '../../../errors.js';
 import { limitDepth } from './json-depth.js';
 
 /**
@@ -27,7 +27,7 @@ export class SchemaCheck {
       length > MAX_SCHEMA_LENGTH
         ? `\`${param}\` is longer than`
         : `The JSON schemas up to \`${param}\` together are longer than`;
-    throw new ChasquiError('invalid_value', `${what} ${MAX_SCHEMA_LENGTH / 1024} KiB.`, param);
+    throw invalidValue(`${what} ${MAX_SCHEMA_LENGTH / 1024} KiB.`, param);
   }
 }
 
@@ -37,7 +37,7 @@ function limitMembers(schema: object, param: string): void {
     if (typeof next !== 'object' || next === null) continue;
     const values: unknown[] = Object.values(next);
     if (!Array.isArray(next) && values.length > MAX_MEMBERS) {
-      throw new ChasquiError('invalid_value', `An object in \`${param}\` has more than ${MAX_MEMBERS} members.`, param);
+      throw invalidValue(`An object in \`${param}\` has more than ${MAX_MEMBERS} members.`, param);
     }
     for (const value of values) if (typeof value === 'object') todo.push(value);
   }
@@ -45,8 +45,7 @@ function limitMembers(schema: object, param: string): void {
 
 /** The error for a part of a strict schema. */
 export function notEnforced(param: string): ChasquiError {
-  return new ChasquiError(
-    'unsupported_parameter',
+  return unsupportedParameter(
     `\`${param}\` cannot be enforced, but the schema is strict. Remove it, or set \`strict\` to false.`,
     param,
   );

@@ -1,5 +1,5 @@
 /** The tools of the type `mcp` in a request: which servers they select, and which of their tools. */
-import { ChasquiError } from '../../../errors.js';
+import { ChasquiError, invalidValue, unsupportedParameter } from '../../../errors.js';
 import type { McpServer, McpTool } from '../../../mcp/mcp-server.js';
 import type { McpServers } from '../../../mcp/mcp-servers.js';
 import type { McpToolFields } from './mcp-tool-schema.js';
@@ -30,7 +30,7 @@ export function readMcpEntries(tools: readonly ({ type: string } & McpToolFields
     const entry = toEntry(tool, `tools[${index}]`, servers);
     if (entries.some(({ server }) => server === entry.server)) {
       const message = `\`${entry.origin}.server_label\` repeats a server: name each server once.`;
-      throw new ChasquiError('invalid_value', message, `${entry.origin}.server_label`);
+      throw invalidValue(message, `${entry.origin}.server_label`);
     }
     entries.push(entry);
   }
@@ -43,15 +43,14 @@ function toEntry(tool: McpToolFields, origin: string, servers: McpServers): McpE
     const message =
       `\`${origin}.${name}\` is not supported: this server uses only configured MCP servers. ` +
       `Select one with \`server_label\`: ${labelsOf(servers)}.`;
-    throw new ChasquiError('unsupported_parameter', message, `${origin}.${name}`);
+    throw unsupportedParameter(message, `${origin}.${name}`);
   }
   const { server_label: label = null, allowed_tools: allowed = null, require_approval: approval = null } = tool;
   const field = `${origin}.server_label`;
   if (label === null) throw new ChasquiError('missing_required_parameter', `\`${field}\` is missing.`, field);
   const server = servers.get(label);
   if (server === null) {
-    const message = `\`${field}\` must name a configured MCP server: ${labelsOf(servers)}.`;
-    throw new ChasquiError('invalid_value', message, field);
+    throw invalidValue(`\`${field}\` must name a configured MCP server: ${labelsOf(servers)}.`, field);
   }
   const filter = Array.isArray(allowed) ? { tool_names: allowed } : allowed;
   return {
@@ -66,7 +65,7 @@ function asksBy(approval: NonNullable<McpToolFields['require_approval']> | null,
   if (approval === null || approval === 'always') return () => true;
   if (approval === 'never') return () => false;
   if (typeof approval === 'string') {
-    throw new ChasquiError('invalid_value', `\`${field}\` must be "always", "never" or an object.`, field);
+    throw invalidValue(`\`${field}\` must be "always", "never" or an object.`, field);
   }
   const { always = null, never = null } = approval;
   // As without the field, tools that no filter selects wait.

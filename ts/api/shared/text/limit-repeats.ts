@@ -2,7 +2,7 @@
  * Limits repeated texts in a reply. Each choice may repeat a long text, so a request of a few megabytes could cause a
  * reply of hundreds, which the server must build in one piece.
  */
-import { ChasquiError } from '../../../errors.js';
+import { invalidValue } from '../../../errors.js';
 
 /** In UTF-16 units of JSON. A single choice cannot exceed it. */
 const MAX_REPEATED = 32 * 2 ** 20;
@@ -21,8 +21,7 @@ export interface Repeats {
 /** @throws {ChasquiError} `invalid_value` */
 export function limitRepeats({ completions, length, what, remedy, param }: Repeats): void {
   if (length <= MAX_REPEATED) return;
-  throw new ChasquiError(
-    'invalid_value',
+  throw invalidValue(
     `Each of the ${completions} completions would repeat ${what}, ${length} characters in total, ` +
       `but the limit is ${MAX_REPEATED}. Request fewer at a time, or ${remedy}.`,
     param,

@@ -1,6 +1,6 @@
 /** Tokens of prompts, for log-probabilities. */
 import type { AbortOptions, Engine, TextInput } from '../../../engine/engine.js';
-import { ChasquiError } from '../../../errors.js';
+import { invalidValue } from '../../../errors.js';
 import type { CompletionRequest } from './text-schema.js';
 
 export interface PromptTokens {
@@ -40,5 +40,5 @@ export async function readPromptTokens(
 export function limitLogprobs(count: number, param: string): void {
   if (count <= MAX_LOGPROBS) return;
   const message = `The prompts would have ${count} log-probabilities, but the limit is ${MAX_LOGPROBS}. Send fewer prompts at a time, or request fewer alternatives.`;
-  throw new ChasquiError('invalid_value', message, param);
+  throw invalidValue(message, param);
 }

@@ -3,7 +3,7 @@
 import { checkTokens } from '../../../engine/check-tokens.js';
 import type { AbortOptions, Engine, ModelInfo, TextInput, TokenStream } from '../../../engine/engine.js';
 import { type Grammar, grammarOfSchema, type Job } from '../../../engine/job.js';
-import { ChasquiError, type ErrorCode } from '../../../errors.js';
+import { ChasquiError, type ErrorCode, invalidValue, unsupportedParameter } from '../../../errors.js';
 import type { Profile } from '../../../profiles/profile.js';
 import { MAX_CHOICES } from '../chat/chat-schema.js';
 import { toJob } from '../chat/to-job.js';
@@ -47,7 +47,7 @@ export async function submitCompletions(
   const { inputs, nameOf } = toInputs(asInputs, 'prompt', MAX_CHOICES);
   if (inputs.length * n > MAX_CHOICES) {
     const asked = `${inputs.length} prompts with ${n} choices each`;
-    throw new ChasquiError('invalid_value', `At most ${MAX_CHOICES} choices in total, but got ${asked}.`, 'n');
+    throw invalidValue(`At most ${MAX_CHOICES} choices in total, but got ${asked}.`, 'n');
   }
   const prompts = await Promise.all(
     inputs.map((input, index) => toPrompt(engine, input, body.suffix, nameOf(index), signal)),
@@ -96,15 +96,13 @@ export function aboutPrompt(thrown: unknown, { json_schema }: Pick<CompletionReq
 function refuseUnsupported(body: CompletionRequest): void {
   const n = body.n ?? 1;
   if (body.grammar !== undefined && body.json_schema !== undefined) {
-    const message = '`grammar` and `json_schema` cannot be used together.';
-    throw new ChasquiError('unsupported_parameter', message, 'grammar');
+    throw unsupportedParameter('`grammar` and `json_schema` cannot be used together.', 'grammar');
   }
   if (body.best_of !== undefined && body.best_of < n) {
-    throw new ChasquiError('invalid_value', `\`best_of\` must be at least \`n\`, which is ${n}.`, 'best_of');
+    throw invalidValue(`\`best_of\` must be at least \`n\`, which is ${n}.`, 'best_of');
   }
   if (body.best_of !== undefined && body.best_of > n) {
-    throw new ChasquiError(
-      'unsupported_parameter',
+    throw unsupportedParameter(
       'This server does not support `best_of` above `n`. Request more choices with `n` and choose among them.',
       'best_of',
     );

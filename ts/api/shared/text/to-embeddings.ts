@@ -1,6 +1,6 @@
 /** Converts a valid body of an embeddings request to its reply. */
 import type { Engine } from '../../../engine/engine.js';
-import { ChasquiError } from '../../../errors.js';
+import { ChasquiError, invalidValue } from '../../../errors.js';
 import { type EmbeddingsReply, type EmbeddingsRequest, MAX_EMBEDDING_INPUTS } from './embeddings-schema.js';
 import { toInputs, tokenizeMixed } from './to-inputs.js';
 
@@ -45,8 +45,7 @@ export async function toVectors(
 
 function refuseLonger(wanted: number | undefined, length: number, param: string): void {
   if (wanted === undefined || wanted <= length) return;
-  throw new ChasquiError(
-    'invalid_value',
+  throw invalidValue(
     `\`${param}\` must be at most ${length}, the length of this model's embeddings, but got ${wanted}.`,
     param,
   );

@@ -1,7 +1,7 @@
 /** Converts a field with text or tokens, one or many, to a list of inputs with names. */
 import { checkTokens } from '../../../engine/check-tokens.js';
 import type { AbortOptions, Engine, TextInput } from '../../../engine/engine.js';
-import { ChasquiError } from '../../../errors.js';
+import { ChasquiError, invalidValue } from '../../../errors.js';
 import type { MixedInputs, TextInputs, TextPart } from './text-schema.js';
 
 /** Each is tokenized by itself. */
@@ -28,11 +28,7 @@ export function toInputs(field: TextInputs, name: string, max: number): NamedInp
   }
   if (areTokens) return { inputs: [field as number[]], nameOf: () => name };
   if (field.length > max) {
-    throw new ChasquiError(
-      'invalid_value',
-      `\`${name}\` must have at most ${max} items, but got ${field.length}.`,
-      name,
-    );
+    throw invalidValue(`\`${name}\` must have at most ${max} items, but got ${field.length}.`, name);
   }
   return { inputs: field as TextInput[], nameOf: (index) => `${name}[${index}]` };
 }
@@ -49,8 +45,7 @@ export async function tokenizeMixed(
   const lists = isOne ? [field] : field.filter((item) => Array.isArray(item));
   const texts = lists.reduce((sum, list) => sum + list.filter((part) => typeof part === 'string').length, 0);
   if (texts > MAX_MIXED_TEXTS) {
-    const message = `\`${name}\` must have at most ${MAX_MIXED_TEXTS} texts among tokens, but got ${texts}.`;
-    throw new ChasquiError('invalid_value', message, name);
+    throw invalidValue(`\`${name}\` must have at most ${MAX_MIXED_TEXTS} texts among tokens, but got ${texts}.`, name);
   }
   if (isOne) return tokenizeParts(engine, field as TextPart[], name, on);
   return Promise.all(

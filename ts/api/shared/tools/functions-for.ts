@@ -1,7 +1,7 @@
 /**
  * Replaces the custom tools of a chat body by functions with one text argument. Templates and grammars know only functions.
  */
-import { ChasquiError } from '../../../errors.js';
+import { type ChasquiError, invalidValue, unsupportedParameter } from '../../../errors.js';
 import type { ChatCompletionRequest, SentChatCompletion } from '../chat/chat-schema.js';
 import { constraintFields } from '../chat/constraint-schema.js';
 import { FieldOrigins } from '../chat/field-origins.js';
@@ -27,8 +27,7 @@ export function functionsFor(request: SentChatCompletion): WithFunctions {
   if (server >= 0) throw noServersHere(`tools[${server}]`);
   if (request.functions?.length) return fromFunctions(request, request.functions);
   if (typeof request.function_call === 'object') {
-    const message = '`function_call` names a function, but there are no `functions`.';
-    throw new ChasquiError('invalid_value', message, 'function_call');
+    throw invalidValue('`function_call` names a function, but there are no `functions`.', 'function_call');
   }
   // As in llama-server: some clients always send `required`.
   if (request.tool_choice === 'required' && !request.tools?.length) {
@@ -55,8 +54,7 @@ export function functionsFor(request: SentChatCompletion): WithFunctions {
 /** Converts `functions` to tools. At most one is called, because a message of the old form has one call. */
 function fromFunctions(request: SentChatCompletion, functions: readonly Tool['function'][]): WithFunctions {
   if (request.tools?.length) {
-    const message = '`functions` is the old form of `tools`: send only one of them.';
-    throw new ChasquiError('invalid_value', message, 'functions');
+    throw invalidValue('`functions` is the old form of `tools`: send only one of them.', 'functions');
   }
   const { functions: _functions, function_call: choice = 'auto', ...rest } = request;
   const translated = functionsFor({
@@ -75,7 +73,7 @@ function fromFunctions(request: SentChatCompletion, functions: readonly Tool['fu
 
 function noServersHere(field: string): ChasquiError {
   const message = `\`${field}\` is a tool of an MCP server, but this server has none, or this endpoint cannot call it.`;
-  return new ChasquiError('unsupported_parameter', message, field);
+  return unsupportedParameter(message, field);
 }
 
 const UNCHANGED: Omit<WithFunctions, 'body'> = {

@@ -1,6 +1,6 @@
 /** Alternates chat completions and their calls of MCP servers. The client gets the final answer. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ChasquiError } from '../../../../errors.js';
+import { ChasquiError, unsupportedParameter } from '../../../../errors.js';
 import { MAX_IGNORED_PARTS, nameIgnoredParts } from '../../../../http/read-fields.js';
 import type { AppContext } from '../../../context.js';
 import type { SentChatCompletion } from '../../../shared/chat/chat-schema.js';
@@ -40,18 +40,16 @@ export class ChatLoop {
   ) {
     const { tools = [], n = 1, prompt_logprobs: promptLogprobs, messages } = request.body;
     if (n > 1) {
-      throw new ChasquiError('unsupported_parameter', '`n` must be 1 with tools of MCP servers.', 'n');
+      throw unsupportedParameter('`n` must be 1 with tools of MCP servers.', 'n');
     }
     if (typeof promptLogprobs === 'number') {
-      const message = '`prompt_logprobs` is not available with tools of MCP servers.';
-      throw new ChasquiError('unsupported_parameter', message, 'prompt_logprobs');
+      throw unsupportedParameter('`prompt_logprobs` is not available with tools of MCP servers.', 'prompt_logprobs');
     }
     const entries = context.mcp === null ? [] : readMcpEntries(tools, context.mcp);
     for (const [index, tool] of tools.entries()) {
       if (tool.type !== 'mcp' || (tool.require_approval ?? 'never') === 'never') continue;
       const field = `tools[${index}].require_approval`;
-      const message = `\`${field}\` must be "never": only \`/v1/responses\` can ask for approval.`;
-      throw new ChasquiError('unsupported_parameter', message, field);
+      throw unsupportedParameter(`\`${field}\` must be "never": only \`/v1/responses\` can ask for approval.`, field);
     }
     this.head = newCompletionHead(leased.engine.model.id);
     this.#offer = new McpOffer(entries, tools.flatMap(nameOf));

@@ -1,5 +1,5 @@
 /** Calls that a client has approved in this request. */
-import { ChasquiError } from '../../../../errors.js';
+import { type ChasquiError, invalidValue } from '../../../../errors.js';
 import type { McpOffer } from '../../../shared/mcp/mcp-offer.js';
 import type { InputItem } from '../input-schema.js';
 import type { SourcedItem } from '../resolve-input.js';
@@ -40,10 +40,9 @@ function isResponse(item: InputItem): item is ApprovalResponseItem & InputItem {
 
 function unknownRequest({ approval_request_id: id }: ApprovalResponseItem, field: string): ChasquiError {
   const message = `\`${field}\` names no request for approval of this conversation: \`${id.slice(0, 100)}\`.`;
-  return new ChasquiError('invalid_value', message, field);
+  return invalidValue(message, field);
 }
 
 function serverMissing({ server_label: label }: ApprovalRequestItem): ChasquiError {
-  const message = `\`tools\` must have the MCP server of the approved call: \`${label.slice(0, 100)}\`.`;
-  return new ChasquiError('invalid_value', message, 'tools');
+  return invalidValue(`\`tools\` must have the MCP server of the approved call: \`${label.slice(0, 100)}\`.`, 'tools');
 }

@@ -1,5 +1,5 @@
 /** Options of `loadModel` about the context and drafts: KV cache, attention, RoPE, speculative decoding. */
-import { MAX_COUNT, type OptionRows } from './option-row.js';
+import { count, inGroup, type OptionRows, type UngroupedRows } from './option-row.js';
 
 const CACHE = 'KV cache and attention';
 const DRAFTS = 'Drafts (speculative decoding)';
@@ -20,6 +20,77 @@ const MAX_DRAFT = 65_535;
 const cellType = { type: 'choice', choices: CELL_TYPES, default: 'f16', placeholder: 'type', group: CACHE } as const;
 const factor = { type: 'number', min: 0, max: 1e9, group: ROPE, otherwise: BY_MODEL } as const;
 const yarnFactor = { ...factor, min: -1 } as const;
+
+const DRAFT_OPTIONS = inGroup(DRAFTS, {
+  draftMax: {
+    type: 'integer',
+    min: 0,
+    max: MAX_DRAFT,
+    unit: 'tokens',
+    flag: '--draft-max',
+    placeholder: 'n',
+    help:
+      'Maximum draft length while at most two completions are running; drafts come from the text so far, up to ' +
+      '64 tokens and fewer if they do not pay off, or from `draftModel` or `specType`; seeded requests use text drafts only if these ' +
+      'cannot change rounding; 0 disables drafts',
+    otherwise: `${DRAFT_MAX} without a GPU (greedy requests: only if drafts cannot change rounding), ${DRAFT_MAX_WITH_MODEL} with \`draftModel\`, ${DRAFT_MAX_WITH_MTP} with \`specType\``,
+  },
+  draftModel: {
+    type: 'path',
+    flag: '--draft-model',
+    aliases: ['-md', '--model-draft', '--spec-draft-model'],
+    excludes: ['specType'],
+    help: 'GGUF file of a small draft model with the same vocabulary',
+    otherwise: 'none',
+  },
+  draftDevice: {
+    type: 'names',
+    flag: '--spec-draft-device',
+    aliases: ['-devd', '--device-draft'],
+    help: 'GPUs for `draftModel`, comma-separated; none uses the CPU alone',
+    otherwise: '`device`',
+  },
+  draftGpuLayers: {
+    ...count(0),
+    words: ['auto', 'all'],
+    default: 'all',
+    flag: '--spec-draft-ngl',
+    aliases: ['-ngld', '--gpu-layers-draft', '--n-gpu-layers-draft'],
+    help: 'Number of layers of `draftModel` on GPUs; auto means all',
+  },
+  draftMin: {
+    type: 'integer',
+    min: 0,
+    max: MAX_DRAFT,
+    unit: 'tokens',
+    default: 0,
+    flag: '--draft-min',
+    placeholder: 'n',
+    help:
+      'Discard shorter drafts of `draftModel` or `specType`; without either, draft at least this many tokens wherever ' +
+      'the text repeats itself',
+  },
+  draftPMin: {
+    type: 'number',
+    min: 0,
+    max: 1,
+    default: 0,
+    flag: '--draft-p-min',
+    placeholder: 'p',
+    help: 'End a draft of `draftModel` or `specType` at a token less probable than this',
+  },
+  specType: {
+    type: 'choice',
+    choices: ['none', 'draft-mtp'],
+    flag: '--spec-type',
+    placeholder: 'type',
+    excludes: ['draftModel'],
+    help:
+      "draft-mtp drafts with the model's own multi-token prediction layer, in files of Qwen3.5 and 3.6, GLM-4.5 and Hy3 that " +
+      'contain one',
+    otherwise: 'none',
+  },
+} as const satisfies UngroupedRows);
 
 export const CONTEXT_OPTIONS = {
   cacheTypeK: {
@@ -83,9 +154,7 @@ export const CONTEXT_OPTIONS = {
     help: 'RoPE frequency scaling factor, 1 / `ropeScale`; 0 uses the value of the model',
   },
   yarnOrigCtx: {
-    type: 'integer',
-    min: 0,
-    max: MAX_COUNT,
+    ...count(0),
     unit: 'tokens',
     flag: '--yarn-orig-ctx',
     placeholder: 'n',
@@ -101,81 +170,5 @@ export const CONTEXT_OPTIONS = {
   yarnAttnFactor: { ...yarnFactor, flag: '--yarn-attn-factor', help: 'YaRN: attention scaling factor' },
   yarnBetaSlow: { ...yarnFactor, flag: '--yarn-beta-slow', help: 'YaRN: high correction dimension, alpha' },
   yarnBetaFast: { ...yarnFactor, flag: '--yarn-beta-fast', help: 'YaRN: low correction dimension, beta' },
-  draftMax: {
-    type: 'integer',
-    min: 0,
-    max: MAX_DRAFT,
-    unit: 'tokens',
-    flag: '--draft-max',
-    placeholder: 'n',
-    group: DRAFTS,
-    help:
-      'Maximum draft length while at most two completions are running; drafts come from the text so far, up to ' +
-      '64 tokens and fewer if they do not pay off, or from `draftModel` or `specType`; seeded requests use text drafts only if these ' +
-      'cannot change rounding; 0 disables drafts',
-    otherwise: `${DRAFT_MAX} without a GPU (greedy requests: only if drafts cannot change rounding), ${DRAFT_MAX_WITH_MODEL} with \`draftModel\`, ${DRAFT_MAX_WITH_MTP} with \`specType\``,
-  },
-  draftModel: {
-    type: 'path',
-    flag: '--draft-model',
-    aliases: ['-md', '--model-draft', '--spec-draft-model'],
-    group: DRAFTS,
-    excludes: ['specType'],
-    help: 'GGUF file of a small draft model with the same vocabulary',
-    otherwise: 'none',
-  },
-  draftDevice: {
-    type: 'names',
-    flag: '--spec-draft-device',
-    aliases: ['-devd', '--device-draft'],
-    group: DRAFTS,
-    help: 'GPUs for `draftModel`, comma-separated; none uses the CPU alone',
-    otherwise: '`device`',
-  },
-  draftGpuLayers: {
-    type: 'integer',
-    min: 0,
-    max: MAX_COUNT,
-    words: ['auto', 'all'],
-    default: 'all',
-    flag: '--spec-draft-ngl',
-    aliases: ['-ngld', '--gpu-layers-draft', '--n-gpu-layers-draft'],
-    group: DRAFTS,
-    help: 'Number of layers of `draftModel` on GPUs; auto means all',
-  },
-  draftMin: {
-    type: 'integer',
-    min: 0,
-    max: MAX_DRAFT,
-    unit: 'tokens',
-    default: 0,
-    flag: '--draft-min',
-    placeholder: 'n',
-    group: DRAFTS,
-    help:
-      'Discard shorter drafts of `draftModel` or `specType`; without either, draft at least this many tokens wherever ' +
-      'the text repeats itself',
-  },
-  draftPMin: {
-    type: 'number',
-    min: 0,
-    max: 1,
-    default: 0,
-    flag: '--draft-p-min',
-    placeholder: 'p',
-    group: DRAFTS,
-    help: 'End a draft of `draftModel` or `specType` at a token less probable than this',
-  },
-  specType: {
-    type: 'choice',
-    choices: ['none', 'draft-mtp'],
-    flag: '--spec-type',
-    placeholder: 'type',
-    group: DRAFTS,
-    excludes: ['draftModel'],
-    help:
-      "draft-mtp drafts with the model's own multi-token prediction layer, in files of Qwen3.5 and 3.6, GLM-4.5 and Hy3 that " +
-      'contain one',
-    otherwise: 'none',
-  },
+  ...DRAFT_OPTIONS,
 } as const satisfies OptionRows;

@@ -7,7 +7,7 @@
  */
 import { CONTEXT_OPTIONS } from './context-option-table.js';
 import { MODEL_OPTIONS } from './model-option-table.js';
-import { MAX_COUNT, type OptionRows } from './option-row.js';
+import { count, inGroup, MAX_COUNT, type OptionRows, type UngroupedRows } from './option-row.js';
 import { SAMPLING_OPTIONS } from './sampling-table.js';
 
 /** GPU backends, best first. */
@@ -20,19 +20,15 @@ const GPUS = 'GPUs';
 const MAX_THREADS = 512;
 const MAX_BATCH = 2 ** 20;
 
-export const LOAD_OPTIONS = {
-  ...MODEL_OPTIONS,
+const COMPUTE_OPTIONS = inGroup(COMPUTE, {
   contextSize: {
-    type: 'integer',
-    min: 16,
-    max: MAX_COUNT,
+    ...count(16),
     unit: 'tokens',
     flag: '--ctx-size',
     short: '-c',
     aliases: ['--context-length', '--max-model-len'],
     unset: '0',
     placeholder: 'n',
-    group: COMPUTE,
     help: 'Context size of one conversation, completion included; rounded up to a multiple of 256',
     otherwise: 'the trained context, limited to half of the free memory',
   },
@@ -43,20 +39,16 @@ export const LOAD_OPTIONS = {
     flag: '--fit',
     aliases: ['-fit'],
     placeholder: 'mode',
-    group: COMPUTE,
     help: 'Without `contextSize`, use the largest context that fits; off uses `fitCtx`',
     otherwise: 'on for a single model, off for several, which share the memory',
   },
   fitCtx: {
-    type: 'integer',
-    min: 256,
-    max: MAX_COUNT,
+    ...count(256),
     unit: 'tokens',
     default: 4096,
     flag: '--fit-ctx',
     aliases: ['-fitc'],
     placeholder: 'n',
-    group: COMPUTE,
     help: 'Minimum context that `fit` chooses, unless the trained context is smaller',
   },
   parallel: {
@@ -68,7 +60,6 @@ export const LOAD_OPTIONS = {
     flag: '--parallel',
     short: '-j',
     aliases: ['-np', '--max-num-seqs'],
-    group: COMPUTE,
     help: 'Number of slots: completions computed at the same time, each with a context of `contextSize`',
   },
   /** The first model of a process decides. The library also reads CHASQUI_BACKEND. */
@@ -77,7 +68,6 @@ export const LOAD_OPTIONS = {
     choices: ['auto', ...BACKENDS],
     flag: '--backend',
     placeholder: 'name',
-    group: COMPUTE,
     help: 'Compute backend; auto chooses the best one that passes its self-test, see chasqui doctor',
     otherwise: 'auto',
   },
@@ -87,7 +77,6 @@ export const LOAD_OPTIONS = {
     max: MAX_THREADS,
     flag: '--threads',
     short: '-t',
-    group: COMPUTE,
     help: 'CPU threads for decoding',
     otherwise: 'one per physical core, fewer for very small models',
   },
@@ -97,7 +86,6 @@ export const LOAD_OPTIONS = {
     max: MAX_THREADS,
     flag: '--threads-batch',
     aliases: ['-tb'],
-    group: COMPUTE,
     help: 'CPU threads for prefill',
     otherwise: 'the same as `threads`, or one per physical core',
   },
@@ -110,7 +98,6 @@ export const LOAD_OPTIONS = {
     flag: '--batch-size',
     short: '-b',
     placeholder: 'n',
-    group: COMPUTE,
     help: 'Maximum tokens per step',
   },
   ubatchSize: {
@@ -122,26 +109,19 @@ export const LOAD_OPTIONS = {
     flag: '--ubatch-size',
     aliases: ['-ub'],
     placeholder: 'n',
-    group: COMPUTE,
     help: 'Physical batch size, at most `batchSize`',
   },
   maxQueue: {
-    type: 'integer',
-    min: 0,
-    max: MAX_COUNT,
+    ...count(0),
     default: 256,
     flag: '--max-queue',
-    group: COMPUTE,
     help: 'Maximum number of waiting requests; a server replies 429 to further ones',
   },
   targetStepMs: {
-    type: 'integer',
-    min: 1,
-    max: MAX_COUNT,
+    ...count(1),
     unit: 'ms',
     default: 100,
     flag: '--target-step-ms',
-    group: COMPUTE,
     help: 'Target duration of a step while completions are running; prompts are split to meet it',
   },
   prepareTimeoutMs: {
@@ -153,18 +133,14 @@ export const LOAD_OPTIONS = {
     flagUnit: { unit: 's', size: 1000 },
     default: 10_000,
     flag: '--prepare-timeout',
-    group: COMPUTE,
     help: 'Time limit for preparing the template, tokens and grammar of one request',
   },
   /** Only a separate preparation process has this limit. */
   prepareMemoryMiB: {
-    type: 'integer',
-    min: 64,
-    max: MAX_COUNT,
+    ...count(64),
     unit: 'MiB',
     default: 1024,
     flag: '--prepare-memory',
-    group: COMPUTE,
     help: 'Memory limit of the preparation process, which is restarted beyond it',
   },
   kvBudgetMiB: {
@@ -173,7 +149,6 @@ export const LOAD_OPTIONS = {
     max: MAX_COUNT,
     unit: 'MiB',
     flag: '--kv-budget',
-    group: COMPUTE,
     help:
       'Memory for the KV cells of all completions and cached prefixes; completions beyond it wait or are preempted by ' +
       'earlier ones',
@@ -187,7 +162,6 @@ export const LOAD_OPTIONS = {
     default: 1024,
     flag: '--cache-ram',
     aliases: ['-cram'],
-    group: COMPUTE,
     help: 'Main memory for the cached state of evicted conversations; 0 keeps none',
   },
   cacheDiskMiB: {
@@ -197,7 +171,6 @@ export const LOAD_OPTIONS = {
     unit: 'MiB',
     default: 0,
     flag: '--cache-disk',
-    group: COMPUTE,
     help:
       'Disk space, shared by all models, for the state of evicted conversations and of those cached at shutdown; ' +
       'requires `cacheRamMiB`; 0 keeps none',
@@ -205,19 +178,15 @@ export const LOAD_OPTIONS = {
   cacheFolder: {
     type: 'path',
     flag: '--cache-folder',
-    group: COMPUTE,
     help: 'Folder for `cacheDiskMiB`; its files reveal the conversations to anyone who can read them',
     otherwise: 'cache in the data folder of a server, or in ~/.chasqui',
   },
   imageCacheMiB: {
-    type: 'integer',
-    min: 0,
-    max: MAX_COUNT,
+    ...count(0),
     unit: 'MiB',
     default: 256,
     flag: '--image-cache',
     aliases: ['--image-cache-mb'],
-    group: COMPUTE,
     help: 'Main memory for the embeddings of encoded images and audio',
   },
   /** Applies to `generate`. A server has its own setting. */
@@ -226,7 +195,6 @@ export const LOAD_OPTIONS = {
     choices: ['public', 'loopback', 'any'],
     default: 'public',
     flag: null,
-    group: COMPUTE,
     help: 'Allowed hosts of images and audio',
   },
   /**
@@ -237,7 +205,6 @@ export const LOAD_OPTIONS = {
     type: 'boolean',
     default: false,
     flag: '--deterministic',
-    group: COMPUTE,
     help: 'Compute each completion alone and without caches: equal requests get bit-identical results; slow',
     otherwise: 'off',
   },
@@ -246,26 +213,24 @@ export const LOAD_OPTIONS = {
     default: false,
     flag: '--verbose',
     short: '-v',
-    group: COMPUTE,
     help: "Write llama.cpp's log to standard error; chat replies show prompts",
   },
+} as const satisfies UngroupedRows);
+
+const GPU_OPTIONS = inGroup(GPUS, {
   device: {
     type: 'names',
     flag: '--device',
     aliases: ['-dev'],
-    group: GPUS,
     help: 'GPUs to use, comma-separated, see chasqui doctor; none uses the CPU alone',
     otherwise: 'all of the backend',
   },
   gpuLayers: {
-    type: 'integer',
-    min: 0,
-    max: MAX_COUNT,
+    ...count(0),
     words: ['auto', 'all'],
     default: 'auto',
     flag: '--gpu-layers',
     aliases: ['-ngl', '--n-gpu-layers'],
-    group: GPUS,
     help: '-ngl: number of layers on GPUs, output layer included; auto offloads as many as fit into their free memory',
   },
   splitMode: {
@@ -275,17 +240,13 @@ export const LOAD_OPTIONS = {
     flag: '--split-mode',
     aliases: ['-sm'],
     placeholder: 'mode',
-    group: GPUS,
     help: 'How to split the model across GPUs: by layer, by row (CUDA), or none, which uses `mainGpu` alone',
   },
   mainGpu: {
-    type: 'integer',
-    min: 0,
-    max: MAX_COUNT,
+    ...count(0),
     flag: '--main-gpu',
     aliases: ['-mg'],
     placeholder: 'index',
-    group: GPUS,
     help: 'GPU for `splitMode` none: its index in `device`',
     otherwise: '0',
   },
@@ -293,19 +254,15 @@ export const LOAD_OPTIONS = {
     type: 'shares',
     flag: '--tensor-split',
     aliases: ['-ts'],
-    group: GPUS,
     help: 'Proportion of the model on each GPU, such as 3,1',
     otherwise: 'by free memory',
   },
   fitTargetMiB: {
-    type: 'integer',
-    min: 0,
-    max: MAX_COUNT,
+    ...count(0),
     unit: 'MiB',
     default: 1024,
     flag: '--fit-target',
     aliases: ['-fitt'],
-    group: GPUS,
     help: 'Memory to leave free on each GPU with `gpuLayers` auto',
   },
   cpuMoe: {
@@ -313,7 +270,6 @@ export const LOAD_OPTIONS = {
     default: false,
     flag: '--cpu-moe',
     aliases: ['-cmoe'],
-    group: GPUS,
     help: 'Keep all expert weights in main memory',
   },
   cpuMoeLayers: {
@@ -324,7 +280,6 @@ export const LOAD_OPTIONS = {
     flag: '--n-cpu-moe',
     aliases: ['-ncmoe'],
     placeholder: 'n',
-    group: GPUS,
     help: 'Keep the expert weights of the first n layers in main memory',
   },
   overrideTensor: {
@@ -336,7 +291,6 @@ export const LOAD_OPTIONS = {
     flag: '--override-tensor',
     aliases: ['-ot'],
     placeholder: 'pattern=device',
-    group: GPUS,
     help: 'Place weights on a device by a regular expression for their names, such as exps=CPU; repeatable',
     otherwise: 'with their layers',
   },
@@ -346,7 +300,6 @@ export const LOAD_OPTIONS = {
     flag: '--kv-offload',
     aliases: ['-kvo'],
     noAliases: ['-nkvo'],
-    group: GPUS,
     help: 'Keep KV cells on the GPU of their layer; without it, in main memory',
     otherwise: 'on',
   },
@@ -354,7 +307,6 @@ export const LOAD_OPTIONS = {
     type: 'boolean',
     default: true,
     flag: '--op-offload',
-    group: GPUS,
     help: 'Compute large batches on the GPU for layers in main memory',
     otherwise: 'on',
   },
@@ -362,7 +314,6 @@ export const LOAD_OPTIONS = {
     type: 'boolean',
     default: true,
     flag: '--mmproj-offload',
-    group: GPUS,
     help: 'Run the projector on a GPU; without it, on the CPU',
     otherwise: 'on',
   },
@@ -371,10 +322,15 @@ export const LOAD_OPTIONS = {
     flag: '--mmproj-device',
     aliases: ['-mmdev'],
     placeholder: 'device',
-    group: GPUS,
     help: 'GPU for the projector, see chasqui doctor; none runs it on the CPU',
     otherwise: 'the first of `device`',
   },
+} as const satisfies UngroupedRows);
+
+export const LOAD_OPTIONS = {
+  ...MODEL_OPTIONS,
+  ...COMPUTE_OPTIONS,
+  ...GPU_OPTIONS,
   ...CONTEXT_OPTIONS,
   ...SAMPLING_OPTIONS,
 } as const satisfies OptionRows;

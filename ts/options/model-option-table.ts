@@ -1,5 +1,5 @@
 /** Options of `loadModel` about the model's files: names, projector, adapters, template, reasoning, loading. */
-import { MAX_COUNT, type OptionRows } from './option-row.js';
+import { count, inGroup, type OptionRows, type UngroupedRows } from './option-row.js';
 
 const MODEL = 'Model';
 const LOADING = 'Loading';
@@ -13,14 +13,13 @@ export const MAX_REASONING_MESSAGE = 2000;
 /** In characters. */
 export const MAX_CACHE_SALT = 256;
 
-export const MODEL_OPTIONS = {
+const MODEL_GROUP_OPTIONS = inGroup(MODEL, {
   alias: {
     type: 'names',
     flag: '--alias',
     short: '-a',
     aliases: ['--served-model-name'],
     placeholder: 'names',
-    group: MODEL,
     help: 'Model name in requests, and further names; comma-separated or repeatable',
     otherwise: 'the file name without .gguf',
   },
@@ -28,7 +27,6 @@ export const MODEL_OPTIONS = {
     type: 'names',
     flag: '--tags',
     placeholder: 'tags',
-    group: MODEL,
     help: 'Tags of the model in lists of models; comma-separated or repeatable',
     otherwise: 'none',
   },
@@ -38,7 +36,6 @@ export const MODEL_OPTIONS = {
     nullable: true,
     flag: '--mmproj',
     aliases: ['-mm'],
-    group: MODEL,
     help: 'GGUF file of the projector for images and audio; none disables both',
     otherwise:
       'mmproj-<model>.gguf, <model>-mmproj.gguf or <model>.mmproj.gguf beside the model, or the only mmproj*.gguf of a ' +
@@ -48,7 +45,6 @@ export const MODEL_OPTIONS = {
     type: 'paths',
     flag: '--lora',
     placeholder: '[name=]file[:scale]',
-    group: MODEL,
     help: 'GGUF file of a LoRA adapter, which requests select as model:name; repeatable',
     otherwise: 'none',
   },
@@ -57,7 +53,6 @@ export const MODEL_OPTIONS = {
     excludes: ['chatTemplateFile'],
     flag: '--chat-template',
     placeholder: 'jinja',
-    group: MODEL,
     help: "Jinja chat template, or one of llama.cpp's names such as chatml, llama3, gemma or mistral-v7",
     otherwise: OWN_TEMPLATE,
   },
@@ -65,7 +60,6 @@ export const MODEL_OPTIONS = {
     type: 'path',
     excludes: ['chatTemplate'],
     flag: '--chat-template-file',
-    group: MODEL,
     help: 'File with a Jinja chat template',
     otherwise: OWN_TEMPLATE,
   },
@@ -73,7 +67,6 @@ export const MODEL_OPTIONS = {
     type: 'string',
     flag: '--chat-template-kwargs',
     placeholder: 'json',
-    group: MODEL,
     help: 'JSON object with default values of template variables; requests override it',
     otherwise: 'none',
   },
@@ -81,7 +74,6 @@ export const MODEL_OPTIONS = {
     type: 'boolean',
     default: false,
     flag: '--special-tokens-in-messages',
-    group: MODEL,
     help: 'Parse control tokens in the text of messages, tools and documents, which are plain text otherwise',
   },
   reasoning: {
@@ -91,18 +83,14 @@ export const MODEL_OPTIONS = {
     flag: '--reasoning',
     aliases: ['-rea'],
     placeholder: 'mode',
-    group: MODEL,
     help: 'Turn reasoning on or off, if the template supports it; requests override it',
   },
   reasoningBudget: {
-    type: 'integer',
-    min: -1,
-    max: MAX_COUNT,
+    ...count(-1),
     unit: 'tokens',
     default: -1,
     flag: '--reasoning-budget',
     placeholder: 'n',
-    group: MODEL,
     help:
       'Limit for each block of reasoning, if the template marks reasoning with tags; 0 disables reasoning, -1 is ' +
       'unlimited; requests override it',
@@ -111,7 +99,6 @@ export const MODEL_OPTIONS = {
     type: 'string',
     flag: '--reasoning-budget-message',
     placeholder: 'text',
-    group: MODEL,
     help: 'Text inserted when `reasoningBudget` ends the reasoning; requests override it',
     otherwise: 'none',
   },
@@ -120,15 +107,16 @@ export const MODEL_OPTIONS = {
     choices: ['mean', 'cls', 'last', 'rank'],
     flag: '--pooling',
     placeholder: 'method',
-    group: MODEL,
     help: 'Pooling method for embeddings; use rank for rerankers that do not declare it',
     otherwise: 'declared by the model, or mean',
   },
+} as const satisfies UngroupedRows);
+
+const LOADING_OPTIONS = inGroup(LOADING, {
   mmap: {
     type: 'boolean',
     default: true,
     flag: '--mmap',
-    group: LOADING,
     help: 'Map the model file into memory; without it, loading is slower',
     otherwise: 'on, if the devices support it',
   },
@@ -136,7 +124,6 @@ export const MODEL_OPTIONS = {
     type: 'boolean',
     default: false,
     flag: '--mlock',
-    group: LOADING,
     help: 'Lock the model in memory, so that it is never swapped out',
   },
   repack: {
@@ -144,7 +131,6 @@ export const MODEL_OPTIONS = {
     default: true,
     flag: '--repack',
     noAliases: ['-nr'],
-    group: LOADING,
     help: "Repack weights into the CPU's fastest layout",
     otherwise: 'on',
   },
@@ -153,7 +139,6 @@ export const MODEL_OPTIONS = {
     choices: ['distribute', 'isolate', 'numactl'],
     flag: '--numa',
     placeholder: 'policy',
-    group: LOADING,
     help: 'Thread placement on NUMA machines; the first model of a process decides',
     otherwise: 'off',
   },
@@ -166,8 +151,12 @@ export const MODEL_OPTIONS = {
     says: 'key=int:1, key=float:0.5, key=bool:true or key=str:text',
     flag: '--override-kv',
     placeholder: 'key=type:value',
-    group: LOADING,
     help: 'Override a metadata value of the model file; repeatable',
     otherwise: 'none',
   },
+} as const satisfies UngroupedRows);
+
+export const MODEL_OPTIONS = {
+  ...MODEL_GROUP_OPTIONS,
+  ...LOADING_OPTIONS,
 } as const satisfies OptionRows;

@@ -76,6 +76,23 @@ export type OptionRow = CommonFields & TypeFields;
 export type NumberRow = Extract<OptionRow, { type: 'integer' | 'number' }>;
 export type OptionRows = Readonly<Record<string, OptionRow>>;
 
+type Ungrouped<Row> = Row extends unknown ? Omit<Row, 'group'> : never;
+export type UngroupedRows = Readonly<Record<string, Ungrouped<OptionRow>>>;
+
+/** The fields of a whole number of at least `min`. */
+export function count<const Min extends number>(min: Min) {
+  return { type: 'integer', min, max: MAX_COUNT } as const;
+}
+
+/** Adds a heading to all rows. */
+export function inGroup<Rows extends UngroupedRows>(
+  group: string,
+  rows: Rows,
+): { readonly [Name in keyof Rows]: Rows[Name] & { readonly group: string } } {
+  const grouped = Object.entries(rows).map(([name, row]) => [name, { ...row, group }]);
+  return Object.fromEntries(grouped);
+}
+
 type ValueOfType<Row> = Row extends { type: 'boolean' }
   ? boolean
   : Row extends { type: 'integer' | 'number' }

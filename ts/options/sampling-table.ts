@@ -3,7 +3,7 @@
  * and environment variables, the tables in ts/cli/README.md and ts/http/README.md, and native/core/sampling-fields.h derive
  * from these rows. `npx tsx test/house/tables.ts` rewrites the generated files.
  */
-import { MAX_COUNT, type NumberRow, type OptionRows, type OptionsOf } from './option-row.js';
+import { count, MAX_COUNT, type NumberRow, type OptionRows, type OptionsOf } from './option-row.js';
 
 export interface SamplingRow extends Omit<NumberRow, 'group' | 'otherwise'> {
   /** The request field. The member of the C++ struct has the same name. */
@@ -45,9 +45,7 @@ export const SAMPLING_NUMBERS = {
     help: 'Sampling temperature; 0 is greedy',
   },
   topK: {
-    type: 'integer',
-    min: 0,
-    max: MAX_COUNT,
+    ...count(0),
     field: 'top_k',
     neutral: 0,
     accepts: { minimum: -1 },

@@ -1,16 +1,15 @@
 /** Options of `chasqui bench`, named as in llama-bench if it has the same option. */
 import { LOAD_OPTIONS } from '../../options/load-option-table.js';
-import { MAX_COUNT, type OptionRows, type OptionsOf } from '../../options/option-row.js';
+import { count, inGroup, type OptionsOf, type UngroupedRows } from '../../options/option-row.js';
 
 const GROUP = 'Measuring';
 
-export const BENCH_OPTIONS = {
+export const BENCH_OPTIONS = inGroup(GROUP, {
   model: {
     type: 'string',
     flag: '--model',
     short: '-m',
     placeholder: 'path',
-    group: GROUP,
     help: 'GGUF file, or a model that chasqui ls lists',
     otherwise: 'the built-in demo model',
   },
@@ -19,7 +18,6 @@ export const BENCH_OPTIONS = {
     each: { pattern: /^([1-9]\d?|1\d\d|2[0-4]\d|25[0-6])$/, says: 'whole numbers from 1 to 256' },
     flag: '--streams',
     placeholder: 'list',
-    group: GROUP,
     help: 'Numbers of concurrent completions, each with its own prompt',
     otherwise: '1,4,16,64',
   },
@@ -29,7 +27,6 @@ export const BENCH_OPTIONS = {
     flag: '--n-depth',
     short: '-d',
     placeholder: 'list',
-    group: GROUP,
     help: 'Numbers of context tokens before the measured ones',
     otherwise: '0,2048',
   },
@@ -42,7 +39,6 @@ export const BENCH_OPTIONS = {
     flag: '--n-prompt',
     short: '-p',
     placeholder: 'n',
-    group: GROUP,
     help: 'Prompt length',
   },
   newTokens: {
@@ -54,7 +50,6 @@ export const BENCH_OPTIONS = {
     flag: '--n-gen',
     short: '-n',
     placeholder: 'n',
-    group: GROUP,
     help: 'Completion length',
   },
   repetitions: {
@@ -65,18 +60,14 @@ export const BENCH_OPTIONS = {
     flag: '--repetitions',
     short: '-r',
     placeholder: 'n',
-    group: GROUP,
     help: 'Maximum number of runs per figure',
   },
   maxTimeMs: {
-    type: 'integer',
-    min: 1,
-    max: MAX_COUNT,
+    ...count(1),
     unit: 'ms',
     flagUnit: { unit: 's', size: 1000 },
     default: 60_000,
     flag: '--max-time',
-    group: GROUP,
     help: 'Time limit per figure; figures that are expected to take longer are skipped',
   },
   json: {
@@ -84,10 +75,9 @@ export const BENCH_OPTIONS = {
     default: false,
     flag: '--json',
     variable: 'CHASQUI_BENCH_JSON',
-    group: GROUP,
     help: 'Print JSON with the field names of llama-bench',
   },
-} as const satisfies OptionRows;
+} as const satisfies UngroupedRows);
 
 export type BenchOptions = OptionsOf<typeof BENCH_OPTIONS>;
 

@@ -1,6 +1,6 @@
 /** Options of `chasqui chat`, and of `chasqui run` with a model. */
 import { LOAD_OPTIONS } from '../../options/load-option-table.js';
-import { MAX_COUNT, type OptionRows } from '../../options/option-row.js';
+import { count, type OptionRows } from '../../options/option-row.js';
 import { DATA_DIR_OPTION, JSON_OPTION } from '../cloud/option-table.js';
 
 const group = 'Chat';
@@ -8,9 +8,7 @@ const group = 'Chat';
 export const CHAT_OPTIONS = {
   system: { type: 'string', flag: '--system', placeholder: 'text', group, help: 'System prompt', otherwise: 'none' },
   maxTokens: {
-    type: 'integer',
-    min: 1,
-    max: MAX_COUNT,
+    ...count(1),
     unit: 'tokens',
     flag: '--max-tokens',
     placeholder: 'n',

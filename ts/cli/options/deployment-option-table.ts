@@ -1,12 +1,11 @@
 /** Options of `chasqui serve --mode serverless`. */
-import type { OptionRows } from '../../options/option-row.js';
+import { inGroup, type UngroupedRows } from '../../options/option-row.js';
 
-export const DEPLOYMENT_OPTIONS = {
+export const DEPLOYMENT_OPTIONS = inGroup('Serverless mode', {
   org: {
     type: 'string',
     flag: '--org',
     placeholder: 'org_id',
-    group: 'Serverless mode',
     help: 'Organisation of the app',
     otherwise: 'none; required',
   },
@@ -14,7 +13,6 @@ export const DEPLOYMENT_OPTIONS = {
     type: 'string',
     flag: '--app',
     placeholder: 'app_id',
-    group: 'Serverless mode',
     help: 'Name of the app; its address ends in /<org_id>/<app_id>',
     otherwise: 'none; required',
   },
@@ -23,22 +21,19 @@ export const DEPLOYMENT_OPTIONS = {
     choices: ['private', 'public'],
     flag: '--auth',
     placeholder: 'who',
-    group: 'Serverless mode',
     help: 'Whether requests need an API key, see chasqui keys',
     otherwise: 'private',
   },
   keysFile: {
     type: 'path',
     flag: '--keys-file',
-    group: 'Serverless mode',
     help: 'JSON file with the API keys of a private app, such as a mounted secret; changes apply immediately',
     otherwise: 'the keys of chasqui keys',
   },
   appModels: {
     type: 'path',
     flag: '--app-models',
-    group: 'Serverless mode',
     help: "JSON file with the paths and options of the app's models, written by the init container of the pod",
     otherwise: 'the models of the other options',
   },
-} as const satisfies OptionRows;
+} as const satisfies UngroupedRows);

@@ -1,15 +1,14 @@
 /** Options of `chasqui desktop`; everything else is set in the app. */
 import { APP_PORT } from '../../desktop/ports.js';
-import type { OptionRows, OptionsOf } from '../../options/option-row.js';
+import { inGroup, type OptionRows, type OptionsOf, type UngroupedRows } from '../../options/option-row.js';
 import { desktop } from '../../profiles/desktop.js';
 import { HOSTING_OPTIONS } from './hosting-option-table.js';
 
-export const DESKTOP_OPTIONS = {
+const WINDOW_OPTIONS = inGroup('Window', {
   open: {
     type: 'boolean',
     default: true,
     flag: '--open',
-    group: 'Window',
     help: 'Open a window; --no-open prints the address of the app, with its token, as the last line',
     otherwise: 'on if there is a display',
   },
@@ -18,7 +17,6 @@ export const DESKTOP_OPTIONS = {
     default: false,
     flag: '--json',
     variable: 'CHASQUI_DESKTOP_JSON',
-    group: 'Window',
     help: 'Print one line of JSON with the address as `url`',
   },
   install: {
@@ -26,10 +24,32 @@ export const DESKTOP_OPTIONS = {
     default: false,
     flag: '--install',
     variable: 'CHASQUI_DESKTOP_INSTALL',
-    group: 'Window',
     help: 'Add the app to the application menu of this Linux desktop and exit; --no-install removes it',
     otherwise: 'neither',
   },
+} as const satisfies UngroupedRows);
+
+const SERVER_OPTIONS = inGroup('Server', {
+  startServer: {
+    type: 'boolean',
+    default: false,
+    flag: '--start-server',
+    help: 'Start the server immediately, like Start Server',
+    otherwise: 'the setting of the app',
+  },
+  model: {
+    type: 'string',
+    flag: '--model',
+    short: '-m',
+    placeholder: 'name',
+    help: 'Model to start the server with: its name in the app, or a GGUF file',
+    otherwise: 'the last one used, or the first',
+  },
+  shutdownTimeout: { ...HOSTING_OPTIONS.shutdownTimeout },
+} as const satisfies UngroupedRows);
+
+export const DESKTOP_OPTIONS = {
+  ...WINDOW_OPTIONS,
   appPort: {
     type: 'integer',
     min: 0,
@@ -50,24 +70,7 @@ export const DESKTOP_OPTIONS = {
     help: 'Port of the server that Start Server starts; 0 picks a free port',
     otherwise: `the setting of the app, or ${desktop.port}`,
   },
-  startServer: {
-    type: 'boolean',
-    default: false,
-    flag: '--start-server',
-    group: 'Server',
-    help: 'Start the server immediately, like Start Server',
-    otherwise: 'the setting of the app',
-  },
-  model: {
-    type: 'string',
-    flag: '--model',
-    short: '-m',
-    placeholder: 'name',
-    group: 'Server',
-    help: 'Model to start the server with: its name in the app, or a GGUF file',
-    otherwise: 'the last one used, or the first',
-  },
-  shutdownTimeout: { ...HOSTING_OPTIONS.shutdownTimeout, group: 'Server' },
+  ...SERVER_OPTIONS,
   dataDir: {
     ...HOSTING_OPTIONS.dataDir,
     group: 'Data',

@@ -3,7 +3,7 @@
 import { MAX_TEXT_BYTES } from '../../http/body/limits.js';
 import { LOG_LEVELS } from '../../http/log-levels.js';
 import { OTHER_NAMES } from '../../metrics/other-names.js';
-import { MAX_COUNT, type OptionRows, type OptionsOf } from '../../options/option-row.js';
+import { count, inGroup, type OptionRows, type OptionsOf, type UngroupedRows } from '../../options/option-row.js';
 import { desktop } from '../../profiles/desktop.js';
 import { runtime } from '../../profiles/runtime.js';
 import { serverless } from '../../profiles/serverless.js';
@@ -13,13 +13,12 @@ import { DEPLOYMENT_OPTIONS } from './deployment-option-table.js';
 
 const MIB = 2 ** 20;
 
-export const HOSTING_OPTIONS = {
+const MODEL_OPTIONS = inGroup('Model', {
   model: {
     type: 'paths',
     flag: '--model',
     short: '-m',
     excludes: ['modelUrl', 'hf', 'hfFile'],
-    group: 'Model',
     help: 'GGUF file to serve, or a name that chasqui ls lists; repeatable',
     otherwise: 'the built-in demo model',
   },
@@ -28,7 +27,6 @@ export const HOSTING_OPTIONS = {
     flag: '--model-url',
     excludes: ['model', 'hf', 'hfFile'],
     placeholder: 'url',
-    group: 'Model',
     help: 'URL of a GGUF file to download to the data folder and serve',
     otherwise: 'none',
   },
@@ -38,7 +36,6 @@ export const HOSTING_OPTIONS = {
     aliases: ['-hf', '--hf-repo'],
     excludes: ['model', 'modelUrl'],
     placeholder: 'user/repo[:quant]',
-    group: 'Model',
     help: '-hf: Hugging Face model to serve; downloaded if it is not on this computer',
     otherwise: 'none',
   },
@@ -48,14 +45,15 @@ export const HOSTING_OPTIONS = {
     aliases: ['-hff'],
     excludes: ['model', 'modelUrl'],
     placeholder: 'file',
-    group: 'Model',
     help: 'File in the repository of -hf, instead of a quantization',
     otherwise: 'none',
   },
+} as const satisfies UngroupedRows);
+
+const POOL_OPTIONS = inGroup('Several models', {
   modelsDir: {
     type: 'path',
     flag: '--models-dir',
-    group: 'Several models',
     help: 'Folder of GGUF files to serve; each is loaded on its first request',
     otherwise: 'none',
   },
@@ -63,26 +61,21 @@ export const HOSTING_OPTIONS = {
     type: 'boolean',
     default: false,
     flag: '--models-hub',
-    group: 'Several models',
     help: 'Serve the models that chasqui ls lists, under the same names; each is loaded on its first request',
     otherwise: 'off',
   },
   modelsPreset: {
     type: 'path',
     flag: '--models-preset',
-    group: 'Several models',
     help:
       'INI file with one section of options per model, in the format of llama-server; [*] sets the defaults; command-line ' +
       'options take precedence',
     otherwise: 'none',
   },
   modelsMemory: {
-    type: 'integer',
-    min: 1,
-    max: MAX_COUNT,
+    ...count(1),
     unit: 'MiB',
     flag: '--models-memory',
-    group: 'Several models',
     help: 'Memory limit for all loaded models; a larger model is loaded alone',
     otherwise: '80 % of the memory that is free at startup, and of GPU memory',
   },
@@ -92,7 +85,6 @@ export const HOSTING_OPTIONS = {
     flag: '--autoload',
     aliases: ['--models-autoload'],
     noAliases: ['--no-models-autoload'],
-    group: 'Several models',
     help: 'Load a model when a request names it; --no-autoload rejects the request',
     otherwise: 'on',
   },
@@ -103,7 +95,6 @@ export const HOSTING_OPTIONS = {
     unit: 's',
     default: 600,
     flag: '--load-timeout',
-    group: 'Several models',
     help: 'Time limit for a request to wait until its model is loaded',
   },
   ttl: {
@@ -115,24 +106,24 @@ export const HOSTING_OPTIONS = {
     flag: '--ttl',
     aliases: ['--sleep-idle-seconds'],
     unset: '-1',
-    group: 'Several models',
     help: 'Unload a model after this many idle seconds; 0 keeps it loaded',
   },
   pin: {
     type: 'names',
     flag: '--pin',
     placeholder: 'ids',
-    group: 'Several models',
     help: 'Models to load at startup and never evict; comma-separated or repeatable',
     otherwise: 'none',
   },
+} as const satisfies UngroupedRows);
+
+const SERVER_OPTIONS = inGroup('Server', {
   mode: {
     type: 'choice',
     choices: ['runtime', 'desktop', 'serverless'],
     default: 'runtime',
     flag: '--mode',
     placeholder: 'mode',
-    group: 'Server',
     help: 'API conventions to follow',
   },
   host: {
@@ -140,7 +131,6 @@ export const HOSTING_OPTIONS = {
     flag: '--host',
     excludes: ['socket'],
     placeholder: 'address',
-    group: 'Server',
     help: 'Address to listen on, or several, comma-separated; 0.0.0.0 listens on all interfaces',
     otherwise: runtime.host,
   },
@@ -153,7 +143,6 @@ export const HOSTING_OPTIONS = {
     excludes: ['socket'],
     // For a service named `chasqui`, Kubernetes sets CHASQUI_PORT to an address like this in all pods of the namespace.
     foreign: /^(tcp|udp|sctp):\/\//,
-    group: 'Server',
     help: 'Port to listen on; 0 picks a free port',
     otherwise: `${runtime.port}, or ${desktop.port} in desktop mode`,
   },
@@ -161,7 +150,6 @@ export const HOSTING_OPTIONS = {
     type: 'path',
     flag: '--socket',
     excludes: ['host', 'port'],
-    group: 'Server',
     help: 'Unix socket to listen on instead of an address, accessible to this account only; same as --host unix:<path>',
     otherwise: 'none',
   },
@@ -169,7 +157,6 @@ export const HOSTING_OPTIONS = {
     type: 'names',
     flag: '--api-key',
     placeholder: 'keys',
-    group: 'Server',
     help:
       'Accepted API keys, sent as Authorization: Bearer or X-Api-Key; comma-separated or repeatable; other accounts of ' +
       'this machine can read a command line, but not CHASQUI_API_KEY',
@@ -178,7 +165,6 @@ export const HOSTING_OPTIONS = {
   apiKeyFile: {
     type: 'path',
     flag: '--api-key-file',
-    group: 'Server',
     help: 'File with API keys, one per line; read at startup',
     otherwise: 'none',
   },
@@ -186,7 +172,6 @@ export const HOSTING_OPTIONS = {
     type: 'path',
     flag: '--tls-cert',
     aliases: ['--ssl-cert-file'],
-    group: 'Server',
     help: 'PEM file with the TLS certificate and its intermediate certificates; reloaded within seconds of a change',
     otherwise: 'none: plain HTTP',
   },
@@ -194,7 +179,6 @@ export const HOSTING_OPTIONS = {
     type: 'path',
     flag: '--tls-key',
     aliases: ['--ssl-key-file'],
-    group: 'Server',
     help: 'PEM file with the private key of the certificate',
     otherwise: 'none',
   },
@@ -202,7 +186,6 @@ export const HOSTING_OPTIONS = {
     type: 'path',
     flag: '--data-dir',
     variable: 'CHASQUI_HOME',
-    group: 'Server',
     help: 'Data folder: API keys, downloaded models, conversations',
     otherwise: '~/.chasqui',
   },
@@ -210,7 +193,6 @@ export const HOSTING_OPTIONS = {
     type: 'path',
     flag: '--mcp-config',
     aliases: ['--mcp-servers-config'],
-    group: 'Server',
     help: 'JSON file of MCP servers, in the format of Claude and llama-server; requests may use their tools',
     otherwise: 'none',
   },
@@ -218,7 +200,6 @@ export const HOSTING_OPTIONS = {
     type: 'boolean',
     default: false,
     flag: '--strict',
-    group: 'Server',
     help: 'Reject requests with unknown fields',
     otherwise: 'ignore them and list them in a response header',
   },
@@ -228,7 +209,6 @@ export const HOSTING_OPTIONS = {
     flag: '--webui',
     aliases: ['--ui'],
     noAliases: ['--no-ui'],
-    group: 'Server',
     help: 'Web page with a chat at /, for browsers',
     otherwise: 'on; never in serverless mode',
   },
@@ -236,40 +216,30 @@ export const HOSTING_OPTIONS = {
     type: 'boolean',
     default: true,
     flag: '--slots',
-    group: 'Server',
     help: 'Serve GET /slots, which shows the state of slots without prompts',
     otherwise: 'on',
   },
   maxPriority: {
-    type: 'integer',
-    min: 0,
-    max: MAX_COUNT,
+    ...count(0),
     default: runtime.maxPriority,
     flag: '--max-priority',
-    group: 'Server',
     help: 'Highest priority that a request may set; higher priorities preempt lower ones',
   },
   nPredict: {
-    type: 'integer',
-    min: 1,
-    max: MAX_COUNT,
+    ...count(1),
     unit: 'tokens',
     flag: '--n-predict',
     short: '-n',
     aliases: ['--predict'],
     unset: '-1',
     placeholder: 'n',
-    group: 'Server',
     help: 'Maximum length of completions without a limit in the request',
     otherwise: 'the rest of the context',
   },
   bodyLimit: {
-    type: 'integer',
-    min: 1,
-    max: MAX_COUNT,
+    ...count(1),
     unit: 'MiB',
     flag: '--body-limit',
-    group: 'Server',
     help: `Size limit for a request body with images; without images, at most ${MAX_TEXT_BYTES / MIB}`,
     otherwise: `${runtime.bodyLimit / MIB}, or ${serverless.bodyLimit / MIB} in serverless mode`,
   },
@@ -281,7 +251,6 @@ export const HOSTING_OPTIONS = {
     unit: 's',
     default: 600,
     flag: '--stall-timeout',
-    group: 'Server',
     help: 'Disconnect a client that has not read from its stream for this long; 0 never does',
   },
   engine: {
@@ -290,7 +259,6 @@ export const HOSTING_OPTIONS = {
     default: 'child',
     flag: '--engine',
     placeholder: 'home',
-    group: 'Server',
     help: 'Run the engine in a child process, which is restarted after a crash, or in the server process',
   },
   stepTimeout: {
@@ -300,14 +268,12 @@ export const HOSTING_OPTIONS = {
     unit: 's',
     default: 60,
     flag: '--step-timeout',
-    group: 'Server',
     help: 'Time limit for one engine step; beyond it, the engine process is restarted; 0 is unlimited',
   },
   coreDumps: {
     type: 'boolean',
     default: false,
     flag: '--core-dumps',
-    group: 'Server',
     help: 'Write a core dump when the engine crashes; it contains prompts',
     otherwise: 'off',
   },
@@ -318,15 +284,16 @@ export const HOSTING_OPTIONS = {
     unit: 's',
     default: 25,
     flag: '--shutdown-timeout',
-    group: 'Server',
     help: 'Time for running requests to finish at shutdown',
   },
+} as const satisfies UngroupedRows);
+
+const WATCHING_OPTIONS = inGroup('Watching', {
   metricsNames: {
     type: 'names',
     each: { pattern: new RegExp(`^(${OTHER_NAMES.join('|')})$`), says: OTHER_NAMES.join(' or ') },
     flag: '--metrics-names',
     placeholder: 'servers',
-    group: 'Watching',
     help: `Also export /metrics under the names of other servers: ${OTHER_NAMES.join(', ')}`,
     otherwise: 'none',
   },
@@ -336,7 +303,6 @@ export const HOSTING_OPTIONS = {
     default: 'auto',
     flag: '--log-format',
     placeholder: 'format',
-    group: 'Watching',
     help: 'Format of the log on standard error; auto is text on a terminal, otherwise JSON',
   },
   logLevel: {
@@ -345,17 +311,18 @@ export const HOSTING_OPTIONS = {
     default: 'info',
     flag: '--log-level',
     placeholder: 'level',
-    group: 'Watching',
     help: 'Minimum level of log lines; debug adds probes and scrapes, warn logs only server failures',
   },
   logPrompts: {
     type: 'boolean',
     default: false,
     flag: '--log-prompts',
-    group: 'Watching',
     help: 'Log the beginning of each prompt',
     otherwise: 'never',
   },
+} as const satisfies UngroupedRows);
+
+const MORE_SERVER_OPTIONS = inGroup('Server', {
   corsOrigins: {
     type: 'names',
     each: {
@@ -365,14 +332,12 @@ export const HOSTING_OPTIONS = {
     flag: '--cors-origin',
     aliases: ['--cors-origins'],
     placeholder: 'origins',
-    group: 'Server',
     help: 'Allowed CORS origins, such as https://chat.example; or local, * or none; comma-separated or repeatable',
     otherwise: 'local, or none in serverless mode',
   },
   allowedHosts: {
     type: 'names',
     flag: '--allowed-host',
-    group: 'Server',
     help: 'Host names accepted in addition to localhost and IP addresses; * accepts any; comma-separated or repeatable',
     otherwise: 'the name in `host`',
   },
@@ -380,10 +345,17 @@ export const HOSTING_OPTIONS = {
     type: 'boolean',
     default: false,
     flag: '--allow-private-image-hosts',
-    group: 'Server',
     help: 'Allow images from any address, including private networks',
     otherwise: 'public addresses; in the local modes also this machine, unless `host` exposes the server to others',
   },
+} as const satisfies UngroupedRows);
+
+export const HOSTING_OPTIONS = {
+  ...MODEL_OPTIONS,
+  ...POOL_OPTIONS,
+  ...SERVER_OPTIONS,
+  ...WATCHING_OPTIONS,
+  ...MORE_SERVER_OPTIONS,
   ...CALL_OPTIONS,
   ...DEPLOYMENT_OPTIONS,
 } as const satisfies OptionRows;

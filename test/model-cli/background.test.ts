@@ -1,5 +1,5 @@
 /** `chasqui serve --background`, and the commands that know the running servers. */
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
@@ -69,6 +69,19 @@ test('a server in the background is ready, listed, logged and stopped', async ()
   const last = await run('logs', '--limit', '1');
   assert.match(last.stderr, /no server is running in the background; this is the last log/);
   assert.match(last.stdout, /stopping/);
+});
+
+test('a log file of more than 8 MiB continues empty, and its text is kept once', async () => {
+  const { pid, url, log } = await startInBackground();
+  for (const letter of ['a', 'b']) {
+    appendFileSync(log, `${letter.repeat(9 * 2 ** 20)}\n`);
+    await until(() => statSync(log).size === 0, 'the file is emptied');
+    assert.is(readFileSync(`${log}.1`, 'utf8').at(-2), letter);
+  }
+  assert.is(statSync(`${log}.1`).mode & 0o777, 0o600);
+  await fetch(`${url}/v1/models?after`);
+  await until(() => /^\{.*"path":"\/v1\/models"/.test(readFileSync(log, 'utf8')), 'the next line is the first of the file');
+  assert.is((await run('stop', String(pid))).code, 0);
 });
 
 test('a killed server is not listed, and leaves no entry', async () => {

@@ -1,9 +1,22 @@
 /** Log files of servers in the background: JSON lines, between messages of chasqui in plain text. */
-import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, readSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  rmSync,
+  statSync,
+  truncateSync,
+} from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const MAX_FILES = 10;
+const MAX_FILE_BYTES = 8 * 2 ** 20;
+const CHECK_SIZE_EVERY_MS = 2000;
 /** Read from the end of a file. */
 const MAX_TAIL_BYTES = 2 ** 20;
 const FOLLOW_EVERY_MS = 300;
@@ -12,11 +25,33 @@ const FOLLOW_EVERY_MS = 300;
 export function createLogFile(folder: string, used: readonly (string | null)[]): { file: string; descriptor: number } {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const old = logFiles(folder).slice(0, -(MAX_FILES - 1));
-  for (const file of old.filter((each) => !used.includes(each))) rmSync(file, { force: true });
+  for (const file of old.filter((each) => !used.includes(each))) {
+    rmSync(file, { force: true });
+    rmSync(olderPart(file), { force: true });
+  }
   const time = new Date().toISOString().replaceAll(/[:.]/g, '-');
   const file = path.join(folder, `${time}-${process.pid}.log`);
   return { file, descriptor: openSync(file, 'ax', 0o600) };
 }
+
+/**
+ * Moves the text of the file to `FILE.1`, instead of an earlier one, when the file has more than 8 MiB. The file stays the
+ * same, because this process and its children write to it, and it must be open for appending.
+ */
+export function limitLogFile(file: string): void {
+  const limit = (): void => {
+    try {
+      if (statSync(file).size <= MAX_FILE_BYTES) return;
+      copyFileSync(file, olderPart(file));
+      truncateSync(file);
+    } catch {
+      // The file was deleted, or the disk is full. The server continues.
+    }
+  };
+  setInterval(limit, CHECK_SIZE_EVERY_MS).unref();
+}
+
+const olderPart = (file: string): string => `${file}.1`;
 
 /** The oldest first. */
 export function logFiles(folder: string): string[] {

@@ -80,6 +80,7 @@ async function startInBackground(hosting: HostingOptions): Promise<boolean> {
 async function register(server: Server, hosting: HostingOptions): Promise<RegisteredServer | null> {
   const { backgroundLog, RegisteredServer, serversFolder } = await import('../running/server-registry.js');
   const log = backgroundLog();
+  if (log !== null) (await import('../running/log-files.js')).limitLogFile(log);
   try {
     const about = { url: addressOf(server, hosting), socket: socketOf(hosting) ?? null, log };
     return RegisteredServer.add(serversFolder(dataDir(hosting.dataDir)), about);

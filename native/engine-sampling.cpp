@@ -28,10 +28,8 @@ void Engine::sample(const Plan& plan) {
     const auto              sample_one = [&](size_t i) {
         try {
             sample_row(plan.rows[i], i, outcomes[i]);
-        } catch (const Error& error) {
-            outcomes[i].failure = Failure{error.code(), error.what()};
         } catch (const std::exception& error) {
-            outcomes[i].failure = Failure{ErrorCode::decode_failed, error.what()};
+            outcomes[i].failure = Failure::of(error);
         }
     };
     const auto n_logits = plan.rows.size() * static_cast<size_t>(tokenizer_.vocabulary_size());

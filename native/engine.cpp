@@ -308,10 +308,8 @@ bool Engine::attempt(const Plan& plan, const Part& part) {
     try {
         part();
         return true;
-    } catch (const Error& error) {
-        for (const PlanRow& row : plan.rows) fail(row.sequence, {error.code(), error.what()});
     } catch (const std::exception& error) {
-        for (const PlanRow& row : plan.rows) fail(row.sequence, {ErrorCode::decode_failed, error.what()});
+        for (const PlanRow& row : plan.rows) fail(row.sequence, Failure::of(error));
     }
     return false;
 }

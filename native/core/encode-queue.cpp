@@ -46,12 +46,8 @@ EncodeResult EncodeQueue::encode_image(const Request& request) noexcept {
         if (source) {
             result.embeddings = std::make_shared<const ImageEmbeddings>(encode_(*source, request.n_tokens, yield));
         }
-    } catch (const Error& error) {
-        result.failure = Failure{error.code(), error.what()};
-    } catch (const std::bad_alloc&) {
-        result.failure = Failure{ErrorCode::out_of_memory, "There is not enough memory to encode the image."};
     } catch (const std::exception& error) {
-        result.failure = Failure{ErrorCode::decode_failed, error.what()};
+        result.failure = Failure::of(error);
     }
     return result;
 }

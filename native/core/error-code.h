@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -72,6 +74,12 @@ private:
     ErrorCode             code_;
     std::optional<size_t> image_;
 };
+
+// The code of an Error, `out_of_memory` for std::bad_alloc, and `otherwise` for other exceptions.
+inline ErrorCode code_of(const std::exception& error, ErrorCode otherwise) {
+    if (const auto* const coded = dynamic_cast<const Error*>(&error)) return coded->code();
+    return dynamic_cast<const std::bad_alloc*>(&error) != nullptr ? ErrorCode::out_of_memory : otherwise;
+}
 
 // A prompt does not fit into the context. Has both numbers of tokens, so the client can shorten it.
 class LengthError : public Error {

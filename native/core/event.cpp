@@ -1,6 +1,8 @@
 #include "event.h"
 
+#include <exception>
 #include <iterator>
+#include <new>
 #include <utility>
 
 namespace chasqui {
@@ -13,6 +15,11 @@ void move_to_end(std::vector<T>& to, std::vector<T>& from) {
 }
 
 }  // namespace
+
+Failure Failure::of(const std::exception& error) {
+    const bool is_memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+    return {code_of(error, ErrorCode::decode_failed), is_memory ? "There is not enough memory." : error.what()};
+}
 
 void EventBatch::append(EventBatch&& later) {
     if (empty()) {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,6 +41,9 @@ struct Failure {
     ErrorCode             code = ErrorCode::decode_failed;
     std::string           message;
     std::optional<size_t> image = std::nullopt;  // index of the job's image that caused it
+
+    // `out_of_memory` for std::bad_alloc, the code of an Error, otherwise `decode_failed`.
+    static Failure of(const std::exception& error);
 };
 
 // The output of all sequences since JavaScript last took events. It is stored as columns, so one call from C++ into

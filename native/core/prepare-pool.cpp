@@ -72,7 +72,13 @@ public:
 
     bool submit(Task task) {
         const std::lock_guard<std::mutex> lock(mutex_);
-        if (closing_ || n_waiting_ >= options_.n_waiting || !ensure_worker()) return false;
+        if (closing_ || n_waiting_ >= options_.n_waiting) return false;
+        try {
+            start_needed_worker();
+        } catch (const std::system_error&) {
+            if (n_ordinary_workers() == 0) throw;
+        }
+        if (n_ordinary_workers() == 0) return false;
         const uint32_t id    = task.owner;
         Owner&         owner = owners_[id];
         if (owner.is_idle()) refund_time(owner);
@@ -153,15 +159,20 @@ private:
     }
     size_t n_ordinary_workers() const { return count(Worker::State::idle) + count(Worker::State::busy); }
 
-    // Starts another worker if none is idle. False if there is no worker and none can be started.
+    // Starts another worker if none is idle. Throws std::system_error if the system has no more threads.
+    void start_needed_worker() {
+        if (!watch_.joinable()) watch_ = std::thread([self = shared_from_this()] { self->watch(); });
+        const bool may_start =
+            n_ordinary_workers() < options_.n_workers && count(Worker::State::abandoned) <= kMaxAbandoned;
+        if (count(Worker::State::idle) <= n_waiting_ && may_start) start_worker();
+    }
+
+    // False if there is no worker and none can be started.
     bool ensure_worker() {
         try {
-            if (!watch_.joinable()) watch_ = std::thread([self = shared_from_this()] { self->watch(); });
-            const bool may_start =
-                n_ordinary_workers() < options_.n_workers && count(Worker::State::abandoned) <= kMaxAbandoned;
-            if (count(Worker::State::idle) <= n_waiting_ && may_start) start_worker();
-        } catch (const std::system_error&) {
-            // The system has no more threads.
+            start_needed_worker();
+        } catch (const std::exception&) {
+            // The waiting tasks continue when another worker is free.
         }
         return n_ordinary_workers() > 0;
     }

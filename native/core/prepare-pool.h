@@ -53,7 +53,8 @@ public:
     PreparePool(const PreparePool&)            = delete;
     PreparePool& operator=(const PreparePool&) = delete;
 
-    // False if too many tasks are waiting or the pool is closed; then neither work() nor on_end() is called.
+    // False if too many tasks are waiting or the pool is closed; then neither work() nor on_end() is called. Throws
+    // std::system_error if the system has no thread for the pool.
     bool submit(Task task);
     // Ends all tasks of an owner. Ignores unknown owners.
     void cancel(uint32_t owner);

@@ -29,12 +29,8 @@ void sample(SlowSample& sample) {
         sample.failure = Failure{ErrorCode::invalid_grammar, "The grammar takes more than " +
                                                                  std::to_string(SlowSampler::kTimeout.count()) +
                                                                  " seconds for one token. Make it less ambiguous."};
-    } catch (const Error& error) {
-        sample.failure = Failure{error.code(), error.what()};
-    } catch (const std::bad_alloc&) {
-        sample.failure = Failure{ErrorCode::out_of_memory, "There is not enough memory for the grammar."};
     } catch (const std::exception& error) {
-        sample.failure = Failure{ErrorCode::decode_failed, error.what()};
+        sample.failure = Failure::of(error);
     }
 }
 

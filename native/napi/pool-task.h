@@ -63,11 +63,14 @@ public:
                 delete error;  // the environment is closing and has released the function
             }
         };
-        if (!preparation.pool.submit(std::move(task))) {
+        try {
+            if (preparation.pool.submit(std::move(task))) return promise;
+        } catch (...) {
             function.Release();
-            throw to_js_error(env, {ErrorCode::queue_full, "Too many requests are being prepared. Try again later."});
+            throw to_js_error(env, CaughtError::current());
         }
-        return promise;
+        function.Release();
+        throw to_js_error(env, {ErrorCode::queue_full, "Too many requests are being prepared. Try again later."});
     }
 
 private:

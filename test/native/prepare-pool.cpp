@@ -1,12 +1,19 @@
 #include "check.h"
 
+#include "core/event.h"
 #include "core/prepare-pool.h"
+
+#include <pthread.h>
 
 #include <atomic>
 #include <future>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <optional>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -273,6 +280,35 @@ const Test lowers("prepare-pool: a long task gets a lower priority", [] {
     expect(is(next, Ending::done), "the next one");
     expect_equal(n_lowered.load(), 1);
     expect_equal(n_started.load(), 2);  // the next one has a thread of ordinary priority
+});
+
+const Test threads("prepare-pool: a system without memory for a thread is not reported as a full queue", [] {
+    constexpr size_t kMoreThanAddressSpace = size_t{1} << 50;
+    pthread_attr_t   normal, huge;
+    pthread_getattr_default_np(&normal);
+    pthread_getattr_default_np(&huge);
+    pthread_attr_setstacksize(&huge, kMoreThanAddressSpace);
+    PreparePool pool(options(1));
+    pthread_setattr_default_np(&huge);
+    std::optional<std::error_code> refused;
+    try {
+        pool.submit({1, [] {}, [](Ending) {}});
+    } catch (const std::system_error& error) {
+        refused = error.code();
+    }
+    pthread_setattr_default_np(&normal);
+    pthread_attr_destroy(&huge);
+    pthread_attr_destroy(&normal);
+    expect(refused == std::errc::resource_unavailable_try_again, "the cause");
+    auto next = submit(pool, 1, [] {});
+    expect(is(next, Ending::done), "the pool works again");
+});
+
+const Test failures("event: a failed allocation is out_of_memory, and errors keep their code", [] {
+    expect(Failure::of(std::bad_alloc()).code == ErrorCode::out_of_memory, "bad_alloc");
+    expect(Failure::of(Error(ErrorCode::invalid_image, "it")).code == ErrorCode::invalid_image, "an error with a code");
+    const Failure other = Failure::of(std::runtime_error("cause"));
+    expect(other.code == ErrorCode::decode_failed && other.message == "cause", "another error");
 });
 
 }  // namespace

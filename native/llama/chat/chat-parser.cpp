@@ -366,7 +366,7 @@ ChatParser::ChatParser(const ChatFormat& format, int pause_factor) {
     try {
         impl_ = std::make_unique<Impl>(format, pause_factor);
     } catch (const std::exception& error) {
-        throw Error(ErrorCode::invalid_job, std::string("Invalid reply format: ") + error.what() + ".");
+        throw Error(code_of(error, ErrorCode::invalid_job), std::string("Invalid reply format: ") + error.what() + ".");
     }
 }
 

@@ -323,7 +323,7 @@ RenderedPrompt ChatTemplate::render_request(const common_json& request) const {
     } catch (const Error&) {
         throw;
     } catch (const std::exception& error) {
-        throw Error(ErrorCode::template_failed,
+        throw Error(code_of(error, ErrorCode::template_failed),
                     std::string("The model's chat template refused the conversation: ") + error.what());
     }
 }

@@ -170,7 +170,7 @@ void refuse_template(const std::exception& error, const std::string& source) {
     } catch (const std::exception& syntax) {
         reason = syntax.what();
     }
-    throw Error(load_failure_code(reason), "The model's chat template cannot be read: " + reason);
+    throw Error(failure_code(reason), "The model's chat template cannot be read: " + reason);
 }
 
 }  // namespace chasqui

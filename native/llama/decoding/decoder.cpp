@@ -217,8 +217,9 @@ void Decoder::run(const llama_batch& batch) {
     n_passes_ += chasqui_passes() - n_passes_before;
     if (result == 0) return;
     if (aborted_) throw Error(ErrorCode::engine_closed, "The engine was closed.");
-    throw Error(ErrorCode::decode_failed,
-                "llama_decode failed with " + std::to_string(result) + ": " + take_last_errors());
+    const std::string said = take_last_errors();
+    throw Error(failure_code(said, ErrorCode::decode_failed),
+                "llama_decode failed with " + std::to_string(result) + ": " + said);
 }
 
 // The first llama_get_logits_ith after a decode may swap whole rows, so all pointers are taken here, on one thread.

@@ -140,7 +140,8 @@ void Embedder::run() noexcept {
         try {
             step();
         } catch (const std::exception& error) {
-            for (const auto& request : queue_.all()) fail(*request, ErrorCode::decode_failed, error.what());
+            const Failure failure = Failure::of(error);
+            for (const auto& request : queue_.all()) fail(*request, failure.code, failure.message);
         }
     }
     for (const auto& request : queue_.all()) fail(*request, ErrorCode::engine_closed, "The engine was closed.");
@@ -168,15 +169,11 @@ void Embedder::handle(Command command) {
 // A failed step only fails the requests with rows in it.
 void Embedder::step() {
     const std::vector<EmbedRow> rows     = queue_.plan();
-    const auto                  fail_all = [&](ErrorCode code, const std::string& message) {
-        for (const EmbedRow& row : rows) fail(*row.request, code, message);
-    };
     try {
         if (!rows.empty()) decode(rows);
-    } catch (const Error& error) {
-        fail_all(error.code(), error.what());
     } catch (const std::exception& error) {
-        fail_all(ErrorCode::decode_failed, error.what());
+        const Failure failure = Failure::of(error);
+        for (const EmbedRow& row : rows) fail(*row.request, failure.code, failure.message);
     }
     for (const EmbedRow& row : rows) {
         if (row.is_last) clear(row.slot);
@@ -251,8 +248,9 @@ void Embedder::compute() {
     const int32_t result = llama_decode(context_.get(), *batch_);
     if (aborted_) throw Error(ErrorCode::engine_closed, "The engine was closed.");
     if (result != 0) {
-        throw Error(ErrorCode::decode_failed,
-                    "llama_decode failed with " + std::to_string(result) + ": " + take_last_errors());
+        const std::string said = take_last_errors();
+        throw Error(failure_code(said, ErrorCode::decode_failed),
+                    "llama_decode failed with " + std::to_string(result) + ": " + said);
     }
     llama_synchronize(context_.get());
     // Counted before work_done(), so the counter cannot change after pause() returns.

@@ -180,7 +180,7 @@ Vision::Vision(const Model& model, const VisionOptions& options, const Model::Pr
     if (call.aborted) throw Error(ErrorCode::engine_closed, "Loading the model was aborted.");
     if (!context_) {
         const std::string said = take_last_errors();
-        throw Error(load_failure_code(said),
+        throw Error(failure_code(said),
                     "The projector " + options.path + " cannot be used with " + model.path() + ": " + said);
     }
     sees_        = mtmd_support_vision(context_.get());

@@ -152,7 +152,7 @@ Adapters::Adapters(const Model& model, const std::vector<std::string>& paths) {
         adapters_.emplace_back(llama_adapter_lora_init(model.handle(), path.c_str()));
         if (adapters_.back()) continue;
         const std::string said = take_last_errors();
-        throw Error(load_failure_code(said), "llama.cpp could not load " + path + ": " + said);
+        throw Error(failure_code(said), "llama.cpp could not load " + path + ": " + said);
     }
 }
 

@@ -59,7 +59,7 @@ bool is_about_the_file(const std::string& reason) {
         throw Error(ErrorCode::model_file_invalid,
                     path + " is incomplete or damaged; download it again. llama.cpp says: " + reason);
     }
-    throw Error(load_failure_code(reason),
+    throw Error(failure_code(reason),
                 "llama.cpp could not load " + path + (reason.empty() ? std::string(".") : ": " + reason));
 }
 

@@ -284,7 +284,7 @@ std::vector<std::shared_ptr<TokenConstraint>> GrammarCompiler::compile(const Gra
         for (size_t i = 0; i < n; ++i) copies.push_back(std::make_shared<Grammar>(grammar));
         return copies;
     } catch (const std::exception& error) {
-        throw Error(ErrorCode::invalid_grammar, "The grammar cannot be used: " + shortened(error.what()) + ".");
+        throw Error(code_of(error, ErrorCode::invalid_grammar), "The grammar cannot be used: " + shortened(error.what()) + ".");
     }
 }
 

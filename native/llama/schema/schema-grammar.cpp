@@ -82,7 +82,7 @@ SchemaGrammar convert_schema(const std::string& schema, const std::string& where
         for (std::string& place : unenforced) place.insert(0, where);
         return {std::move(gbnf), std::move(unenforced)};
     } catch (const std::exception& error) {
-        throw Error(ErrorCode::invalid_grammar,
+        throw Error(code_of(error, ErrorCode::invalid_grammar),
                     "The JSON schema in `" + where + "` cannot be enforced: " + shortened(reason_of(error)) + ".");
     }
 }

@@ -22,7 +22,8 @@ void load_backends(const std::vector<std::string>& modules, bool verbose) {
     // Explicit paths only: ggml would also search the folder of the Node binary and the working directory.
     for (const std::string& path : modules) ggml_backend_load(path.c_str());
     if (ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU) == nullptr) {
-        throw Error(ErrorCode::model_load_failed, "No CPU backend of ggml could be loaded. " + take_last_errors());
+        const std::string said = take_last_errors();
+        throw Error(failure_code(said), "No CPU backend of ggml could be loaded. " + said);
     }
     llama_backend_init();
     loaded = true;

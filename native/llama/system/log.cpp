@@ -37,7 +37,7 @@ void on_log(ggml_log_level level, const char* text, void*) {
 void on_abort(const char* message) {
     if (t_throws_assertions) {
         const std::string said = take_last_errors();
-        if (load_failure_code(said) == ErrorCode::out_of_memory) throw Error(ErrorCode::out_of_memory, "There is not enough memory: " + shortened(said));
+        if (failure_code(said) == ErrorCode::out_of_memory) throw Error(ErrorCode::out_of_memory, "There is not enough memory: " + shortened(said));
         throw Error(ErrorCode::model_load_failed, "The model's file is damaged, or llama.cpp does not support it: " +
                                                       shortened(message));
     }
@@ -60,12 +60,12 @@ void capture_log(bool verbose) {
 
 std::string take_last_errors() { return std::exchange(t_errors, {}); }
 
-ErrorCode load_failure_code(const std::string& errors) {
+ErrorCode failure_code(const std::string& errors, ErrorCode otherwise) {
     // Messages of ggml, its backends, libstdc++ and llama.cpp.
     for (const char* sign : {"insufficient memory", "bad_alloc", "failed to allocate", "unable to allocate", "out of memory",
                              "Cannot allocate memory"})
         if (errors.find(sign) != std::string::npos) return ErrorCode::out_of_memory;
-    return ErrorCode::model_load_failed;
+    return otherwise;
 }
 
 ThrownAssertions::ThrownAssertions() { t_throws_assertions = true; }

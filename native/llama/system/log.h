@@ -14,8 +14,8 @@ void capture_log(bool verbose);
 // The error lines of this thread since its last call, joined by "; ".
 std::string take_last_errors();
 
-// `out_of_memory` if these error lines say that an allocation failed, otherwise `model_load_failed`.
-ErrorCode load_failure_code(const std::string& errors);
+// `out_of_memory` if these error lines say that an allocation failed.
+ErrorCode failure_code(const std::string& errors, ErrorCode otherwise = ErrorCode::model_load_failed);
 
 // While it exists, failed assertions of llama.cpp on this thread throw `model_load_failed` instead of ending the process, or
 // `out_of_memory`. llama.cpp asserts values of model files, and some allocations.

@@ -80,7 +80,10 @@ test('a log file of more than 8 MiB continues empty, and its text is kept once',
   }
   assert.is(statSync(`${log}.1`).mode & 0o777, 0o600);
   await fetch(`${url}/v1/models?after`);
-  await until(() => /^\{.*"path":"\/v1\/models"/.test(readFileSync(log, 'utf8')), 'the next line is the first of the file');
+  await until(
+    () => /^\{.*"path":"\/v1\/models"/.test(readFileSync(log, 'utf8')),
+    'the next line is the first of the file',
+  );
   assert.is((await run('stop', String(pid))).code, 0);
 });
 

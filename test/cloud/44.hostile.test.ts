@@ -240,7 +240,9 @@ test('bodies of all requests together are bounded', async () => {
     }
   }
   await until(() => refused.includes('server_busy'), 'one is refused');
-  assert.ok(app.demand.queued >= 1 && app.demand.queued <= 4, 'the others wait');
+  // One may be refused before the gateway has read the last bytes of the others.
+  await until(() => app.demand.queued >= 1, 'the others wait');
+  assert.ok(app.demand.queued <= 4, `${app.demand.queued} wait`);
   for (const socket of sockets) socket.destroy();
   await until(() => app.demand.queued === 0, 'all have left');
 });

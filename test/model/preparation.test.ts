@@ -7,6 +7,7 @@ import * as assert from 'uvu/assert';
 import { ChasquiError, type LoadOptions, loadModel, type Model } from '../../ts/index.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { writeDecoder } from '../support/random-model.js';
+import { until } from '../support/until.js';
 
 const indexUrl = new URL('../../dist/index.js', import.meta.url).href;
 const folder = mkdtempSync(join(tmpdir(), 'chasqui-preparing-'));
@@ -41,8 +42,9 @@ async function failure(work: Promise<unknown>): Promise<unknown> {
 test('prepareTimeoutMs ends a slow preparation, and other requests wait no longer', async () => {
   const model = await load({ prepareTimeoutMs: 300 });
   const slow = Array.from({ length: 8 }, () => failure(model.render(user('slowly'))));
-  const { prompt } = await model.render(user('Hello'));
-  assert.is(prompt, 'Hello');
+  // On a busy machine, this may take longer than the limit too.
+  const renders = async () => (await model.render(user('Hello')).catch(() => undefined))?.prompt === 'Hello';
+  await until(renders, 'the request behind them is rendered');
   for (const each of slow) {
     const error = await each;
     assert.instance(error, ChasquiError);

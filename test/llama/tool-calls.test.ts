@@ -48,4 +48,34 @@ test('the arguments of every call validate against the schema of its tool', () =
   }
 });
 
+interface KeywordCall {
+  template: string;
+  keyword: string;
+  parameters: object;
+  reported: boolean;
+  /** The reason of a refusal. */
+  refused?: string;
+  call?: string;
+}
+
+test('each keyword of the arguments is enforced, or reported, or refused with a reason', () => {
+  const ajv = new Ajv2020({ strict: false, formats: { date: isDate } });
+  const lines = readFileSync(`${toolCallsFile}.keywords`, 'utf8').split('\n').filter(Boolean);
+  const validators = new Map<string, ReturnType<typeof ajv.compile>>();
+  const enforced = new Set<string>();
+  for (const line of lines) {
+    const { template, keyword, parameters, reported, refused, call = '' }: KeywordCall = JSON.parse(line);
+    if (reported || refused) continue;
+    enforced.add(`${template} ${keyword}`);
+    const schema = JSON.stringify(parameters);
+    const validate = validators.get(schema) ?? ajv.compile(parameters);
+    validators.set(schema, validate);
+    assert.ok(
+      validate(JSON.parse(call.slice(2, -1))),
+      `${template}: ${call} of ${schema}: ${ajv.errorsText(validate.errors)}`,
+    );
+  }
+  assert.ok(enforced.size > 200, `${enforced.size} keywords of formats`);
+});
+
 test.run();

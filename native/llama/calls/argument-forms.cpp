@@ -110,19 +110,21 @@ std::vector<ArgumentSchema::Alternative> ArgumentSchema::forms() const {
 }
 
 // The members do not fulfill `other`: one that it requires is missing, or one has a value that it does not permit.
-void ArgumentSchema::exclude(const common_json& other, Properties& all) const {
-    if (other_types(other).count("object") == 0) return;
-    const auto choices = choices_of(other, 0);
+void ArgumentSchema::exclude(const Condition& other, Properties& all) const {
+    if (other_types(other.schema).count("object") == 0) return;
+    const auto choices = choices_of(other.schema, 0);
     const auto never   = common_json{{"not", common_json::object()}};
-    if (!choices) all.conditions.push_back({kOfParameters + "oneOf", never});
+    if (!choices) all.conditions.push_back({other.name, never});
     if (!choices) return;
     for (const Choice& choice : *choices) {
         const std::set<std::string> reported = ignored_;
         common_json                 whole    = common_json::object();
         whole["allOf"]                       = common_json::array();
         for (const common_json& part : choice.parts) whole["allOf"].push_back(part);
-        const Properties theirs = properties_of(whole);
-        ignored_                = reported;
+        Properties theirs;
+        merge(whole, theirs, 0);
+        settle(theirs);
+        ignored_ = reported;
 
         bool        is_excluded = !theirs.is_possible;
         common_json ways = common_json::array(), required = common_json::array();
@@ -146,7 +148,7 @@ void ArgumentSchema::exclude(const common_json& other, Properties& all) const {
         }
         if (is_excluded) continue;
         ways.push_back(common_json{{"not", common_json{{"required", required}}}});
-        all.conditions.push_back({kOfParameters + "oneOf", common_json{{"anyOf", ways}}});
+        all.conditions.push_back({other.name, common_json{{"anyOf", ways}}});
     }
 }
 

@@ -66,11 +66,15 @@ void ArgumentSchema::merge(const common_json& given, Properties& all, int depth)
         }
         if (is_about_presence(condition)) {
             all.conditions.push_back({name, condition});
+        } else if (condition.contains("not")) {
+            all.excluded.push_back({name, condition.at("not")});
         } else {
             ignored_.insert(name);
             if (condition.contains("anyOf") || condition.contains("oneOf")) alternatives.emplace_back(name, keyword);
         }
     }
+    const bool is_closed = schema.contains("unevaluatedProperties") && schema.at("unevaluatedProperties").is_boolean();
+    if (schema.contains("unevaluatedProperties") && (depth > 0 || !is_closed)) ignored_.insert("unevaluatedProperties");
     if (schema.contains("properties")) {
         for (const auto& [name, property] : schema.at("properties").items()) add(all, name, property);
     }
@@ -93,7 +97,17 @@ void ArgumentSchema::merge(const common_json& given, Properties& all, int depth)
 }
 
 std::string ArgumentSchema::name_of(const char* keyword, const common_json& given, bool of_arguments) const {
-    return (of_arguments && &resolve(given) == &given ? kOfParameters : "") + keyword;
+    const bool is_own = of_arguments && &resolve(given) == &given;
+    const bool is_one = given.is_object() && given.contains("$comment") && given.at("$comment").dump() == '"' + kOfOneOf + '"';
+    return (is_own ? kOfParameters : "") + (is_one ? "oneOf" : keyword);
+}
+
+bool ArgumentSchema::has_limits(const common_json& object) {
+    if (!object.is_object()) return false;
+    for (const auto& [name, value] : object.items()) {
+        if (name != "type" && schema::is_assertion(name) && value.dump() != "{}" && value.dump() != "[]") return true;
+    }
+    return false;
 }
 
 std::optional<common_json> ArgumentSchema::others_of(const common_json& given, const Properties& properties,
@@ -117,7 +131,8 @@ ArgumentSchema::Properties ArgumentSchema::read(const common_json& schema, bool 
     all.of_arguments = of_arguments;
     merge(schema, all, 0);
     settle(all);
-    for (const common_json& other : excluded) exclude(other, all);
+    for (const common_json& other : excluded) all.excluded.push_back({kOfParameters + "oneOf", other});
+    for (const Condition& other : all.excluded) exclude(other, all);
     return all;
 }
 

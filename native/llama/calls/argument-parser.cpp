@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <stdexcept>
 #include <utility>
 
 namespace chasqui {
@@ -23,7 +24,8 @@ using Values = CallFormat::Values;
 // So many members may come in any order; more come in the order of the schema.
 constexpr size_t kMaxPermuted = 5;
 // With more members, others cannot be told from them.
-constexpr size_t kMaxNames = 200;
+constexpr size_t  kMaxNames = 200;
+constexpr int64_t kMaxItems = 1000;
 
 // A pattern of the strings that json_of() takes for another type.
 std::string like(const std::set<std::string>& types) {
@@ -47,7 +49,6 @@ bool has_nested(const std::set<std::string>& types) { return types.count("object
 }  // namespace
 
 Peg ArgumentParser::nothing() { return p.gbnf(p.eps(), "\"\""); }
-
 
 Peg ArgumentParser::text(const std::string& pattern, const Placeholders& placeholders) {
     Peg        all = p.eps();
@@ -78,15 +79,21 @@ Peg ArgumentParser::text(const std::string& pattern, const Placeholders& placeho
     return all;
 }
 
-
 std::string ArgumentParser::json_rule(const common_json& schema) {
-    const auto [known, is_new] = json_rules_.emplace(schema.dump(), "");
-    if (is_new) {
-        const std::string prefix = "j" + std::to_string(json_rules_.size()) + "-";
-        known->second            = prefix + "root";
-        rules += with_prefixed_names(json_schema_to_grammar(schema), prefix) + "\n";
+    const auto known = json_rules_.find(schema.dump());
+    if (known != json_rules_.end()) return known->second;
+    const std::string prefix = "j" + std::to_string(json_rules_.size() + 1) + "-";
+    rules += with_prefixed_names(json_schema_to_grammar(schema), prefix) + "\n";
+    return json_rules_[schema.dump()] = prefix + "root";
+}
+
+// False for an alternative that excludes all of its values.
+bool ArgumentParser::is_possible(const common_json& schema) {
+    try {
+        return !json_rule(schema).empty();
+    } catch (const std::invalid_argument&) {
+        return false;
     }
-    return known->second;
 }
 
 // Grammars allow whitespace after JSON.
@@ -183,10 +190,16 @@ Peg ArgumentParser::nested(const ArgumentSchema& schema, const common_json& valu
     const std::string name = "v" + std::to_string(nested_rules_.size());
     nested_rules_[key]     = name;
     return p.rule(name, [&] {
-        Peg        any   = p.choice();
-        const bool gemma = format_.values == Values::gemma;
-        for (const common_json& one : schema.alternatives(value)) any |= nested_one(schema, one, close);
-        if (!schema.texts(value).is_empty()) {
+        Peg        any         = p.choice();
+        const bool gemma       = format_.values == Values::gemma, has_texts = !schema.texts(value).is_empty();
+        bool       is_possible = has_texts;
+        for (const common_json& one : schema.alternatives(value)) {
+            const auto written = nested_one(schema, one, close);
+            if (written) any |= *written;
+            is_possible = is_possible || written;
+        }
+        if (!is_possible) throw Error(ErrorCode::invalid_grammar, "A tool's schema has a part that permits no value.");
+        if (has_texts) {
             static const std::string kQuote = "<|\"|>";
             if (gemma) {
                 any |= p.literal(kQuote) + raw(schema, value, kQuote);
@@ -207,40 +220,40 @@ Peg ArgumentParser::nested(const ArgumentSchema& schema, const common_json& valu
     });
 }
 
-Peg ArgumentParser::nested_one(const ArgumentSchema& schema, const common_json& one, const std::string& close) {
+std::optional<Peg> ArgumentParser::nested_one(const ArgumentSchema& schema, const common_json& one, const std::string& close) {
     const bool        gemma = format_.values == Values::gemma;
     const std::string type  = one.is_object() ? one.value("type", std::string()) : "";
     const Peg         end   = gemma ? p.eps() : p.space() + p.literal(close);
     const bool        fixed = one.is_object() && (one.contains("enum") || one.contains("const"));
     if (type == "object" && !fixed) {
-        const Peg members = members_of(schema, schema.properties_of(one), one);
+        const auto properties = schema.properties_of(one);
+        if (!properties.is_possible) return std::nullopt;
+        const Peg members = members_of(schema, properties, one);
         const Peg object  = gemma ? p.literal("{") + p.space() + members + p.space() + p.literal("}") : members;
         return p.tag(call_tag::kObject, object) + end;
     }
     if (type == "array" && !fixed) {
-        const common_json  items = one.contains("items") ? one.at("items") : common_json::make(true);
-        static const char* kOpen = "]<]minimax[>[<item>";
-        const std::string  shut  = "]<]minimax[>[</item>";
-        const Peg item = gemma ? nested(schema, items, items, "") : p.literal(kOpen) + nested(schema, items, items, shut);
-        const int64_t      min   = one.value("minItems", int64_t{0}), max = one.value("maxItems", int64_t{-1});
-        for (const char* keyword : {"uniqueItems", "contains", "prefixItems"}) {
-            if (one.contains(keyword)) ignored.insert(keyword);
-        }
-        const Peg array = repeated(item, gemma ? ",~" : "~", min, max);
+        const auto limits = schema.items_of(one);
+        if (limits.min > limits.max) return std::nullopt;
+        const std::string tag = "]<]minimax[>[", shut = tag + "</item>";
+        Peg item = gemma ? p.eps() : p.literal(tag + "<item>");
+        if (limits.max > 0) item = item + nested(schema, limits.whole, limits.whole, gemma ? "" : shut);
+        if (limits.min > kMaxItems) ignored.insert("minItems");
+        const Peg array = repeated(item, gemma ? ",~" : "~", limits.min, limits.max);
         return p.tag(call_tag::kArray, gemma ? p.literal("[") + p.space() + array + p.space() + p.literal("]") : array) + end;
     }
-    return p.atomic(p.gbnf(p.tag(call_tag::kJson, fixed ? p.json() : json_of({type})) + p.space(),
-                           json_rule(schema.without_texts(one))) +
+    const common_json values = schema.without_texts(one);
+    if (!is_possible(values)) return std::nullopt;
+    return p.atomic(p.gbnf(p.tag(call_tag::kJson, fixed ? p.json() : json_of({type})) + p.space(), json_rule(values)) +
                     (gemma ? p.eps() : p.literal(close)));
 }
 
 Peg ArgumentParser::repeated(const Peg& item, const std::string& separator, int64_t min, int64_t max) {
-    const auto bounded = [](int64_t n) { return static_cast<int>(std::min<int64_t>(n, 1000)); };
+    const auto bounded = [](int64_t n) { return static_cast<int>(std::min(n, kMaxItems) - 1); };
     if (max == 0) return p.eps();
-    const Peg more = item + p.repeat(text(separator) + item, min > 0 ? bounded(min - 1) : 0, max < 0 ? -1 : bounded(max - 1));
+    const Peg more = item + p.repeat(text(separator) + item, min > 0 ? bounded(min) : 0, max < INT64_MAX ? bounded(max) : -1);
     return min > 0 ? more : p.optional(more);
 }
-
 
 Peg ArgumentParser::member(const ArgumentSchema& schema, const ArgumentSchema::Property& property) {
     std::string close = format_.member.substr(format_.member.find("$value") + 6);
@@ -275,7 +288,8 @@ Peg ArgumentParser::member_of(const ArgumentSchema& schema, const Peg& key, cons
     if (names_type) {
         for (const common_json& one : schema.alternatives(value)) {
             const std::string type = one.is_object() ? one.value("type", std::string("object")) : "object";
-            any |= p.tag(call_tag::kMember, opened("false", type) + json(schema.without_texts(one)) + close_json(close));
+            const common_json values = schema.without_texts(one);
+            if (is_possible(values)) any |= p.tag(call_tag::kMember, opened("false", type) + json(values) + close_json(close));
         }
     } else if (!types.empty()) {
         any |= p.tag(call_tag::kMember, opened("false", "") + json(schema.without_texts(value)) + close_json(close));
@@ -305,7 +319,7 @@ std::optional<Peg> ArgumentParser::others(const ArgumentSchema& schema, const Ar
     const bool        is_writable = close.find("$key") == std::string::npos && properties.list.size() <= kMaxNames;
     std::optional<common_json> value = schema.others_of(object, properties, is_writable);
     const bool is_any = format_.values == Values::gemma && properties.list.empty() && properties.conditions.empty() &&
-                        !(object.is_object() && object.contains("additionalProperties"));
+                        !ArgumentSchema::has_limits(object);
     if (is_any) value = common_json::make(true);
     if (!value) return std::nullopt;
     std::vector<std::string> names;

@@ -51,6 +51,7 @@ private:
     };
 
     std::string json_rule(const common_json& schema);
+    bool        is_possible(const common_json& schema);
     std::string text_rule(const schema::Automaton& texts);
     Peg raw(const ArgumentSchema& schema, const common_json& value, const std::string& close, const std::string& excluded = "");
     Peg string(const ArgumentSchema& schema, const common_json& value, const std::string& close, const std::string& excluded = "");
@@ -58,7 +59,7 @@ private:
     Peg close_json(const std::string& close);
     Peg raw_or_json(const ArgumentSchema& schema, const common_json& value, const common_json& anywhere, const std::string& close);
     Peg nested(const ArgumentSchema& schema, const common_json& value, const common_json& anywhere, const std::string& close);
-    Peg nested_one(const ArgumentSchema& schema, const common_json& one, const std::string& close);
+    std::optional<Peg> nested_one(const ArgumentSchema& schema, const common_json& one, const std::string& close);
     Peg repeated(const Peg& item, const std::string& separator, int64_t min, int64_t max);
     Peg none_or(const std::set<std::string>& types, const std::string& close, const Peg& value);
     Peg member(const ArgumentSchema& schema, const ArgumentSchema::Property& property);

@@ -3,7 +3,9 @@
 #include "../../core/error-code.h"
 #include "presence.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 
 namespace chasqui {
 
@@ -15,6 +17,10 @@ namespace {
 constexpr size_t kNoMaximum   = static_cast<size_t>(-1);
 constexpr size_t kMaxCopied   = size_t{16} << 20;  // bytes
 constexpr size_t kMaxResolved = 200'000;  // alternatives within alternatives multiply
+
+// Formats with their own arrays write one kind of items.
+constexpr const char* kOfArrays[] = {"anyOf", "oneOf", "not", "if", "const", "enum",
+                                     "uniqueItems", "contains", "prefixItems", "unevaluatedItems"};
 
 const std::vector<std::string> kOtherTypes = {"null", "boolean", "integer", "number", "object", "array"};
 
@@ -147,14 +153,26 @@ Automaton ArgumentSchema::texts(const common_json& given, Automaton all, int dep
     });
     limit("minLength", Combine::both, [](const common_json& min) { return schema::of_length(length_of(min), kNoMaximum); });
     limit("maxLength", Combine::both, [](const common_json& max) { return schema::of_length(0, length_of(max)); });
+    const auto without = [&](const Automaton& one, const Automaton& other) {
+        return schema::combine(one, other, Combine::only_first, budget_);
+    };
     for (const char* keyword : {"anyOf", "oneOf"}) {
-        limit(keyword, Combine::only_first, [&](const common_json& choices) {
-            Automaton others = raw_texts::any();
+        limit(keyword, Combine::both, [&](const common_json& choices) {
+            Automaton unmatched = raw_texts::any(), possible = raw_texts::any();
             for (const common_json* choice : parts_of(choices)) {
                 const Automaton permitted = texts(*choice, raw_texts::any(), depth + 1);
-                others                    = schema::combine(others, permitted, Combine::only_first, budget_);
+                if (keyword[0] == 'o') possible = without(possible, without(permitted, unmatched));
+                unmatched = without(unmatched, permitted);
             }
-            return others;
+            return without(possible, unmatched);
+        });
+    }
+    for (const char* branch : {"then", "else"}) {
+        limit("if", Combine::only_first, [&](const common_json& condition) {
+            if (!schema.contains(branch)) return raw_texts::none();
+            const Automaton matching = texts(condition, raw_texts::any(), depth + 1);
+            const Automaton permitted = texts(schema.at(branch), raw_texts::any(), depth + 1);
+            return without(branch[0] == 't' ? matching : raw_texts::complement(matching, budget_), permitted);
         });
     }
     limit("allOf", Combine::both, [&](const common_json& parts) {
@@ -186,6 +204,14 @@ std::set<std::string> ArgumentSchema::other_types(const common_json& given, int 
     }
     if (schema.contains("allOf")) {
         for (const common_json* part : parts_of(schema.at("allOf"))) all = common_to(all, other_types(*part, depth + 1));
+    }
+    if (schema.contains("not")) {
+        const common_json& other = resolve(schema.at("not"));
+        if (!other.is_object() || !other.contains("type")) return all;
+        for (const auto& [name, value] : other.items()) {
+            if (name != "type" && schema::is_assertion(name)) return all;
+        }
+        for (const std::string& type : common_to(all, types_of(other.at("type")))) all.erase(type);
     }
     return all;
 }
@@ -255,20 +281,42 @@ common_json ArgumentSchema::with_definitions(common_json schema) const {
     return whole;
 }
 
+// What is beside the alternatives applies to each of them. Those of `oneOf` exclude each other.
+common_json ArgumentSchema::with_rest(const common_json& schema, const std::string& keyword, const common_json& choice,
+                                      const std::vector<const common_json*>& choices) const {
+    common_json one = common_json::object(), rest = schema;
+    one["allOf"]    = common_json::array();
+    rest.erase(keyword);
+    for (const char* name : {"type", "unevaluatedProperties"}) {
+        if (!rest.contains(name)) continue;
+        const bool is_type = name[0] == 't', is_same = choice.is_object() && choice.contains(name) &&
+                                                       choice.at(name).dump() == rest.at(name).dump();
+        if (!is_type) one[name] = rest.at(name);
+        if (!is_type || is_same) rest.erase(name);
+    }
+    bool has_rest = false;
+    for (const auto& [name, value] : rest.items()) has_rest = has_rest || schema::is_assertion(name);
+    if (has_rest) one["allOf"].push_back(rest);
+    one["allOf"].push_back(choice);
+    for (const common_json* other : choices) {
+        if (keyword != "oneOf" || other == &choice || common_to(other_types(choice), other_types(*other)).empty()) continue;
+        n_copied_ += other->dump().size();
+        one["allOf"].push_back(common_json{{"$comment", kOfOneOf}, {"not", *other}});
+    }
+    if (n_copied_ > kMaxCopied) throw Error(ErrorCode::invalid_grammar, "The alternatives of a tool's schema are too large.");
+    return one;
+}
+
 void ArgumentSchema::collect(const common_json& given, std::vector<common_json>& all, int depth) const {
     const common_json& schema = resolve(given);
     if (depth > kMaxDepth) return;
     for (const char* keyword : {"anyOf", "oneOf"}) {
         if (!schema.is_object() || !schema.contains(keyword)) continue;
         if (is_about_presence(common_json{{keyword, schema.at(keyword)}})) continue;
-        // What is beside the alternatives applies to each of them.
-        common_json rest = schema;
-        rest.erase(keyword);
-        bool has_rest = false;
-        for (const auto& [name, value] : rest.items()) has_rest = has_rest || (name != "type" && schema::is_assertion(name));
-        for (const common_json* choice : parts_of(schema.at(keyword))) {
-            if (has_rest) collect(common_json{{"allOf", common_json::array({rest, *choice})}}, all, depth + 1);
-            if (!has_rest) collect(*choice, all, depth + 1);
+        const auto choices = parts_of(schema.at(keyword));
+        for (const common_json* choice : choices) {
+            const common_json one = with_rest(schema, keyword, *choice, choices);
+            collect(one.size() + one.at("allOf").size() > 2 ? one : *choice, all, depth + 1);
         }
         return;
     }
@@ -279,6 +327,31 @@ void ArgumentSchema::collect(const common_json& given, std::vector<common_json>&
         one["type"]     = type;
         all.push_back(one);
     }
+}
+
+// Reports keywords that apply to arrays and are not among the limits.
+ArgumentSchema::Items ArgumentSchema::items_of(const common_json& given, int depth) const {
+    const common_json& schema = resolve(given);
+    Items              all;
+    if (!schema.is_object() || depth > kMaxDepth) return all;
+    const auto add = [&](const common_json& item) { all.each.push_back(item); };
+    for (const auto& [name, value] : schema.items()) {
+        if (name == "items") add(value);
+        if (name == "minItems") all.min = static_cast<int64_t>(std::min(value.get<double>(), 1e9));
+        if (name == "maxItems") all.max = static_cast<int64_t>(std::min(value.get<double>(), 1e9));
+        for (size_t i = 0; name == "allOf" && i < value.size(); ++i) {
+            const Items part = items_of(value.at(i), depth + 1);
+            for (size_t j = 0; j < part.each.size(); ++j) add(part.each.at(j));
+            all.min = std::max(all.min, part.min);
+            all.max = std::min(all.max, part.max);
+        }
+        if (name == "not" && other_types(value).count("array") == 0) continue;
+        const bool is_reported = std::find(std::begin(kOfArrays), std::end(kOfArrays), name) != std::end(kOfArrays);
+        if (is_reported) ignored_.insert(name_of(name.c_str(), schema, false));
+    }
+    all.whole = all.each.size() == 1 ? all.each.at(0) : common_json{{"allOf", all.each}};
+    if (other_types(all.whole).empty() && texts(all.whole).is_empty()) all.max = 0;
+    return all;
 }
 
 std::vector<common_json> ArgumentSchema::alternatives(const common_json& schema) const {

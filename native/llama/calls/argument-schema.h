@@ -6,6 +6,7 @@
 
 #include <json.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
@@ -19,6 +20,9 @@ namespace chasqui {
 
 // Before the name of a keyword that is not enforced in the schema of the arguments themselves, but may be elsewhere.
 inline const std::string kOfParameters = "parameters.";
+
+// `$comment` of a schema whose `not` excludes other alternatives of `oneOf`.
+inline const std::string kOfOneOf = "of oneOf";
 
 inline bool is_true(const common_json& schema) { return schema.is_boolean() && schema.get<bool>(); }
 
@@ -48,6 +52,7 @@ public:
         std::unordered_map<std::string, size_t> indexes;
         std::vector<std::unordered_set<std::string>> parts;  // the different schemas of each
         bool of_arguments = false, is_possible = true;
+        std::vector<Condition> excluded;  // schemas that the members do not fulfill
 
         // The schema of names that a part of the whole does not list.
         struct Closed {
@@ -72,6 +77,9 @@ public:
     // `ignored` if the format cannot write them, or if other keywords restrict them.
     std::optional<common_json> others_of(const common_json& schema, const Properties& properties, bool is_writable) const;
 
+    // False for a schema that permits any object.
+    static bool has_limits(const common_json& object);
+
     // The strings among these that the schema permits. A keyword is listed in `ignored` if its automaton would be too large.
     schema::Automaton texts(const common_json& schema, schema::Automaton among = raw_texts::any()) const {
         return texts(schema, std::move(among), 0);
@@ -82,6 +90,12 @@ public:
     common_json without_texts(const common_json& schema) const;
     // A part of the schema, with the definitions that it refers to.
     common_json with_definitions(common_json schema) const;
+    // The items of an array that a format writes on its own. Lists other keywords about arrays in `ignored`.
+    struct Items {
+        common_json each = common_json::array(), whole;  // schemas, and one of all of them
+        int64_t     min = 0, max = INT64_MAX;
+    };
+    Items items_of(const common_json& array, int depth = 0) const;
     // The alternatives of a schema, each without references and with one type.
     std::vector<common_json> alternatives(const common_json& schema) const;
 
@@ -101,6 +115,8 @@ private:
     const common_json&       target_of(const common_json& schema, const char* keyword) const;
     // The schemas of a list. References to one schema are listed once.
     std::vector<const common_json*> parts_of(const common_json& list) const;
+    common_json              with_rest(const common_json& schema, const std::string& keyword, const common_json& choice,
+                                       const std::vector<const common_json*>& choices) const;
     void                     collect(const common_json& schema, std::vector<common_json>& all, int depth) const;
     Properties               read(const common_json& schema, bool of_arguments, const std::vector<common_json>& excluded) const;
     void                     settle(Properties& all) const;
@@ -112,7 +128,7 @@ private:
         bool                     is_chosen = false;
     };
     std::optional<std::vector<Choice>> choices_of(const common_json& schema, int depth) const;
-    void                               exclude(const common_json& other, Properties& all) const;
+    void                               exclude(const Condition& other, Properties& all) const;
     bool                               are_disjoint(const common_json& one, const common_json& other) const;
     std::optional<std::vector<common_json>> values_of(const common_json& schema, int depth) const;
     void                     merge(const common_json& schema, Properties& all, int depth) const;

@@ -296,6 +296,8 @@ bool Engine::finish(const Plan& plan) {
         drafter_.computed(plan, took.count());
         for (const Snapshot& snapshot : scheduler_.computed(plan, took.count())) decoder_.save(snapshot);
         ++counts_.decode_steps;
+        counts_.busy_slots += plan.rows.size();
+        for (const PlanRow& row : plan.rows) counts_.drafts += row.draft.empty() ? 0 : 1;
         counts_.decode_passes = decoder_.n_passes();
         counts_.step_ms += took.count();
         report_progress(plan);

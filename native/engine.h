@@ -89,8 +89,9 @@ struct EngineStats {
     uint64_t kv_cells_used = 0, kv_cells_cached = 0, kv_cells_total = 0;
     uint64_t jobs_finished = 0, jobs_cancelled = 0;
     uint64_t prompt_tokens = 0, completion_tokens = 0;
-    uint64_t drafted_tokens = 0, accepted_tokens = 0;
+    uint64_t drafts = 0, drafted_tokens = 0, accepted_tokens = 0;
     uint64_t decode_steps   = 0;
+    uint64_t busy_slots     = 0;  // sum over these steps
     uint64_t decode_passes  = 0;  // passes over the weights in these steps
     double   step_ms        = 0;  // sum over these steps
     uint64_t preemptions    = 0;  // how often a sequence lost its slot

@@ -220,9 +220,11 @@ Napi::Value EngineWrap::stats(const Napi::CallbackInfo& call) {
     result.Set("jobsCancelled", count(stats.jobs_cancelled));
     result.Set("promptTokens", count(stats.prompt_tokens));
     result.Set("completionTokens", count(stats.completion_tokens));
+    result.Set("drafts", count(stats.drafts));
     result.Set("draftedTokens", count(stats.drafted_tokens));
     result.Set("acceptedTokens", count(stats.accepted_tokens));
     result.Set("decodeSteps", count(stats.decode_steps));
+    result.Set("busySlots", count(stats.busy_slots));
     result.Set("decodePasses", count(stats.decode_passes));
     result.Set("stepMs", stats.step_ms);
     result.Set("preemptions", count(stats.preemptions));

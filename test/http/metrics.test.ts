@@ -18,6 +18,9 @@ async function scrape({ app }: Pick<TestApp, 'app'>): Promise<Exposition> {
   const reply = await app.inject('/metrics');
   assert.is(reply.statusCode, 200);
   assert.is(reply.headers['content-type'], 'text/plain; version=0.0.4; charset=utf-8');
+  // Missing in the types of Node.js.
+  const { res } = reply.raw as unknown as { res: { getRawHeaderNames(): string[] } };
+  assert.ok(res.getRawHeaderNames().includes('Process-Start-Time-Unix'));
   const startedMs = 1000 * Number(reply.headers['process-start-time-unix']);
   assert.ok(Math.abs(startedMs - performance.timeOrigin) <= 500, `${startedMs}`);
   return new Exposition(reply.body);

@@ -103,6 +103,7 @@ for (const [path, prompt] of Object.entries(PROMPTS)) {
         [3, 4, true],
       ],
     );
+    for (const { timings } of told) assert.equal([timings?.predicted_n, timings?.predicted_ms], [0, 0]);
     if (path !== '/v1/responses') return;
     const begun = ['response.created', 'response.in_progress', 'response.in_progress', 'response.in_progress'];
     assert.equal(

@@ -56,7 +56,11 @@ test('guesses that come true save steps', async () => {
   assert.is(ids.length, 100);
   assert.ok(finish.acceptedTokens > 50, JSON.stringify(finish));
   assert.ok(finish.acceptedTokens <= finish.draftedTokens);
-  assert.ok(after.decodeSteps - before.decodeSteps <= 101 - finish.acceptedTokens);
+  const steps = after.decodeSteps - before.decodeSteps;
+  assert.ok(steps <= 101 - finish.acceptedTokens);
+  assert.is(after.busySlots - before.busySlots, steps, 'one sequence in each step');
+  const drafts = after.drafts - before.drafts;
+  assert.ok(drafts > 0 && drafts < steps && drafts <= finish.draftedTokens, `${drafts} drafts in ${steps} steps`);
   assert.is(after.kvCellsUsed, 0);
 });
 

@@ -20,7 +20,7 @@ export interface AppOptions extends HttpOptions {
   isBehindGateway?: boolean;
   /** Whether replies to chats have the prompt and the generation settings as `__verbose`, as in llama-server. Default false. */
   verbose?: boolean;
-  /** Whether there is `GET /slots`. Default true. */
+  /** Whether `GET /slots` replies. Default true. */
   slots?: boolean;
   /** MCP servers, which provide tools to requests; default none. */
   mcp?: McpServers | null;

@@ -52,7 +52,7 @@ const LLAMACPP: readonly LlamaRow[] = [
     'prompt_tokens_total',
     'counter',
     'Tokens of prompts that were computed.',
-    ({ promptTokens, cachedTokens }) => promptTokens - cachedTokens,
+    (all) => all.promptTokens - all.cachedTokens + sum(all, ({ embeddedTokens }) => embeddedTokens),
   ],
   ['prompt_tokens_cached_total', 'counter', 'Tokens of prompts that came from the cache.', (all) => all.cachedTokens],
   ['prompt_seconds_total', 'counter', 'Time spent on prompts.', (all) => all.promptSeconds],
@@ -60,6 +60,7 @@ const LLAMACPP: readonly LlamaRow[] = [
   ['tokens_predicted_seconds_total', 'counter', 'Time spent generating.', (all) => all.generationSeconds],
   ['n_decode_total', 'counter', 'Steps computed.', (all) => sum(all, ({ decodeSteps }) => decodeSteps)],
   ['n_tokens_max', 'counter', 'The longest sequence so far.', (all) => all.longestSequence],
+  ['spec_decode_num_drafts_total', 'counter', 'Drafts that were verified.', (all) => sum(all, ({ drafts }) => drafts)],
   [
     'spec_decode_num_draft_tokens_total',
     'counter',
@@ -83,6 +84,16 @@ const LLAMACPP: readonly LlamaRow[] = [
     'gauge',
     'Tokens of one completion generated in a second, on average.',
     ({ generatedTokens, generationSeconds }) => ratio(generatedTokens, generationSeconds),
+  ],
+  [
+    'n_busy_slots_per_decode',
+    'gauge',
+    'Slots computed in a step, on average.',
+    (all) =>
+      ratio(
+        sum(all, ({ busySlots }) => busySlots),
+        sum(all, ({ decodeSteps }) => decodeSteps),
+      ),
   ],
   ['requests_processing', 'gauge', 'Completions that are running.', (all) => sum(all, ({ active }) => active)],
   ['requests_deferred', 'gauge', 'Completions that wait.', (all) => sum(all, ({ queued }) => queued)],
@@ -138,6 +149,6 @@ function sum({ engines }: Totals, numberOf: (stats: EngineStats) => number): num
   return engines.reduce((total, stats) => total + numberOf(stats), 0);
 }
 
-function ratio(amount: number, seconds: number): number {
-  return seconds > 0 ? amount / seconds : 0;
+function ratio(amount: number, per: number): number {
+  return per > 0 ? amount / per : 0;
 }

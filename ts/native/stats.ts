@@ -14,9 +14,13 @@ export interface NativeStats {
   jobsCancelled: number;
   promptTokens: number;
   completionTokens: number;
+  /** Steps of sequences that verified a draft. */
+  drafts: number;
   draftedTokens: number;
   acceptedTokens: number;
   decodeSteps: number;
+  /** Sum of the sequences computed in each of these steps. */
+  busySlots: number;
   /** Passes over the weights in these steps. A step takes several if llama.cpp splits it. */
   decodePasses: number;
   /** Milliseconds that these steps took together. */

@@ -4,6 +4,7 @@ import { HOSTING_OPTIONS, type HostingOptions } from '../../../ts/cli/options/ho
 import { givenOptions } from '../../../ts/cli/options/table-options.js';
 import { warningsOf } from '../../../ts/cli/serve/announce.js';
 import { profileOf } from '../../../ts/cli/serve/hosting.js';
+import { serverSettings } from '../../../ts/cli/serve/server-settings.js';
 import { parseServe } from '../../../ts/cli/serve.js';
 import { LOAD_OPTIONS } from '../../../ts/options/load-option-table.js';
 
@@ -13,7 +14,7 @@ const parse = (...args: string[]) => parseServe(['node', 'chasqui', 'serve', ...
 
 test('flags for what is always on are accepted', () => {
   const flags =
-    '--jinja --metrics --embeddings --reranking -cb --slots --enable-prefix-caching ' +
+    '--jinja --embeddings --reranking -cb --slots --enable-prefix-caching ' +
     '--offline --swa-full -kvu --kv-unified --no-context-shift --reasoning-format auto';
   assert.equal(parse(...flags.split(' '), '-m', 'x.gguf')?.model, ['x.gguf']);
   assert.is(parse('--jinjo'), undefined);
@@ -34,6 +35,13 @@ test('placement flags of llama-server set the same options', () => {
   for (const flag of ['--mmproj-device', '-mmdev']) assert.equal(given(`${flag} CUDA1`), { mmprojDevice: 'CUDA1' });
   for (const flag of ['--spec-draft-device', '-devd']) assert.equal(given(`${flag} CUDA1`), { draftDevice: ['CUDA1'] });
   for (const flag of ['--spec-draft-ngl', '-ngld']) assert.equal(given(`${flag} 9`), { draftGpuLayers: 9 });
+});
+
+test('--metrics is --metrics-names llamacpp', () => {
+  const namesOf = (...args: string[]) => serverSettings(parse(...args) as HostingOptions).settings.metricsNames;
+  assert.equal(namesOf(), []);
+  assert.equal(namesOf('--metrics'), ['llamacpp']);
+  assert.equal(namesOf('--metrics', '--metrics-names', 'llamacpp,vllm'), ['llamacpp', 'vllm']);
 });
 
 test('--no-ui is --no-webui', () => {

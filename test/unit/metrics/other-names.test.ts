@@ -90,10 +90,12 @@ test("llama-server's: without labels, prompts without what was cached", async ()
     tokens_predicted_seconds_total: [2],
     n_decode_total: [0],
     n_tokens_max: [34],
+    spec_decode_num_drafts_total: [0],
     spec_decode_num_draft_tokens_total: [0],
     spec_decode_num_accepted_tokens_total: [0],
     prompt_tokens_seconds: [40],
     predicted_tokens_seconds: [2],
+    n_busy_slots_per_decode: [0],
     requests_processing: [0],
     requests_deferred: [0],
   });

@@ -297,6 +297,13 @@ const WATCHING_OPTIONS = inGroup('Watching', {
     help: `Also export /metrics under the names of other servers: ${OTHER_NAMES.join(', ')}`,
     otherwise: 'none',
   },
+  llamacppMetrics: {
+    type: 'boolean',
+    default: false,
+    flag: '--metrics',
+    help: 'Same as --metrics-names llamacpp',
+    otherwise: 'off',
+  },
   logFormat: {
     type: 'choice',
     choices: LOG_FORMATS,

@@ -7,7 +7,7 @@ export const ALWAYS_ON = {
     default: true,
     flag: '--cont-batching',
     aliases: [
-      ...(['-cb', '--jinja', '--metrics', '--props'] as const),
+      ...(['-cb', '--jinja', '--props'] as const),
       ...(['--embeddings', '--embedding', '--reranking', '--rerank'] as const),
       ...(['--enable-prefix-caching', '--enable-auto-tool-choice'] as const),
       ...(['--swa-full', '--kv-unified', '-kvu', '--no-context-shift'] as const),

@@ -11,13 +11,14 @@ export function serverSettings(options: HostingOptions): {
   settings: Pick<StartSettings, 'shutdownTimeoutMs' | 'metricsNames'>;
   log: LogOptions;
 } {
-  const { shutdownTimeout = HOSTING_OPTIONS.shutdownTimeout.default, metricsNames } = options;
+  const { shutdownTimeout = HOSTING_OPTIONS.shutdownTimeout.default, metricsNames, llamacppMetrics } = options;
+  // The option table rejects other names.
+  const names = new Set([...(metricsNames ? toList(metricsNames) : []), ...(llamacppMetrics ? ['llamacpp'] : [])]);
   const { logFormat = HOSTING_OPTIONS.logFormat.default, logLevel = HOSTING_OPTIONS.logLevel.default } = options;
   return {
     settings: {
       shutdownTimeoutMs: shutdownTimeout * 1000,
-      // The option table rejects other names.
-      ...(metricsNames && { metricsNames: toList(metricsNames) as OtherNames[] }),
+      metricsNames: [...names] as OtherNames[],
     },
     log: { level: logLevel, prompts: options.logPrompts ?? false, write: lineWriter(process.stderr, logFormat) },
   };

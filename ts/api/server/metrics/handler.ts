@@ -6,11 +6,12 @@ import type { AppContext } from '../../context.js';
 
 export const METRICS_URL = '/metrics';
 /** As in llama-server. */
-const START_HEADER = 'process-start-time-unix';
+const START_HEADER = 'Process-Start-Time-Unix';
 
 export function metricsRoute(app: FastifyInstance, { metrics }: AppContext): void {
   app.get(METRICS_URL, { config: { operation, repliesWhileStopping: true } }, async (_request, reply) => {
-    reply.header(START_HEADER, Math.round(performance.timeOrigin / 1000));
+    // Fastify would send the name in lower case.
+    reply.raw.setHeader(START_HEADER, Math.round(performance.timeOrigin / 1000));
     return reply.type(EXPOSITION_TYPE).send(await metrics.text());
   });
 }

@@ -81,21 +81,23 @@ export class RunningTimings {
     this.#tokens += tokens;
   }
 
-  /** `processed`: the prompt tokens of the report that these times accompany; default: all that are computed. */
+  /** `processed`: the prompt tokens of a progress report, which covers no completion; default: all that are computed. */
   soFar(processed?: number): TimingsSoFar {
     const now = performance.now();
     const first = this.#first ?? now;
     const { cached = 0, computed = 0 } = this.stream?.prefill ?? {};
     const promptTokens = Math.max(0, (processed ?? computed) - cached);
     const promptMs = promptTokens > 0 ? first - this.#began : 0;
+    const tokens = processed === undefined ? this.#tokens : 0;
+    const tokensMs = processed === undefined ? now - first : 0;
     return {
       cache_n: cached,
       prompt_n: promptTokens,
       prompt_ms: promptMs,
       prompt_per_second: perSecond(promptTokens, promptMs),
-      predicted_n: this.#tokens,
-      predicted_ms: now - first,
-      predicted_per_second: perSecond(this.#tokens - 1, now - first),
+      predicted_n: tokens,
+      predicted_ms: tokensMs,
+      predicted_per_second: perSecond(tokens - 1, tokensMs),
     };
   }
 }

@@ -283,6 +283,8 @@ test('timings_per_token: times so far with each chunk, and whole ones at the end
       [4, 0],
     ],
   );
+  const withUsage = await timingsOf({ timings_per_token: true, stream_options: { include_usage: true } });
+  assert.equal(withUsage.at(-1), withUsage.at(-2), 'the chunk with the usage has those of the end');
   assert.ok((await timingsOf({})).every((timings) => timings === undefined));
   assert.is((await testApp().chat({ timings_per_token: true })).json().timings.predicted_n, 4);
 });

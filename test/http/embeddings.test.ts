@@ -119,6 +119,29 @@ for (const [name, fields, expected] of REFUSED) {
   test(`refused: ${name}`, async () => expectError(await testApp().send(EMBEDDINGS, input(fields)), expected));
 }
 
+test('without pooling, /embedding has a vector for each token, and the other endpoints refuse', async () => {
+  const { send } = testApp({ model: { pooling: 'none' } });
+  const reply = await send('/embedding', { content: ['ab', 'c'] });
+  assert.equal(reply.json(), [
+    {
+      index: 0,
+      embedding: [
+        [0, 97],
+        [1, 98],
+      ],
+    },
+    { index: 1, embedding: [[0, 99]] },
+  ]);
+  const bodies: Record<string, object> = {
+    [EMBEDDINGS]: input({ input: 'a' }),
+    '/v2/embed': { model: 'fake', texts: ['a'], input_type: 'search_query' },
+  };
+  for (const [url, body] of Object.entries(bodies)) {
+    const refused = await send(url, body);
+    expectError(refused, { status: 400, code: 'model_not_capable', param: 'model', says: /--pooling none/ });
+  }
+});
+
 test('documents come in the order of their scores, with their places', async () => {
   const { send } = testApp({ model: { pooling: 'rank' } });
   const reply = await send(RERANK, { query: 'q', documents: ['bb', { text: 'cccc' }, 'a'] });

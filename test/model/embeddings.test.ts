@@ -139,6 +139,37 @@ for (const architecture of ['mamba', 'jamba', 'gemma2'] as const) {
   });
 }
 
+test('without pooling there are the vectors of all tokens, not normalized; their mean is the pooled one', async () => {
+  const decoder = writeDecoder(join(folder, 'unpooled.gguf'));
+  const encoder = writeEncoder(join(folder, 'unpooled-encoder.gguf'), 'mean');
+  for (const [file, options, expected] of [
+    [encoder, {}, ENCODED.mean],
+    [decoder, { contextSize: 512 }, DECODED.mean],
+    [decoder, { contextSize: 512, batchSize: 32 }, DECODED.mean],
+  ] as const) {
+    const model = await load(file, { ...options, pooling: 'none' });
+    const { vectors, promptTokens } = await model.embed(TEXTS);
+    const { vectorLength } = model.model;
+    assert.is(
+      vectors.reduce((sum, { length }) => sum + length / vectorLength, 0),
+      promptTokens,
+    );
+    assert.ok(vectors.every((vector) => Math.abs(Math.hypot(...vector.subarray(0, vectorLength)) - 1) > 1e-3));
+    // Scaled to length 1, the sum is the mean.
+    const means = vectors.map((vector) => {
+      const sum = Float32Array.from({ length: vectorLength }, (_, at) =>
+        vector.reduce((total, value, place) => total + (place % vectorLength === at ? value : 0), 0),
+      );
+      return sum.map((value) => value / Math.hypot(...sum));
+    });
+    assertReference(means, expected, file);
+  }
+  const model = await load(decoder, { contextSize: 512, pooling: 'none' });
+  const tooMany = Array.from({ length: 2 ** 22 / model.model.vectorLength / 500 + 1 }, () => Array(500).fill(7));
+  const refused = await model.embed(tooMany).catch((error) => error);
+  assert.equal([refused.code, refused.param], ['invalid_value', 'input']);
+});
+
 test('the default pooling is the mean, and an option overrides it', async () => {
   assert.is((await loadEncoder('none')).model.pooling, 'mean');
   const overruled = await loadEncoder('mean', { pooling: 'cls' });

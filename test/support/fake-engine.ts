@@ -130,7 +130,11 @@ export class FakeEngine extends Engine {
       throw new ChasquiError('context_length_exceeded', `\`${param}\` is too long.`, param);
     }
     return {
-      vectors: tokens.map((each) => Float32Array.of(each.length, each[0] ?? 0)),
+      vectors: tokens.map((each) =>
+        this.model.pooling === 'none'
+          ? Float32Array.from(each.flatMap((token, at) => [at, token]))
+          : Float32Array.of(each.length, each[0] ?? 0),
+      ),
       promptTokens: tokens.flat().length,
     };
   }

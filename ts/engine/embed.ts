@@ -5,6 +5,9 @@ import type { Caller } from './calls.js';
 import { checkTokens } from './check-tokens.js';
 import type { AbortOptions, Embeddings, ModelInfo, Ranking, TextInput } from './engine-types.js';
 
+/** In the vectors of one request without pooling. */
+const MAX_NUMBERS = 4 * 2 ** 20;
+
 export async function embed(
   caller: Caller,
   model: ModelInfo,
@@ -15,8 +18,25 @@ export async function embed(
     throw notCapable(model, 'ranks documents and makes no embeddings; ask it to rerank instead');
   }
   const tokenized = await tokenize(caller, model, inputs, on);
+  if (model.pooling === 'none') checkSize(tokenized, model);
   const { values, promptTokens } = await compute(caller, model, tokenized, 'input', on);
-  return { vectors: slices(values, inputs.length), promptTokens };
+  if (model.pooling !== 'none') return { vectors: slices(values, inputs.length), promptTokens };
+  let end = 0;
+  const vectors = tokenized.map((tokens) => {
+    const length = tokens.length * model.vectorLength;
+    end += length;
+    return values.subarray(end - length, end);
+  });
+  return { vectors, promptTokens };
+}
+
+/** Without pooling, each token has a vector. */
+function checkSize(inputs: readonly Int32Array[], { vectorLength }: ModelInfo): void {
+  const count = inputs.reduce((sum, tokens) => sum + tokens.length, 0);
+  const max = Math.floor(MAX_NUMBERS / vectorLength);
+  if (count <= max) return;
+  const message = `\`input\` has ${count} tokens, but without pooling at most ${max} are embedded at a time.`;
+  throw new ChasquiError('invalid_value', message, 'input');
 }
 
 export async function rank(

@@ -194,7 +194,7 @@ export interface TokenStream extends AsyncIterableIterator<Token> {
 export type TextInput = string | readonly number[];
 
 export interface Embeddings {
-  /** One for each input, of Euclidean length 1. */
+  /** One for each input, of Euclidean length 1. With `pooling: 'none'`: the unscaled vectors of its tokens, joined. */
   vectors: Float32Array[];
   promptTokens: number;
 }

@@ -56,8 +56,8 @@ export interface DescribedLoadOptions {
    */
   reasoningBudgetMessage?: Value<'reasoningBudgetMessage'>;
   /**
-   * Pooling method for embeddings; use rank for rerankers that do not declare it. Must be mean, cls, last or rank.
-   * Default: declared by the model, or mean.
+   * Pooling method for embeddings; use rank for rerankers that do not declare it; none returns one vector for each
+   * token, at /embedding only. Must be none, mean, cls, last or rank. Default: declared by the model, or mean.
    */
   pooling?: Value<'pooling'>;
   /** Map the model file into memory; without it, loading is slower. Default: on, if the devices support it. */

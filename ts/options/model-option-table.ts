@@ -104,10 +104,12 @@ const MODEL_GROUP_OPTIONS = inGroup(MODEL, {
   },
   pooling: {
     type: 'choice',
-    choices: ['mean', 'cls', 'last', 'rank'],
+    choices: ['none', 'mean', 'cls', 'last', 'rank'],
     flag: '--pooling',
     placeholder: 'method',
-    help: 'Pooling method for embeddings; use rank for rerankers that do not declare it',
+    help:
+      'Pooling method for embeddings; use rank for rerankers that do not declare it; none returns one vector for each ' +
+      'token, at /embedding only',
     otherwise: 'declared by the model, or mean',
   },
 } as const satisfies UngroupedRows);

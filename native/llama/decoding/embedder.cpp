@@ -21,7 +21,7 @@ constexpr uint32_t kMaxSlots = 64;
 constexpr uint32_t kMaxRecurrentSlots = 4;
 
 constexpr std::pair<Pooling, const char*> kNames[] = {
-    {Pooling::mean, "mean"}, {Pooling::cls, "cls"}, {Pooling::last, "last"}, {Pooling::rank, "rank"}};
+    {Pooling::none, "none"}, {Pooling::mean, "mean"}, {Pooling::cls, "cls"}, {Pooling::last, "last"}, {Pooling::rank, "rank"}};
 
 Pooling choose_pooling(const Model& model, const EmbedderOptions& options) {
     if (options.pooling) {
@@ -46,6 +46,8 @@ uint32_t choose_context_length(const Model& model, uint32_t wanted) {
 
 enum llama_pooling_type to_llama(Pooling pooling) {
     switch (pooling) {
+        case Pooling::none:
+            return LLAMA_POOLING_TYPE_NONE;
         case Pooling::mean:
             return LLAMA_POOLING_TYPE_MEAN;
         case Pooling::cls:
@@ -265,7 +267,7 @@ bool Embedder::on_operation(ggml_tensor* operation, bool ask, void* embedder) {
 
 void Embedder::collect(const EmbedRow& row, int32_t batch_row) {
     EmbedRequest& request = *row.request;
-    if (is_indivisible_) {
+    if (is_indivisible_ && pooling_ != Pooling::none) {
         const float* embedding = llama_get_embeddings_seq(context_.get(), row.slot);
         if (embedding == nullptr) throw Error(ErrorCode::decode_failed, "The model yielded no embedding.");
         request.embeddings[row.input].assign(embedding, embedding + embedding_length());
@@ -281,7 +283,7 @@ void Embedder::collect(const EmbedRow& row, int32_t batch_row) {
 // Pools the outputs of the row's tokens. The mean is only summed: finish_input() normalises the length anyway.
 void Embedder::pool(const EmbedRow& row, int32_t batch_row) {
     std::vector<float>& embedding = row.request->embeddings[row.input];
-    embedding.resize(embedding_length());
+    if (pooling_ != Pooling::none) embedding.resize(embedding_length());
     const bool   begins = row.begin == 0;
     const size_t first  = pooling_ == Pooling::last ? row.n_tokens - 1 : 0;
     const size_t last   = pooling_ == Pooling::cls ? 0 : row.n_tokens - 1;
@@ -289,6 +291,10 @@ void Embedder::pool(const EmbedRow& row, int32_t batch_row) {
     for (size_t i = first; i <= last; ++i) {
         const float* of_token = llama_get_embeddings_ith(context_.get(), batch_row + static_cast<int32_t>(i));
         if (of_token == nullptr) throw Error(ErrorCode::decode_failed, "The model yielded no embedding.");
+        if (pooling_ == Pooling::none) {
+            embedding.insert(embedding.end(), of_token, of_token + embedding_length());
+            continue;
+        }
         const bool adds = pooling_ == Pooling::mean;
         for (size_t at = 0; at < embedding.size(); ++at) {
             embedding[at] = (adds ? embedding[at] : 0.0f) + of_token[at];
@@ -304,7 +310,7 @@ void Embedder::finish_input(EmbedRequest& request, size_t input) const {
         throw Error(ErrorCode::invalid_logits,
                     "Input " + std::to_string(input) + ": the model computed values that are not numbers.");
     }
-    if (pooling_ == Pooling::rank || sum == 0.0) return;
+    if (pooling_ == Pooling::rank || pooling_ == Pooling::none || sum == 0.0) return;
     const auto scale = static_cast<float>(1.0 / std::sqrt(sum));
     for (float& each : embedding) each *= scale;
 }

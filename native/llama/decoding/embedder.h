@@ -25,8 +25,8 @@ struct ggml_tensor;
 namespace chasqui {
 
 // How the outputs of an input's tokens become one embedding: the mean, the first or the last; or a score of the ranking
-// head.
-enum class Pooling { mean, cls, last, rank };
+// head. `none` returns all outputs, joined and not normalised.
+enum class Pooling { none, mean, cls, last, rank };
 
 const char*            to_string(Pooling pooling);
 std::optional<Pooling> pooling_from_string(const std::string& name);

@@ -6,7 +6,7 @@ import { MODEL_ERRORS } from '../../../http/openapi/failures.js';
 import type { Operation } from '../../../http/openapi/operation.js';
 import { bodyRoute } from '../../../http/read-fields.js';
 import type { AppContext } from '../../context.js';
-import { type LazyEmbeddingsReply, toEmbeddings } from '../../shared/text/to-embeddings.js';
+import { encoderOf, toVectors } from '../../shared/text/to-embeddings.js';
 import { withModel } from '../../shared/with-model.js';
 import {
   type NativeEmbeddingReply,
@@ -22,21 +22,35 @@ export function nativeEmbeddingRoute(app: FastifyInstance, context: AppContext):
       throw new ChasquiError('missing_required_parameter', 'Missing required parameter: `input`.', 'input');
     }
     const field = body.input === undefined ? 'content' : 'input';
-    const { data, usage } = await toEmbeddings(engine, { ...rest, model: engine.model.id, input }, signal, field);
-    record.readTexts(engine.model.id, usage.prompt_tokens);
-    return reply.type('application/json; charset=utf-8').send(await arrayInSlices(toNative(data)));
+    const names = { input: field, dimensions: 'dimensions' };
+    const { vectors, promptTokens } = await toVectors(engine, { ...rest, input }, signal, names, true);
+    const { id, vectorLength } = engine.model;
+    record.readTexts(id, promptTokens);
+    const encode = encoderOf(rest);
+    const items = toNative(vectors, (vector) => split(vector, vectorLength).map(encode));
+    return reply.type('application/json; charset=utf-8').send(await arrayInSlices(items));
   });
   app.post<{ Body: NativeEmbeddingRequest }>('/embedding', bodyRoute(context, nativeEmbeddingSchema, operation), embed);
 }
 
-function* toNative(data: LazyEmbeddingsReply['data']): Generator<NativeEmbeddingReply[number]> {
-  for (const { index, embedding } of data) yield { index, embedding: [embedding] };
+type Item = NativeEmbeddingReply[number];
+
+function* toNative(
+  vectors: readonly Float32Array[],
+  encode: (vector: Float32Array) => Item['embedding'],
+): Generator<Item> {
+  for (const [index, vector] of vectors.entries()) yield { index, embedding: encode(vector) };
+}
+
+/** One vector with pooling; without it, one for each token. */
+function split(vector: Float32Array, length: number): Float32Array[] {
+  return Array.from({ length: vector.length / length }, (_, at) => vector.subarray(at * length, (at + 1) * length));
 }
 
 const operation: Operation = {
   id: 'embedTexts',
   tag: 'llama-server',
-  summary: 'Embeddings of texts, with length 1 (llama-server).',
+  summary: 'Embeddings of texts, with length 1; with `--pooling none` those of their tokens, unscaled (llama-server).',
   errors: MODEL_ERRORS,
   reply: { json: { name: 'NativeEmbeddings', schema: nativeEmbeddingReplySchema } },
   examples: (model) => ({

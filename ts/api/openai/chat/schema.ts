@@ -63,8 +63,8 @@ export const chatChunkSchema = s.objectOf(
     /** Present only with `stream_options.include_usage`: null in all chunks but the last, or the counts so far. */
     usage: s.orNull(usage),
     /**
-     * The final times in the last chunk of a choice, with `timings`. The times so far in earlier chunks, with
-     * `timings_per_token`.
+     * The final times in the last chunk of a choice and in the chunk with the usage, with `timings`. The times so far in
+     * earlier chunks, with `timings_per_token`.
      */
     timings: s.anyOf(timings, timingsSoFar),
     /** Present only with the option `verbose`, in the last chunk of the first choice. */

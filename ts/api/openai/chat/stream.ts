@@ -82,7 +82,7 @@ export class ChunkEncoder implements EventEncoder {
 
   /**
    * Returns the chunks for a choice's tokens. The first call adds a chunk with the role. The last token adds a chunk
-   * with the finish reason, and the last token of all choices one with the usage.
+   * with the finish reason, and the last token of all choices one with the usage and, as in llama-server, the times.
    */
   encode({ index, tokens }: ChoiceBatch): string[] {
     const reader = this.#readers[index] as CompletionReader;
@@ -143,7 +143,7 @@ export class ChunkEncoder implements EventEncoder {
         this.#readers.map(({ finish }) => finish),
         totalReasoningTokens(this.#readers),
       );
-      chunks.push(`${this.#head}[],"usage":${JSON.stringify(usage)}}`);
+      chunks.push(`${this.#head}[],"usage":${JSON.stringify(usage)}${timings}}`);
     }
   }
 

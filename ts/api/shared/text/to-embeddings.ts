@@ -20,23 +20,35 @@ export async function toEmbeddings(
 ): Promise<LazyEmbeddingsReply> {
   const names = { input: field, dimensions: 'dimensions' };
   const { vectors, promptTokens } = await toVectors(engine, body, signal, names);
-  const encode = body.encoding_format === 'base64' ? toBase64 : (vector: Float32Array) => Array.from(vector);
-  const { dimensions } = body;
   return {
     object: 'list',
     model: engine.model.id,
-    data: toData(vectors, (vector) => encode(shorten(vector, dimensions))),
+    data: toData(vectors, encoderOf(body)),
     usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
   };
 }
 
-/** Returns vectors of full length. `names`: names of the fields in the request, for errors. */
+export function encoderOf({ encoding_format, dimensions }: Pick<EmbeddingsRequest, 'encoding_format' | 'dimensions'>) {
+  const encode = encoding_format === 'base64' ? toBase64 : (vector: Float32Array) => Array.from(vector);
+  return (vector: Float32Array) => encode(shorten(vector, dimensions));
+}
+
+/**
+ * Returns vectors of full length. `names`: names of the fields in the request, for errors. `takesTokens`: the reply may
+ * have several vectors for an input, which are joined here.
+ */
 export async function toVectors(
   engine: Engine,
   { input, dimensions }: { input: EmbeddingsRequest['input']; dimensions?: number | undefined },
   signal: AbortSignal,
   names: { input: string; dimensions: string },
+  takesTokens = false,
 ): Promise<{ vectors: Float32Array[]; promptTokens: number }> {
+  const { id, pooling } = engine.model;
+  if (pooling === 'none' && !takesTokens) {
+    const message = `The model \`${id}\` runs with \`--pooling none\`: it has a vector for each token, at \`/embedding\` only.`;
+    throw new ChasquiError('model_not_capable', message, 'model');
+  }
   refuseLonger(dimensions, engine.model.vectorLength, names.dimensions);
   const asInputs = await tokenizeMixed(engine, input, names.input, { signal });
   const { inputs, nameOf } = toInputs(asInputs, names.input, MAX_EMBEDDING_INPUTS);

@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import type { ListedModel, ModelList } from '../api/openai/models/schema.js';
 import { dataFolder } from '../hub/data-folder.js';
 import { formatBytes } from '../hub/format-bytes.js';
-import { DesktopClient } from './desktop/desktop-client.js';
+import { DesktopClient, messageIn } from './desktop/desktop-client.js';
 import { CommandFailed, EXIT, withExitCode } from './errors/exit-codes.js';
 import { libraryCommand, withHub } from './hub/hub-command.js';
 import { type LocalListOptions, listLocalModels } from './hub/local-models.js';
@@ -150,14 +150,6 @@ const CODES: Readonly<Record<number, number>> = {
   403: EXIT.unreachable,
   404: EXIT.notFound,
 };
-
-function messageIn(text: string): string | undefined {
-  try {
-    return JSON.parse(text).error.message;
-  } catch {
-    return undefined;
-  }
-}
 
 function toJson(value: unknown): string {
   return JSON.stringify(value, null, 2);

@@ -1,5 +1,4 @@
 /** Public `createFetch`. */
-import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Engine } from '../engine/engine.js';
 import type { InjectedRequests } from '../http/injected-requests.js';
@@ -22,9 +21,7 @@ export function createFetch(model: Engine): typeof fetch {
     injected ??= openInjected(model);
     const [requests, payload] = await Promise.all([injected, request.arrayBuffer()]);
     const { pathname, search } = new URL(url);
-    let response: ServerResponse | undefined;
-    const leave = () => response?.destroy();
-    signal.addEventListener('abort', leave);
+    const left = new AbortController();
     const call = {
       method: method as 'POST',
       url: pathname + search,
@@ -33,12 +30,8 @@ export function createFetch(model: Engine): typeof fetch {
       ...(payload.byteLength > 0 && { payload: Buffer.from(payload) }),
     };
     try {
-      const reply = await requests.send(call, (raw) => {
-        response = raw;
-        raw.once('close', () => signal.removeEventListener('abort', leave));
-        if (signal.aborted) leave();
-      });
-      return toResponse(reply, leave);
+      const reply = await requests.send(call, AbortSignal.any([signal, left.signal]));
+      return toResponse(reply, () => left.abort());
     } catch (error) {
       signal.throwIfAborted();
       throw error;

@@ -65,7 +65,8 @@ export class DesktopClient {
   }
 }
 
-function messageIn(text: string): string | undefined {
+/** The message of an error reply, or `undefined` if it has none. */
+export function messageIn(text: string): string | undefined {
   try {
     return JSON.parse(text).error.message;
   } catch {

@@ -26,16 +26,9 @@ export interface Session {
   browser: string;
 }
 
-interface SessionRow {
-  id: string;
-  user_id: string;
-  user_name: string;
-  created_at: number;
-  seen_at: number;
-  confirmed_at: number;
-  address: string;
-  browser: string;
-}
+const COLUMNS =
+  'sessions.id, user_id AS userId, users.name AS userName, sessions.created_at AS createdAt, seen_at AS seenAt, ' +
+  'confirmed_at AS confirmedAt, address, browser';
 
 /** Times are Unix seconds of the system clock, because sessions outlast the process. */
 export class Sessions {
@@ -125,20 +118,10 @@ export class Sessions {
   }
 
   #select(where: string, values: readonly SqlValue[]): Session[] {
-    const rows = this.database.all<SessionRow>(
-      `SELECT sessions.*, users.name AS user_name FROM sessions JOIN users ON users.id = user_id
+    return this.database.all(
+      `SELECT ${COLUMNS} FROM sessions JOIN users ON users.id = user_id
         WHERE ${where} ORDER BY seen_at DESC, sessions.created_at DESC`,
       values,
     );
-    return rows.map((row) => ({
-      id: row.id,
-      userId: row.user_id,
-      userName: row.user_name,
-      createdAt: row.created_at,
-      seenAt: row.seen_at,
-      confirmedAt: row.confirmed_at,
-      address: row.address,
-      browser: row.browser,
-    }));
   }
 }

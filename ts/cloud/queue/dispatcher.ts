@@ -125,21 +125,14 @@ export class Dispatcher {
 
   async #send(url: string, ticket: string, body: Buffer, signal: AbortSignal): Promise<Reply> {
     const headers = { host: 'localhost', authorization: `Key ${ticket}`, 'content-type': 'application/json' };
-    let abort: (() => void) | undefined;
     try {
-      const reply = await this.#requests.send({ method: 'POST', url, headers, payload: body }, (raw) => {
-        abort = () => raw.destroy();
-        signal.addEventListener('abort', abort);
-        if (signal.aborted) abort();
-      });
+      const reply = await this.#requests.send({ method: 'POST', url, headers, payload: body }, signal);
       const retryAfter = Number(reply.headers['retry-after'] ?? Number.NaN);
       const type = String(reply.headers['content-type'] ?? 'application/octet-stream');
       return { status: reply.statusCode, type, body: reply.rawPayload, retryAfter };
     } catch {
       // The gateway ended the reply before its end.
       return { ...failure(CUT_SHORT), retryAfter: Number.NaN };
-    } finally {
-      if (abort) signal.removeEventListener('abort', abort);
     }
   }
 

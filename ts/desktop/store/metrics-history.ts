@@ -7,16 +7,9 @@ const WRITE_EVERY = 10;
 /** One hour of points, in case writes fail. */
 const MAX_UNWRITTEN = 3600;
 
-interface Row {
-  at: number;
-  tokens_per_second: number;
-  ttft_p50: number | null;
-  ttft_p95: number | null;
-  running: number;
-  queued: number;
-  kv_usage: number;
-  memory_bytes: number;
-}
+const COLUMNS =
+  'at, tokens_per_second AS tokensPerSecond, ttft_p50 AS ttftP50, ttft_p95 AS ttftP95, running, queued, ' +
+  'kv_usage AS kvUsage, memory_bytes AS memoryBytes';
 
 export class MetricsHistory {
   #unwritten: MetricsPoint[] = [];
@@ -34,8 +27,8 @@ export class MetricsHistory {
   /** Oldest first. */
   list(seconds: number): MetricsPoint[] {
     const since = Date.now() - seconds * 1000;
-    const rows = this.store.rows<Row>('SELECT * FROM metrics WHERE at >= ? ORDER BY at', since);
-    return [...rows.map(toPoint), ...this.#unwritten.filter(({ at }) => at >= since)];
+    const sql = `SELECT ${COLUMNS} FROM metrics WHERE at >= ? ORDER BY at`;
+    return [...this.store.rows<MetricsPoint>(sql, since), ...this.#unwritten.filter(({ at }) => at >= since)];
   }
 
   close(): void {
@@ -60,19 +53,6 @@ export class MetricsHistory {
 function toValues(point: MetricsPoint): SqlValue[] {
   const { at, tokensPerSecond, ttftP50, ttftP95, running, queued, kvUsage, memoryBytes } = point;
   return [at, tokensPerSecond, ttftP50, ttftP95, running, queued, kvUsage, memoryBytes];
-}
-
-function toPoint(row: Row): MetricsPoint {
-  return {
-    at: row.at,
-    tokensPerSecond: row.tokens_per_second,
-    ttftP50: row.ttft_p50,
-    ttftP95: row.ttft_p95,
-    running: row.running,
-    queued: row.queued,
-    kvUsage: row.kv_usage,
-    memoryBytes: row.memory_bytes,
-  };
 }
 
 const CSV_HEAD = 'time,tokens_per_second,ttft_p50_ms,ttft_p95_ms,running,queued,kv_usage,memory_bytes';

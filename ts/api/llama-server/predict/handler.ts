@@ -60,14 +60,7 @@ export function predictRoute(app: FastifyInstance, context: AppContext): void {
       payload: JSON.stringify({ model: pool.list()[0]?.id, ...body }),
       remoteAddress: ip,
     };
-    let end = () => {};
-    const sent = requests.send(call, (raw) => {
-      end = () => raw.destroy();
-      signal.addEventListener('abort', end);
-      if (signal.aborted) end();
-    });
-    const reply = await sent.finally(() => signal.removeEventListener('abort', end));
-    return reply.json() as Record<string, unknown>;
+    return (await requests.send(call, signal)).json() as Record<string, unknown>;
   };
 
   const settings = { ...bodyRoute(context, predictSchema, operation), bodyLimit: options.bodyLimit };

@@ -48,7 +48,7 @@ export function resumableStreamRoutes(app: FastifyInstance, context: AppContext)
     const session = sessions.open(ownerOfRequest(request), checkId(id, HEADER));
     const injected = await begin(request, session).catch((error: unknown) => {
       sessions.remove(session);
-      throw session.isCancelled ? cancelled() : error;
+      throw session.signal.aborted ? cancelled() : error;
     });
     const { statusCode, headers: own } = injected;
     if (statusCode !== 200) {
@@ -80,7 +80,7 @@ export function resumableStreamRoutes(app: FastifyInstance, context: AppContext)
         remoteAddress: ip,
         payloadAsStream: true,
       },
-      (raw) => session.attach(raw),
+      session.signal,
     );
 
   app.get(URL, { config: { operation: resumeStream } }, async (request: ByQuery, reply) => {

@@ -1,6 +1,5 @@
 /** The bytes of streams that continue without their client. A client that reconnects reads them from any offset. */
 
-import type { ServerResponse } from 'node:http';
 import { ChasquiError, invalidValue } from '../../../errors.js';
 import { Followers } from '../../shared/followers.js';
 
@@ -25,10 +24,11 @@ export class StreamSession {
   #first = 0;
   #total = 0;
   readonly #followers = new Followers();
-  #reply: ServerResponse | null = null;
   readonly #startedAt: number;
   #endedAt: number | null = null;
-  isCancelled = false;
+  readonly #cancelled = new AbortController();
+  /** Aborted when the stream is cancelled: ends the request that computes it. */
+  readonly signal: AbortSignal = this.#cancelled.signal;
 
   constructor(
     readonly owner: string,
@@ -52,12 +52,6 @@ export class StreamSession {
     };
   }
 
-  /** `reply`: the injected reply that computes the stream. */
-  attach(reply: ServerResponse): void {
-    this.#reply = reply;
-    if (this.isCancelled) reply.destroy();
-  }
-
   append(chunk: Buffer): void {
     this.#chunks.push(chunk);
     this.#total += chunk.length;
@@ -71,8 +65,7 @@ export class StreamSession {
   }
 
   cancel(): void {
-    this.isCancelled = true;
-    this.#reply?.destroy();
+    this.#cancelled.abort();
     this.end();
   }
 

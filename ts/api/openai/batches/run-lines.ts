@@ -46,13 +46,7 @@ export function sendThrough(
       headers: { ...headers, host: 'localhost', 'content-type': 'application/json' },
       payload: JSON.stringify(url === '/v1/embeddings' ? body : { ...body, priority: lowest(body.priority) }),
     };
-    let abort: (() => void) | undefined;
-    const sent = requests.send(options, (raw) => {
-      abort = () => raw.destroy();
-      signal.addEventListener('abort', abort);
-      if (signal.aborted) abort();
-    });
-    const reply = await sent.finally(() => abort && signal.removeEventListener('abort', abort));
+    const reply = await requests.send(options, signal);
     const seconds = Number(reply.headers['retry-after'] ?? Number.NaN);
     const isRetried = RETRIED.includes(reply.statusCode) && Number.isFinite(seconds);
     return {

@@ -12,7 +12,7 @@ import type {
 } from '../../shared/completion/chat-reply-schema.js';
 import { toPromptLogprobs } from '../../shared/completion/logprobs.js';
 import type { CompletionHead, PromptProgress, RunningUsage } from '../../shared/completion/reply-fields.js';
-import { RunningTimings, toTimings, toUsage } from '../../shared/completion/reply-fields.js';
+import { addUsage, RunningTimings, toTimings, toUsage } from '../../shared/completion/reply-fields.js';
 import {
   type ChoiceBatch,
   DONE,
@@ -189,14 +189,7 @@ export class CompletionEncoder implements EventEncoder {
     for (let at = 0; at < finishes.length; at += this.#choicesPerPrompt) {
       perPrompt.push(toUsage(finishes.slice(at, at + this.#choicesPerPrompt)));
     }
-    return perPrompt.reduce((sum, usage) => ({
-      prompt_tokens: sum.prompt_tokens + usage.prompt_tokens,
-      completion_tokens: sum.completion_tokens + usage.completion_tokens,
-      total_tokens: sum.total_tokens + usage.total_tokens,
-      prompt_tokens_details: {
-        cached_tokens: sum.prompt_tokens_details.cached_tokens + usage.prompt_tokens_details.cached_tokens,
-      },
-    }));
+    return perPrompt.reduce((sum, usage) => addUsage(sum, usage));
   }
 }
 

@@ -1,5 +1,4 @@
 /** One WebSocket. Its requests run one after another, through the guards, limits and handler of HTTP requests. */
-import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { FastifyRequest, InjectOptions } from 'fastify';
 import type { RawData, WebSocket } from 'ws';
@@ -41,8 +40,7 @@ export class ResponseSocket {
   readonly #request: FastifyRequest;
   readonly #options: AppContext['options'];
   readonly #requests: InjectedRequests;
-  #isClosed = false;
-  #reply: ServerResponse | null = null;
+  readonly #closed = new AbortController();
   #isRunning = false;
   #isAlive = true;
   #local: LocalResponse | null = null;
@@ -59,8 +57,7 @@ export class ResponseSocket {
     socket.on('message', (data, isBinary) => void this.#receive(data, isBinary));
     socket.on('close', () => {
       clearInterval(pings);
-      this.#isClosed = true;
-      this.#reply?.destroy();
+      this.#closed.abort();
     });
   }
 
@@ -83,7 +80,7 @@ export class ResponseSocket {
     try {
       await this.#run(this.#toTurn(isBinary ? undefined : (data as Buffer)));
     } catch (thrown) {
-      if (!this.#isClosed) await this.#fail(thrown);
+      if (!this.#closed.signal.aborted) await this.#fail(thrown);
     } finally {
       this.#isRunning = false;
     }
@@ -120,16 +117,13 @@ export class ResponseSocket {
       remoteAddress: ip,
       payloadAsStream: true,
     };
-    const reply = await this.#requests.send(options, (raw) => {
-      this.#reply = raw;
-      if (this.#isClosed) raw.destroy();
-    });
+    const reply = await this.#requests.send(options, this.#closed.signal);
     const stream = reply.stream();
     if (reply.statusCode !== 200) return this.#send(await toErrorEvent(reply.statusCode, stream));
     for await (const event of eventsOf(stream)) {
       await this.#send(event);
       if (body.store === false && ENDS.test(event)) this.#keep(event, input);
-      if (this.#isClosed) return;
+      if (this.#closed.signal.aborted) return;
     }
   }
 

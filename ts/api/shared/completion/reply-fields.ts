@@ -40,6 +40,21 @@ export function toUsage(choices: readonly Finish[], reasoningTokens: number | nu
   };
 }
 
+/** The usage of two completions together. */
+export function addUsage(one: Usage, other: Usage): Usage {
+  const reasoningTokens = one.completion_tokens_details?.reasoning_tokens ?? 0;
+  const { reasoning_tokens: more } = other.completion_tokens_details ?? {};
+  return {
+    prompt_tokens: one.prompt_tokens + other.prompt_tokens,
+    completion_tokens: one.completion_tokens + other.completion_tokens,
+    total_tokens: one.total_tokens + other.total_tokens,
+    prompt_tokens_details: {
+      cached_tokens: one.prompt_tokens_details.cached_tokens + other.prompt_tokens_details.cached_tokens,
+    },
+    ...(more !== undefined && { completion_tokens_details: { reasoning_tokens: reasoningTokens + more } }),
+  };
+}
+
 /** The sum over all choices; 0 for completions without a format, which do not separate reasoning. */
 export function totalReasoningTokens(choices: readonly { reasoningTokens: number | null }[]): number {
   return choices.reduce((sum, { reasoningTokens }) => sum + (reasoningTokens ?? 0), 0);

@@ -8,7 +8,7 @@ import { refusePassedOver, renderChat } from '../../../shared/chat/render-chat.j
 import { startCompletion } from '../../../shared/chat/to-job.js';
 import type { ChatCompletion } from '../../../shared/completion/chat-reply-schema.js';
 import type { CompletionDelta } from '../../../shared/completion/completion-reader.js';
-import { type CompletionHead, newCompletionHead } from '../../../shared/completion/reply-fields.js';
+import { addUsage, type CompletionHead, newCompletionHead } from '../../../shared/completion/reply-fields.js';
 import { McpCalls } from '../../../shared/mcp/mcp-calls.js';
 import { readMcpEntries } from '../../../shared/mcp/mcp-entries.js';
 import { McpOffer } from '../../../shared/mcp/mcp-offer.js';
@@ -16,7 +16,6 @@ import { OwnFiles } from '../../../shared/own-files.js';
 import { functionsFor } from '../../../shared/tools/functions-for.js';
 import type { Leased } from '../../../shared/with-model.js';
 import { toCompletion } from '../reply.js';
-import { addUsage } from './add-usage.js';
 
 type Request = FastifyRequest<{ Body: SentChatCompletion }>;
 type Message = ChatCompletion['choices'][number]['message'];
@@ -86,7 +85,7 @@ export class ChatLoop {
     const { tool_choice: asked } = this.request.body;
     for (let choice = asked; ; choice = this.#calls.isOpen ? choiceAfterCalls(asked) : 'none') {
       const completion = await this.#complete(choice, onDeltas);
-      usage = addUsage(usage, completion.usage);
+      usage = usage === null ? completion.usage : addUsage(usage, completion.usage);
       const [first] = completion.choices;
       if (first === undefined) return { ...completion, usage };
       const { tool_calls: calls = [] } = first.message;

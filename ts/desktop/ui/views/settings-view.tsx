@@ -7,12 +7,14 @@ import type { Settings, SettingsChange } from '../../api-types.js';
 import { Action, IconAction } from '../parts/button.js';
 import { Dialog } from '../parts/dialog.js';
 import { Page } from '../parts/page.js';
+import { Select } from '../parts/select.js';
 import { Line, Part, Switch } from '../parts/setting.js';
 import { post } from '../state/api.js';
 import { machine, refreshLibrary, saveSettings, settings, version } from '../state/app.js';
 import { bytes } from '../state/format.js';
 import { type Language, languages, t } from '../state/language.js';
 import { attempt, notify } from '../state/notices.js';
+import { setTo, setToText } from '../state/set-to.js';
 import { ModelUpdates } from './model-updates.js';
 
 export function SettingsView() {
@@ -48,17 +50,12 @@ function Appearance({ current }: PartProps) {
     <Part title={t('appearance')}>
       <Line label={t('colours')}>
         {(id) => (
-          <select
+          <Select
             id={id}
             value={current.theme}
-            onChange={(event) => change({ theme: event.currentTarget.value as Settings['theme'] })}
-          >
-            {themes.map((theme) => (
-              <option key={theme} value={theme}>
-                {t(theme)}
-              </option>
-            ))}
-          </select>
+            options={themes.map((theme) => [theme, t(theme)])}
+            choose={(theme) => change({ theme: theme as Settings['theme'] })}
+          />
         )}
       </Line>
       <Line label={t('language')}>
@@ -107,7 +104,18 @@ function Server({ current }: PartProps) {
         on={current.startServerAtLaunch}
         set={(startServerAtLaunch) => change({ startServerAtLaunch })}
       />
-      <ServerKey isSet={current.hasServerKey} />
+      <Secret
+        label={t('apiKey')}
+        help={t(current.hasServerKey ? 'apiKeySet' : 'apiKeyUnset')}
+        isSet={current.hasServerKey}
+        placeholder={t('noLimit')}
+        store={t('storeKey')}
+        remove={t('removeKey')}
+        save={async (serverKey) => {
+          await saveSettings({ serverKey });
+          notify('done', t(serverKey === null ? 'keyRemoved' : 'keyStored'));
+        }}
+      />
       <Switch
         label={t('logPrompts')}
         help={t('logPromptsHelp')}
@@ -118,30 +126,41 @@ function Server({ current }: PartProps) {
   );
 }
 
-function ServerKey({ isSet }: { isSet: boolean }) {
-  const key = useSignal('');
-  const save = async (serverKey: string | null) => {
-    await saveSettings({ serverKey });
-    key.value = '';
-    notify('done', t(serverKey === null ? 'keyRemoved' : 'keyStored'));
+interface SecretProps {
+  label: string;
+  help: string;
+  isSet: boolean;
+  /** Shown if there is no stored secret. */
+  placeholder: string;
+  /** Labels of the buttons. */
+  store: string;
+  remove: string;
+  /** Null removes it. */
+  save: (secret: string | null) => Promise<void>;
+}
+
+/** A field for a secret, which is never shown again. */
+function Secret({ label, help, isSet, placeholder, store, remove, save }: SecretProps) {
+  const secret = useSignal('');
+  const set = async (value: string | null) => {
+    await save(value);
+    secret.value = '';
   };
   return (
-    <Line label={t('apiKey')} help={t(isSet ? 'apiKeySet' : 'apiKeyUnset')}>
+    <Line label={label} help={help}>
       {(id, helpId) => (
         <div class="row">
           <input
             id={id}
             type="password"
             autocomplete="off"
-            placeholder={t(isSet ? 'stored' : 'noLimit')}
-            value={key.value}
+            placeholder={isSet ? t('stored') : placeholder}
+            value={secret.value}
             aria-describedby={helpId}
-            onInput={(event) => {
-              key.value = event.currentTarget.value;
-            }}
+            onInput={setToText(secret)}
           />
-          <Action label={t('storeKey')} disabled={key.value.trim() === ''} run={() => save(key.value.trim())} />
-          {isSet && <Action label={t('removeKey')} kind="danger" run={() => save(null)} />}
+          <Action label={store} disabled={secret.value.trim() === ''} run={() => set(secret.value.trim())} />
+          {isSet && <Action label={remove} kind="danger" run={() => set(null)} />}
         </div>
       )}
     </Line>
@@ -162,18 +181,13 @@ function Models({ current }: PartProps) {
     <Part title={t('models')}>
       <Line label={t('unloadIdle')} help={t('unloadIdleHelp')}>
         {(id, helpId) => (
-          <select
+          <Select
             id={id}
+            helpId={helpId}
             value={current.ttl}
-            aria-describedby={helpId}
-            onChange={(event) => change({ ttl: Number(event.currentTarget.value) })}
-          >
-            {[...durations, ...others].map((seconds) => (
-              <option key={seconds} value={seconds}>
-                {wordsFor(seconds)}
-              </option>
-            ))}
-          </select>
+            options={[...durations, ...others].map((seconds) => [seconds, wordsFor(seconds)])}
+            choose={(seconds) => change({ ttl: Number(seconds) })}
+          />
         )}
       </Line>
       <Folders folders={current.modelFolders} />
@@ -217,15 +231,7 @@ function Folders({ folders }: { folders: readonly string[] }) {
           void add();
         }}
       >
-        <input
-          id={id}
-          type="text"
-          placeholder={t('folderHint')}
-          value={added.value}
-          onInput={(event) => {
-            added.value = event.currentTarget.value;
-          }}
-        />
+        <input id={id} type="text" placeholder={t('folderHint')} value={added.value} onInput={setToText(added)} />
         <button type="submit" disabled={added.value.trim() === ''}>
           {t('add')}
         </button>
@@ -235,38 +241,21 @@ function Folders({ folders }: { folders: readonly string[] }) {
 }
 
 function Hub({ current }: PartProps) {
-  const token = useSignal('');
-  const save = async (hubToken: string | null) => {
-    await saveSettings({ hubToken });
-    token.value = '';
-    notify('done', t(hubToken === null ? 'tokenRemoved' : 'tokenStored'));
-  };
+  const { hasHubToken, hubTokenEndpoint: address } = current;
   return (
     <Part title={t('modelHub')}>
-      <Line
+      <Secret
         label={t('accessToken')}
-        help={
-          current.hasHubToken ? t('accessTokenSet', { address: current.hubTokenEndpoint ?? '' }) : t('accessTokenUnset')
-        }
-      >
-        {(id, helpId) => (
-          <div class="row">
-            <input
-              id={id}
-              type="password"
-              autocomplete="off"
-              placeholder={current.hasHubToken ? t('stored') : 'hf_…'}
-              value={token.value}
-              aria-describedby={helpId}
-              onInput={(event) => {
-                token.value = event.currentTarget.value;
-              }}
-            />
-            <Action label={t('storeToken')} disabled={token.value.trim() === ''} run={() => save(token.value.trim())} />
-            {current.hasHubToken && <Action label={t('removeToken')} kind="danger" run={() => save(null)} />}
-          </div>
-        )}
-      </Line>
+        help={hasHubToken ? t('accessTokenSet', { address: address ?? '' }) : t('accessTokenUnset')}
+        isSet={hasHubToken}
+        placeholder="hf_…"
+        store={t('storeToken')}
+        remove={t('removeToken')}
+        save={async (hubToken) => {
+          await saveSettings({ hubToken });
+          notify('done', t(hubToken === null ? 'tokenRemoved' : 'tokenStored'));
+        }}
+      />
       <Line label={t('address')} help={t('addressHelp')}>
         {(id, helpId) => (
           <input
@@ -299,9 +288,7 @@ function Mcp() {
 
 function Program({ current }: PartProps) {
   const asking = useSignal(false);
-  const close = () => {
-    asking.value = false;
-  };
+  const close = setTo(asking, false);
   return (
     <Part title={t('program')}>
       <Switch
@@ -323,15 +310,7 @@ function Program({ current }: PartProps) {
         set={(generateTitles) => change({ generateTitles })}
       />
       <Line label={t('quit')} help={t('quitHelp')}>
-        {() => (
-          <Action
-            label={t('quitChasqui')}
-            kind="danger"
-            run={() => {
-              asking.value = true;
-            }}
-          />
-        )}
+        {() => <Action label={t('quitChasqui')} kind="danger" run={setTo(asking, true)} />}
       </Line>
       {asking.value && (
         <Dialog title={t('quitQuestion')} close={close}>

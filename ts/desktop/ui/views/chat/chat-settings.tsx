@@ -1,5 +1,6 @@
 import { useId } from 'preact/hooks';
 import { Action, IconAction } from '../../parts/button.js';
+import { SelectField } from '../../parts/select.js';
 import { first, sessions, togglePanel } from '../../state/chat-pages.js';
 import { type MessageKey, t } from '../../state/language.js';
 import { attempt } from '../../state/notices.js';
@@ -94,7 +95,6 @@ const fields: readonly SamplingField[] = [
 /** System prompt and sampling of the chat, or of both chats when comparing. */
 export function ChatSettings() {
   const promptId = useId();
-  const fullId = useId();
   const changed = Object.keys(first.settings.value).length > 0;
   return (
     <aside class="panel chat-settings" aria-label={t('chatSettings')}>
@@ -116,21 +116,19 @@ export function ChatSettings() {
           onChange={storeAll}
         />
       </div>
-      <div class="field">
-        <label for={fullId}>{t('whenFull')}</label>
-        <select
-          id={fullId}
-          value={String(first.settings.value.whenFull ?? '')}
-          onChange={(event) => {
-            change('whenFull', event.currentTarget.value || undefined);
-            storeAll();
-          }}
-        >
-          <option value="">{t('ask')}</option>
-          <option value="rolling">{t('leaveOutOldest')}</option>
-          <option value="summary">{t('summarizeOldest')}</option>
-        </select>
-      </div>
+      <SelectField
+        label={t('whenFull')}
+        value={String(first.settings.value.whenFull ?? '')}
+        options={[
+          ['', t('ask')],
+          ['rolling', t('leaveOutOldest')],
+          ['summary', t('summarizeOldest')],
+        ]}
+        choose={(chosen) => {
+          change('whenFull', chosen || undefined);
+          storeAll();
+        }}
+      />
       <ToolSettings />
       <OutputSettings change={change} store={storeAll} />
       <h3>{t('sampling')}</h3>

@@ -10,6 +10,7 @@ import { type Attachments, noDraft } from '../../state/drafts.js';
 import { bytes } from '../../state/format.js';
 import { t } from '../../state/language.js';
 import { attempt, notify } from '../../state/notices.js';
+import { setTo } from '../../state/set-to.js';
 
 export function Composer() {
   const field = useRef<HTMLTextAreaElement>(null);
@@ -51,9 +52,7 @@ export function Composer() {
         event.preventDefault();
         over.value = true;
       }}
-      onDragLeave={() => {
-        over.value = false;
-      }}
+      onDragLeave={setTo(over, false)}
       onDrop={(event) => {
         event.preventDefault();
         over.value = false;

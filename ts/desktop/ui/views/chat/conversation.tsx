@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { announce } from '../../parts/announcer.js';
 import { Action } from '../../parts/button.js';
 import { Icon } from '../../parts/icon.js';
+import { LoadProgress } from '../../parts/load-progress.js';
 import { ModelPicker } from '../../parts/model-parts.js';
 import { post } from '../../state/api.js';
 import { chatModels, loadedOf, loadModel, unloadModel } from '../../state/app.js';
@@ -133,10 +134,7 @@ function ModelState({ session }: { session: ChatSession }) {
   if (loaded?.state === 'loading') {
     return (
       <div class="row">
-        <label class="loading">
-          {loaded.progress === null ? t('loading') : t('loadingShare', { share: percent(loaded.progress) })}
-          <progress value={loaded.progress ?? undefined} max={1} />
-        </label>
+        <LoadProgress share={loaded.progress} />
         <Action label={t('cancel')} kind="quiet" run={() => post('/models/cancel', { model: session.model.value })} />
       </div>
     );

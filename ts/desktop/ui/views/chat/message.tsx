@@ -9,6 +9,7 @@ import type { Attachments } from '../../state/drafts.js';
 import { milliseconds, rate } from '../../state/format.js';
 import { t } from '../../state/language.js';
 import { go } from '../../state/route.js';
+import { setTo } from '../../state/set-to.js';
 import { Attached, FileName } from './composer.js';
 import { ToolCalls } from './tool-calls.js';
 
@@ -32,13 +33,7 @@ export function Message({ session, message }: MessageProps) {
       {!editing.value && <Sent attached={draftOf(message)} />}
       {reasoning && <Reasoning text={reasoning} open={live !== null && content === ''} />}
       {editing.value ? (
-        <Editor
-          session={session}
-          message={message}
-          close={() => {
-            editing.value = false;
-          }}
-        />
+        <Editor session={session} message={message} close={setTo(editing, false)} />
       ) : own ? (
         <p class="own-text" dir="auto">
           {content}
@@ -48,15 +43,7 @@ export function Message({ session, message }: MessageProps) {
       )}
       {message.toolCalls && !editing.value && <ToolCalls session={session} message={message} />}
       {live && content === '' && !reasoning && <p class="waiting">{t('waitingForFirstToken')}</p>}
-      {!live && !editing.value && (
-        <Foot
-          session={session}
-          message={message}
-          edit={() => {
-            editing.value = true;
-          }}
-        />
-      )}
+      {!live && !editing.value && <Foot session={session} message={message} edit={setTo(editing, true)} />}
       {live && <LiveStats stats={live.stats} />}
     </article>
   );

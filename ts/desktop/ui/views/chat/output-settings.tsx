@@ -2,6 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
+import { SelectField } from '../../parts/select.js';
 import { chatModels } from '../../state/app.js';
 import { first } from '../../state/chat-pages.js';
 import { type MessageKey, t } from '../../state/language.js';
@@ -88,31 +89,21 @@ const LABELS = { off: 'off', on: 'on', low: 'lowEffort', medium: 'mediumEffort',
 
 /** Hidden if the chat template has no such variable. */
 function Reasoning({ change, store }: OutputSettingsProps) {
-  const id = useId();
   const model = chatModels.value.find(({ key }) => key === first.model.value);
   const { allowed_options: allowed = [] } = model?.capabilities.reasoning ?? {};
   if (allowed.length === 0) return null;
   const { reasoning_effort: effort, chat_template_kwargs: variables } = first.settings.value;
   const value = effort === 'none' ? 'off' : String(effort ?? (variables ? 'on' : ''));
   return (
-    <div class="field">
-      <label for={id}>{t('reasoning')}</label>
-      <select
-        id={id}
-        value={value}
-        onChange={({ currentTarget: { value: chosen } }) => {
-          change('chat_template_kwargs', chosen === 'on' ? { enable_thinking: true } : undefined);
-          change('reasoning_effort', chosen === 'off' ? 'none' : chosen === 'on' ? undefined : chosen || undefined);
-          store();
-        }}
-      >
-        <option value="">{t('defaultOfModel')}</option>
-        {allowed.map((option) => (
-          <option key={option} value={option}>
-            {t(LABELS[option])}
-          </option>
-        ))}
-      </select>
-    </div>
+    <SelectField
+      label={t('reasoning')}
+      value={value}
+      options={[['', t('defaultOfModel')], ...allowed.map((option) => [option, t(LABELS[option])] as const)]}
+      choose={(chosen) => {
+        change('chat_template_kwargs', chosen === 'on' ? { enable_thinking: true } : undefined);
+        change('reasoning_effort', chosen === 'off' ? 'none' : chosen === 'on' ? undefined : chosen || undefined);
+        store();
+      }}
+    />
   );
 }

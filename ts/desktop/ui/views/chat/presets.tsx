@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
-import { useId } from 'preact/hooks';
 import { FileAction, IconAction } from '../../parts/button.js';
 import { NameDialog } from '../../parts/name-dialog.js';
+import { SelectField } from '../../parts/select.js';
 import { Switch } from '../../parts/setting.js';
 import { settings } from '../../state/app.js';
 import { first, sessions } from '../../state/chat-pages.js';
@@ -20,7 +20,6 @@ import {
 
 /** Chooses, saves and deletes presets. `store` saves the chats. */
 export function Presets({ store }: { store: () => void }) {
-  const id = useId();
   const naming = useSignal(false);
   const shown = presetOf(first)?.name;
   const model = first.model.value;
@@ -34,17 +33,15 @@ export function Presets({ store }: { store: () => void }) {
   };
   return (
     <>
-      <div class="field">
-        <label for={id}>{t('preset')}</label>
-        <select id={id} value={shown ?? ''} onChange={(event) => choose(event.currentTarget.value)}>
-          <option value="">{t(presets.value.length > 0 ? 'none' : 'noPresets')}</option>
-          {presets.value.map((preset) => (
-            <option key={preset.name} value={preset.name}>
-              {preset.name}
-            </option>
-          ))}
-        </select>
-      </div>
+      <SelectField
+        label={t('preset')}
+        value={shown ?? ''}
+        options={[
+          ['', t(presets.value.length > 0 ? 'none' : 'noPresets')],
+          ...presets.value.map((preset) => [preset.name, preset.name] as const),
+        ]}
+        choose={choose}
+      />
       <div class="row">
         <IconAction label={t('saveAsPreset')} icon="plus" run={() => name(true)} />
         {shown && <IconAction label={t('deletePreset')} icon="trash" run={() => deletePreset(shown)} />}

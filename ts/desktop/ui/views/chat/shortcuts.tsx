@@ -7,6 +7,7 @@ import { Dialog } from '../../parts/dialog.js';
 import { busy, newChat, panels, sessions, togglePanel, uncoverChat } from '../../state/chat-pages.js';
 import { type MessageKey, t } from '../../state/language.js';
 import { attempt } from '../../state/notices.js';
+import { setTo } from '../../state/set-to.js';
 
 interface Shortcut {
   keys: string;
@@ -96,12 +97,7 @@ export function Shortcuts() {
   }, []);
   if (!helping.value) return null;
   return (
-    <Dialog
-      title={t('keyboardShortcuts')}
-      close={() => {
-        helping.value = false;
-      }}
-    >
+    <Dialog title={t('keyboardShortcuts')} close={setTo(helping, false)}>
       <dl class="shortcuts">
         {shortcuts.map(({ keys, effect }) => (
           <div key={keys}>

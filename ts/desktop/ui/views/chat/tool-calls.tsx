@@ -8,6 +8,7 @@ import { Dialog } from '../../parts/dialog.js';
 import type { ChatSession } from '../../state/chat-session.js';
 import { t } from '../../state/language.js';
 import { attempt } from '../../state/notices.js';
+import { setTo } from '../../state/set-to.js';
 import {
   areToolsKnown,
   declineCall,
@@ -103,23 +104,10 @@ function Question({ session, message, call }: ToolCallsProps & { call: ToolCall 
   };
   const decline = () => declineCall(session, message, call);
   if (!asking.value) {
-    return (
-      <Action
-        label={t('reviewCall')}
-        icon="play"
-        run={() => {
-          asking.value = true;
-        }}
-      />
-    );
+    return <Action label={t('reviewCall')} icon="play" run={setTo(asking, true)} />;
   }
   return (
-    <Dialog
-      title={t('toolQuestion', { tool: titleOf(call) })}
-      close={() => {
-        asking.value = false;
-      }}
-    >
+    <Dialog title={t('toolQuestion', { tool: titleOf(call) })} close={setTo(asking, false)}>
       <p dir="auto">{server === undefined ? t('toolQuestionHelp') : t('mcpQuestionHelp', { server })}</p>
       <Arguments call={call} />
       <div class="dialog-foot">

@@ -1,5 +1,6 @@
 /** The tools of a chat, and the permission of each. */
 import { useId } from 'preact/hooks';
+import { Select } from '../../parts/select.js';
 import { first, sessions } from '../../state/chat-pages.js';
 import { t } from '../../state/language.js';
 import { mcp } from '../../state/mcp.js';
@@ -55,19 +56,16 @@ function Tools({ keys, label, help }: ToolsProps) {
       <label for={id} dir="auto">
         {label}
       </label>
-      <select
+      <Select
         id={id}
+        helpId={help ? `${id}-help` : undefined}
         value={current.size === 1 ? permission : ''}
-        aria-describedby={help ? `${id}-help` : undefined}
-        onChange={({ currentTarget: { value } }) => void attempt(() => choose(value as Permission))}
-      >
-        {current.size > 1 && <option value="">{t('various')}</option>}
-        {Object.entries(permissions).map(([each, words]) => (
-          <option key={each} value={each}>
-            {t(words)}
-          </option>
-        ))}
-      </select>
+        options={[
+          ...(current.size > 1 ? [['', t('various')] as const] : []),
+          ...Object.entries(permissions).map(([each, words]) => [each, t(words)] as const),
+        ]}
+        choose={(value) => void attempt(() => choose(value as Permission))}
+      />
       {help && (
         <p class="help" id={`${id}-help`} dir="auto">
           {help}

@@ -2,10 +2,11 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { LoadedModel } from '../../../api-types.js';
 import { Action } from '../../parts/button.js';
+import { LoadProgress } from '../../parts/load-progress.js';
 import { LoadNotes } from '../../parts/model-parts.js';
 import { post } from '../../state/api.js';
 import { loadedModels, unloadModel } from '../../state/app.js';
-import { bytes, duration, percent, tokens } from '../../state/format.js';
+import { bytes, duration, tokens } from '../../state/format.js';
 import { t } from '../../state/language.js';
 
 export function LoadedModels() {
@@ -49,12 +50,7 @@ function LoadedCard({ model }: { model: LoadedModel }) {
         <span class={`dot ${state === 'loaded' ? 'good' : state === 'failed' ? 'bad' : 'busy'}`} />
         <strong>{model.model}</strong>
       </div>
-      {state === 'loading' && (
-        <label class="loading">
-          {progress === null ? t('loading') : t('loadingShare', { share: percent(progress) })}
-          <progress value={progress ?? undefined} max={1} />
-        </label>
-      )}
+      {state === 'loading' && <LoadProgress share={progress} />}
       {reason && <p class={state === 'failed' ? 'problem' : 'muted'}>{reason}</p>}
       <LoadNotes notes={model.notes} />
       <div class="loaded-foot">

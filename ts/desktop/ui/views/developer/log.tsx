@@ -3,12 +3,14 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { LogLine } from '../../../api-types.js';
 import { CopyButton, IconAction } from '../../parts/button.js';
 import { ScrollRegion } from '../../parts/page.js';
+import { Select } from '../../parts/select.js';
 import { logLines, requests } from '../../state/activity.js';
 import { post } from '../../state/api.js';
 import { server } from '../../state/app.js';
 import { clock } from '../../state/format.js';
 import { t } from '../../state/language.js';
 import { notify } from '../../state/notices.js';
+import { setToText } from '../../state/set-to.js';
 import { curlOf } from '../../state/snippets.js';
 
 const shownLines = 300;
@@ -28,23 +30,16 @@ export function Log() {
             aria-label={t('filterLog')}
             placeholder={t('filter')}
             value={text.value}
-            onInput={(event) => {
-              text.value = event.currentTarget.value;
+            onInput={setToText(text)}
+          />
+          <Select
+            label={t('minimumLevel')}
+            value={least.value}
+            options={levels.map((level) => [level, level])}
+            choose={(level) => {
+              least.value = level;
             }}
           />
-          <select
-            aria-label={t('minimumLevel')}
-            value={least.value}
-            onChange={(event) => {
-              least.value = event.currentTarget.value;
-            }}
-          >
-            {levels.map((level) => (
-              <option key={level} value={level}>
-                {level}
-              </option>
-            ))}
-          </select>
           <CopyButton label={t('copyVisibleLines')} text={() => lines.map(inText).join('\n')} />
           <IconAction label={t('openLogFolder')} icon="folder" run={showFolder} />
         </div>

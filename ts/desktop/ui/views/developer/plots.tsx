@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { Icon } from '../../parts/icon.js';
 import { Plot } from '../../parts/plot.js';
+import { Select } from '../../parts/select.js';
 import { type PlotPoint, points, withGaps } from '../../state/activity.js';
 import { bytes, count, milliseconds, oneDecimal, percent } from '../../state/format.js';
 import { t } from '../../state/language.js';
@@ -24,19 +25,17 @@ export function Plots() {
       <header class="card-head">
         <h2 id="plots-title">{t('measurements')}</h2>
         <div class="row">
-          <select
-            aria-label={t('timeSpan')}
+          <Select
+            label={t('timeSpan')}
             value={span.value}
-            onChange={(event) => {
-              span.value = Number(event.currentTarget.value);
+            options={spans.map((minutes) => [
+              minutes * 60,
+              minutes === 60 ? t('lastHour') : t('lastMinutes', { count: minutes }),
+            ])}
+            choose={(seconds) => {
+              span.value = Number(seconds);
             }}
-          >
-            {spans.map((minutes) => (
-              <option key={minutes} value={minutes * 60}>
-                {minutes === 60 ? t('lastHour') : t('lastMinutes', { count: minutes })}
-              </option>
-            ))}
-          </select>
+          />
           <a class="button quiet" href="/api/v1/metrics.csv" download="chasqui-metrics.csv">
             <Icon name="export" /> CSV
           </a>

@@ -2,6 +2,7 @@ import { useEffect, useId } from 'preact/hooks';
 import { Action, CopyButton } from '../../parts/button.js';
 import { FitMeter } from '../../parts/fit-meter.js';
 import { Icon } from '../../parts/icon.js';
+import { LoadProgress } from '../../parts/load-progress.js';
 import { ModelPicker } from '../../parts/model-parts.js';
 import { OptionForm } from '../../parts/option-form.js';
 import { Rich } from '../../parts/rich.js';
@@ -18,7 +19,6 @@ import {
   startServer,
   stopServer,
 } from '../../state/developer.js';
-import { percent } from '../../state/format.js';
 import { t } from '../../state/language.js';
 import { linkTo } from '../../state/route.js';
 
@@ -96,12 +96,7 @@ function Choice({ settled }: { settled: boolean }) {
           <Action label={t('stopServer')} icon="stop" kind="danger" disabled={state === 'stopping'} run={stopServer} />
         )}
       </div>
-      {loading?.state === 'loading' && (
-        <label class="loading">
-          {loading.progress === null ? t('loading') : t('loadingShare', { share: percent(loading.progress) })}
-          <progress value={loading.progress ?? undefined} max={1} />
-        </label>
-      )}
+      {loading?.state === 'loading' && <LoadProgress share={loading.progress} />}
     </>
   );
 }

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { CodeBlock } from '../../parts/code-block.js';
+import { Select } from '../../parts/select.js';
 import { server, settings } from '../../state/app.js';
 import { chosenPort, selectedModel } from '../../state/developer.js';
 import { t } from '../../state/language.js';
@@ -16,19 +17,14 @@ export function Snippets() {
     <section class="card" aria-labelledby="snippets-title">
       <header class="card-head">
         <h2 id="snippets-title">{t('useIt')}</h2>
-        <select
-          aria-label={t('client')}
+        <Select
+          label={t('client')}
           value={chosen.value}
-          onChange={(event) => {
-            chosen.value = Number(event.currentTarget.value);
+          options={snippets.map(({ name }, index) => [index, name ?? t('codingAgents')])}
+          choose={(index) => {
+            chosen.value = Number(index);
           }}
-        >
-          {snippets.map(({ name }, index) => (
-            <option key={name} value={index}>
-              {name ?? t('codingAgents')}
-            </option>
-          ))}
-        </select>
+        />
       </header>
       <CodeBlock code={snippet.code} language={snippet.language} closed />
       <p class="help">{asksForKey ? t('anyNameWithKey') : t('anyNameNoKey')}</p>

@@ -1,10 +1,11 @@
 import { useSignal } from '@preact/signals';
-import { useEffect, useId } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import type { LoadConfig, Settings } from '../../../api-types.js';
 import { Action } from '../../parts/button.js';
 import { Dialog } from '../../parts/dialog.js';
 import { FitMeter } from '../../parts/fit-meter.js';
 import { OptionForm } from '../../parts/option-form.js';
+import { SelectField } from '../../parts/select.js';
 import { loadOptions, options, saveSettings, settings } from '../../state/app.js';
 import { loadOrMend } from '../../state/developer.js';
 import { t } from '../../state/language.js';
@@ -22,27 +23,14 @@ function wordsFor(keep: Keep): string {
 
 /** Idle behaviour of the model. */
 function KeepField({ value, set }: { value: Keep | undefined; set: (value: Keep | undefined) => void }) {
-  const id = useId();
   const others = value === undefined || keeps.includes(value) ? [] : [value];
   return (
-    <div class="field">
-      <label for={id}>{t('whenIdle')}</label>
-      <select
-        id={id}
-        value={String(value ?? '')}
-        onChange={(event) => {
-          const text = event.currentTarget.value;
-          set(text === '' ? undefined : text === 'pinned' ? text : Number(text));
-        }}
-      >
-        <option value="">{t('default')}</option>
-        {[...keeps, ...others].map((keep) => (
-          <option key={keep} value={keep}>
-            {wordsFor(keep)}
-          </option>
-        ))}
-      </select>
-    </div>
+    <SelectField
+      label={t('whenIdle')}
+      value={String(value ?? '')}
+      options={[['', t('default')], ...[...keeps, ...others].map((keep) => [keep, wordsFor(keep)] as const)]}
+      choose={(text) => set(text === '' ? undefined : text === 'pinned' ? text : Number(text))}
+    />
   );
 }
 

@@ -2,10 +2,12 @@ import { useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
 import { Action } from '../../parts/button.js';
 import { Dialog } from '../../parts/dialog.js';
+import { SelectField } from '../../parts/select.js';
 import { post } from '../../state/api.js';
 import { refreshLibrary } from '../../state/app.js';
 import { type MessageKey, t } from '../../state/language.js';
 import { notify } from '../../state/notices.js';
+import { setToText } from '../../state/set-to.js';
 
 const ways: readonly [how: string, label: MessageKey][] = [
   ['link', 'hardLink'],
@@ -16,7 +18,7 @@ const ways: readonly [how: string, label: MessageKey][] = [
 export function ImportDialog({ close }: { close: () => void }) {
   const path = useSignal('');
   const how = useSignal('link');
-  const [pathId, howId] = [useId(), useId()];
+  const pathId = useId();
   const run = async () => {
     await post('/models/import', { path: path.value.trim(), how: how.value });
     close();
@@ -33,27 +35,17 @@ export function ImportDialog({ close }: { close: () => void }) {
             type="text"
             placeholder="/home/you/models/model-Q4_K_M.gguf"
             value={path.value}
-            onInput={(event) => {
-              path.value = event.currentTarget.value;
-            }}
+            onInput={setToText(path)}
           />
         </div>
-        <div class="field">
-          <label for={howId}>{t('how')}</label>
-          <select
-            id={howId}
-            value={how.value}
-            onChange={(event) => {
-              how.value = event.currentTarget.value;
-            }}
-          >
-            {ways.map(([value, label]) => (
-              <option key={value} value={value}>
-                {t(label)}
-              </option>
-            ))}
-          </select>
-        </div>
+        <SelectField
+          label={t('how')}
+          value={how.value}
+          options={ways.map(([value, label]) => [value, t(label)])}
+          choose={(way) => {
+            how.value = way;
+          }}
+        />
         <p class="help">{t('addFolderInstead')}</p>
       </div>
       <div class="dialog-foot">

@@ -2,14 +2,16 @@ import { useSignal } from '@preact/signals';
 import type { ListedModel } from '../../../api-types.js';
 import { Action, CopyButton, IconAction } from '../../parts/button.js';
 import { Dialog } from '../../parts/dialog.js';
+import { LoadProgress } from '../../parts/load-progress.js';
 import { LoadNotes, UseModel } from '../../parts/model-parts.js';
 import { Rich } from '../../parts/rich.js';
 import { call, post } from '../../state/api.js';
 import { loadedOf, refreshLibrary, settings, unloadModel } from '../../state/app.js';
 import { loadOrMend } from '../../state/developer.js';
-import { bytes, percent, tokens } from '../../state/format.js';
+import { bytes, tokens } from '../../state/format.js';
 import { t } from '../../state/language.js';
 import { notify } from '../../state/notices.js';
+import { setTo } from '../../state/set-to.js';
 import { DefaultsDialog } from './defaults-dialog.js';
 
 function sourceOf({ source }: ListedModel): string {
@@ -20,9 +22,7 @@ function sourceOf({ source }: ListedModel): string {
 
 export function ModelRow({ model }: { model: ListedModel }) {
   const open = useSignal<'defaults' | 'delete' | null>(null);
-  const close = () => {
-    open.value = null;
-  };
+  const close = setTo(open, null);
   const { key, size_bytes, can_delete, path } = model;
   return (
     <li class="card model-row">
@@ -42,22 +42,8 @@ export function ModelRow({ model }: { model: ListedModel }) {
       <div class="row model-actions">
         <LoadAction model={model} />
         <UseModel model={key} />
-        <IconAction
-          label={t('loadSettingsOf', { model: key })}
-          icon="settings"
-          run={() => {
-            open.value = 'defaults';
-          }}
-        />
-        {can_delete && (
-          <IconAction
-            label={t('deleteNamed', { name: key })}
-            icon="trash"
-            run={() => {
-              open.value = 'delete';
-            }}
-          />
-        )}
+        <IconAction label={t('loadSettingsOf', { model: key })} icon="settings" run={setTo(open, 'defaults')} />
+        {can_delete && <IconAction label={t('deleteNamed', { name: key })} icon="trash" run={setTo(open, 'delete')} />}
       </div>
       {open.value === 'defaults' && <DefaultsDialog model={key} close={close} />}
       {open.value === 'delete' && <DeleteDialog model={model} close={close} />}
@@ -94,12 +80,7 @@ function LoadState({ model }: { model: ListedModel }) {
   if (!loaded) return null;
   if (loaded.state === 'failed') return <p class="problem">{loaded.reason ?? t('couldNotLoad')}</p>;
   if (loaded.state === 'loading') {
-    return (
-      <label class="loading">
-        {loaded.progress === null ? t('loading') : t('loadingShare', { share: percent(loaded.progress) })}
-        <progress value={loaded.progress ?? undefined} max={1} />
-      </label>
-    );
+    return <LoadProgress share={loaded.progress} />;
   }
   const { memoryBytes, contextLength } = loaded;
   const facts = [

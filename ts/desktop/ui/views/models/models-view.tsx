@@ -7,6 +7,7 @@ import { library, loadedModels } from '../../state/app.js';
 import { bytes } from '../../state/format.js';
 import { t } from '../../state/language.js';
 import { go } from '../../state/route.js';
+import { setTo, setToText } from '../../state/set-to.js';
 import { ImportDialog } from './import-dialog.js';
 import { ModelRow } from './model-row.js';
 
@@ -19,25 +20,8 @@ export function ModelsView() {
   const disk = all.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
   const memory = loadedModels.value.reduce((sum, { memoryBytes }) => sum + (memoryBytes ?? 0), 0);
   return (
-    <Page
-      title={t('viewModels')}
-      actions={
-        <Action
-          label={t('importFile')}
-          icon="plus"
-          run={() => {
-            importing.value = true;
-          }}
-        />
-      }
-    >
-      {importing.value && (
-        <ImportDialog
-          close={() => {
-            importing.value = false;
-          }}
-        />
-      )}
+    <Page title={t('viewModels')} actions={<Action label={t('importFile')} icon="plus" run={setTo(importing, true)} />}>
+      {importing.value && <ImportDialog close={setTo(importing, false)} />}
       {library.value && all.length === 0 ? (
         <Empty title={t('noModels')}>
           <p>{t('foundAutomatically')}</p>
@@ -51,9 +35,7 @@ export function ModelsView() {
               aria-label={t('filterModels')}
               placeholder={t('filter')}
               value={text.value}
-              onInput={(event) => {
-                text.value = event.currentTarget.value;
-              }}
+              onInput={setToText(text)}
             />
             <p class="muted">
               {t('modelCount', { count: all.length })} · {t('onDisk', { size: bytes(disk) })}

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
 import { FitMeter } from '../../parts/fit-meter.js';
+import { Select } from '../../parts/select.js';
 import { tokens } from '../../state/format.js';
 import { t } from '../../state/language.js';
 
@@ -24,19 +25,17 @@ export function MemoryNeeded({ model, longest }: { model: string; longest: numbe
         <>
           <div class="row">
             <label for={id}>{t('withContextOf')}</label>
-            <select
+            <Select
               id={id}
               value={context.value}
-              onChange={(event) => {
-                context.value = Number(event.currentTarget.value);
+              options={contextsUpTo(longest ?? longestOffered).map((each) => [
+                each,
+                t('contextTokens', { context: tokens(each) }),
+              ])}
+              choose={(size) => {
+                context.value = Number(size);
               }}
-            >
-              {contextsUpTo(longest ?? longestOffered).map((each) => (
-                <option key={each} value={each}>
-                  {t('contextTokens', { context: tokens(each) })}
-                </option>
-              ))}
-            </select>
+            />
           </div>
           <FitMeter model={model} context={context.value} />
         </>

@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks';
 import { Action } from '../../parts/button.js';
 import { Icon } from '../../parts/icon.js';
 import { Page } from '../../parts/page.js';
+import { Select } from '../../parts/select.js';
 import { library } from '../../state/app.js';
 import { type MessageKey, t } from '../../state/language.js';
 import { go, route } from '../../state/route.js';
@@ -70,31 +71,31 @@ function Filters() {
         <button type="submit">
           <Icon name="search" /> {t('search')}
         </button>
-        <Choice
+        <Select
           label={t('sortBy')}
           value={sort}
-          choices={translated(sorts)}
+          options={translated(sorts)}
           choose={(value) => changeQuery({ sort: value })}
         />
-        <Choice
+        <Select
           label={t('forUse')}
           value={capability}
-          choices={translated(uses)}
+          options={translated(uses)}
           choose={(value) => changeQuery({ capability: value })}
         />
-        <Choice
+        <Select
           label={t('size')}
           value={maxParameters}
-          choices={[
+          options={[
             ['', t('anySize')],
             ...sizes.map((size): [string, string] => [String(size), t('upTo', { size: `${Math.floor(size / 1e9)}B` })]),
           ]}
           choose={(value) => changeQuery({ maxParameters: value })}
         />
-        <Choice
+        <Select
           label={t('fit')}
           value={fit}
-          choices={translated(fits)}
+          options={translated(fits)}
           choose={(value) => changeQuery({ fit: value })}
         />
         <input
@@ -138,22 +139,3 @@ const fits: Choices = [
 ];
 
 const translated = (choices: Choices) => choices.map(([value, label]): [string, string] => [value, t(label)]);
-
-interface ChoiceProps {
-  label: string;
-  value: string;
-  choices: readonly [value: string, words: string][];
-  choose: (value: string) => void;
-}
-
-function Choice({ label, value, choices, choose }: ChoiceProps) {
-  return (
-    <select aria-label={label} value={value} onChange={(event) => choose(event.currentTarget.value)}>
-      {choices.map(([each, name]) => (
-        <option key={each} value={each}>
-          {name}
-        </option>
-      ))}
-    </select>
-  );
-}

@@ -1,5 +1,5 @@
 /** Options of `loadModel` about the context and drafts: KV cache, attention, RoPE, speculative decoding. */
-import { count, inGroup, type OptionRows, type UngroupedRows } from './option-row.js';
+import { inGroup, integer, number, type OptionRows, type UngroupedRows } from './option-row.js';
 
 const CACHE = 'KV cache and attention';
 const DRAFTS = 'Drafts (speculative decoding)';
@@ -23,9 +23,7 @@ const yarnFactor = { ...factor, min: -1 } as const;
 
 const DRAFT_OPTIONS = inGroup(DRAFTS, {
   draftMax: {
-    type: 'integer',
-    min: 0,
-    max: MAX_DRAFT,
+    ...integer(0, MAX_DRAFT),
     unit: 'tokens',
     flag: '--draft-max',
     placeholder: 'n',
@@ -51,7 +49,7 @@ const DRAFT_OPTIONS = inGroup(DRAFTS, {
     otherwise: '`device`',
   },
   draftGpuLayers: {
-    ...count(0),
+    ...integer(0),
     words: ['auto', 'all'],
     default: 'all',
     flag: '--spec-draft-ngl',
@@ -59,9 +57,7 @@ const DRAFT_OPTIONS = inGroup(DRAFTS, {
     help: 'Number of layers of `draftModel` on GPUs; auto means all',
   },
   draftMin: {
-    type: 'integer',
-    min: 0,
-    max: MAX_DRAFT,
+    ...integer(0, MAX_DRAFT),
     unit: 'tokens',
     default: 0,
     flag: '--draft-min',
@@ -71,9 +67,7 @@ const DRAFT_OPTIONS = inGroup(DRAFTS, {
       'the text repeats itself',
   },
   draftPMin: {
-    type: 'number',
-    min: 0,
-    max: 1,
+    ...number(0, 1),
     default: 0,
     flag: '--draft-p-min',
     placeholder: 'p',
@@ -137,9 +131,7 @@ export const CONTEXT_OPTIONS = {
     otherwise: BY_MODEL,
   },
   ropeScale: {
-    type: 'number',
-    min: 1e-6,
-    max: 1e6,
+    ...number(1e-6, 1e6),
     excludes: ['ropeFreqScale'],
     flag: '--rope-scale',
     group: ROPE,
@@ -154,7 +146,7 @@ export const CONTEXT_OPTIONS = {
     help: 'RoPE frequency scaling factor, 1 / `ropeScale`; 0 uses the value of the model',
   },
   yarnOrigCtx: {
-    ...count(0),
+    ...integer(0),
     unit: 'tokens',
     flag: '--yarn-orig-ctx',
     placeholder: 'n',

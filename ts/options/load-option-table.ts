@@ -7,7 +7,7 @@
  */
 import { CONTEXT_OPTIONS } from './context-option-table.js';
 import { MODEL_OPTIONS } from './model-option-table.js';
-import { count, inGroup, MAX_COUNT, type OptionRows, type UngroupedRows } from './option-row.js';
+import { inGroup, integer, MAX_COUNT, number, type OptionRows, off, on, type UngroupedRows } from './option-row.js';
 import { SAMPLING_OPTIONS } from './sampling-table.js';
 
 /** GPU backends, best first. */
@@ -22,7 +22,7 @@ const MAX_BATCH = 2 ** 20;
 
 const COMPUTE_OPTIONS = inGroup(COMPUTE, {
   contextSize: {
-    ...count(16),
+    ...integer(16),
     unit: 'tokens',
     flag: '--ctx-size',
     short: '-c',
@@ -43,7 +43,7 @@ const COMPUTE_OPTIONS = inGroup(COMPUTE, {
     otherwise: 'on for a single model, off for several, which share the memory',
   },
   fitCtx: {
-    ...count(256),
+    ...integer(256),
     unit: 'tokens',
     default: 4096,
     flag: '--fit-ctx',
@@ -52,10 +52,8 @@ const COMPUTE_OPTIONS = inGroup(COMPUTE, {
     help: 'Minimum context that `fit` chooses, unless the trained context is smaller',
   },
   parallel: {
-    type: 'integer',
-    min: 1,
     // llama.cpp's limit (`LLAMA_MAX_SEQ`).
-    max: 256,
+    ...integer(1, 256),
     default: 4,
     flag: '--parallel',
     short: '-j',
@@ -72,27 +70,21 @@ const COMPUTE_OPTIONS = inGroup(COMPUTE, {
     otherwise: 'auto',
   },
   threads: {
-    type: 'integer',
-    min: 1,
-    max: MAX_THREADS,
+    ...integer(1, MAX_THREADS),
     flag: '--threads',
     short: '-t',
     help: 'CPU threads for decoding',
     otherwise: 'one per physical core, fewer for very small models',
   },
   threadsBatch: {
-    type: 'integer',
-    min: 1,
-    max: MAX_THREADS,
+    ...integer(1, MAX_THREADS),
     flag: '--threads-batch',
     aliases: ['-tb'],
     help: 'CPU threads for prefill',
     otherwise: 'the same as `threads`, or one per physical core',
   },
   batchSize: {
-    type: 'integer',
-    min: 1,
-    max: MAX_BATCH,
+    ...integer(1, MAX_BATCH),
     unit: 'tokens',
     default: 2048,
     flag: '--batch-size',
@@ -101,9 +93,7 @@ const COMPUTE_OPTIONS = inGroup(COMPUTE, {
     help: 'Maximum tokens per step',
   },
   ubatchSize: {
-    type: 'integer',
-    min: 1,
-    max: MAX_BATCH,
+    ...integer(1, MAX_BATCH),
     unit: 'tokens',
     default: 512,
     flag: '--ubatch-size',
@@ -112,23 +102,21 @@ const COMPUTE_OPTIONS = inGroup(COMPUTE, {
     help: 'Physical batch size, at most `batchSize`',
   },
   maxQueue: {
-    ...count(0),
+    ...integer(0),
     default: 256,
     flag: '--max-queue',
     help: 'Maximum number of waiting requests; a server replies 429 to further ones',
   },
   targetStepMs: {
-    ...count(1),
+    ...integer(1),
     unit: 'ms',
     default: 100,
     flag: '--target-step-ms',
     help: 'Target duration of a step while completions are running; prompts are split to meet it',
   },
   prepareTimeoutMs: {
-    type: 'integer',
-    min: 1,
     // Native code counts milliseconds in 32 bits.
-    max: 1e9,
+    ...integer(1, 1e9),
     unit: 'ms',
     flagUnit: { unit: 's', size: 1000 },
     default: 10_000,
@@ -137,16 +125,14 @@ const COMPUTE_OPTIONS = inGroup(COMPUTE, {
   },
   /** Only a separate preparation process has this limit. */
   prepareMemoryMiB: {
-    ...count(64),
+    ...integer(64),
     unit: 'MiB',
     default: 1024,
     flag: '--prepare-memory',
     help: 'Memory limit of the preparation process, which is restarted beyond it',
   },
   kvBudgetMiB: {
-    type: 'number',
-    min: 1,
-    max: MAX_COUNT,
+    ...number(1, MAX_COUNT),
     unit: 'MiB',
     flag: '--kv-budget',
     help:
@@ -155,9 +141,7 @@ const COMPUTE_OPTIONS = inGroup(COMPUTE, {
     otherwise: '`parallel` × `contextSize`; without `contextSize`, at most half of the free memory',
   },
   cacheRamMiB: {
-    type: 'number',
-    min: 0,
-    max: MAX_COUNT,
+    ...number(0, MAX_COUNT),
     unit: 'MiB',
     default: 1024,
     flag: '--cache-ram',
@@ -165,9 +149,7 @@ const COMPUTE_OPTIONS = inGroup(COMPUTE, {
     help: 'Main memory for the cached state of evicted conversations; 0 keeps none',
   },
   cacheDiskMiB: {
-    type: 'number',
-    min: 0,
-    max: MAX_COUNT,
+    ...number(0, MAX_COUNT),
     unit: 'MiB',
     default: 0,
     flag: '--cache-disk',
@@ -182,7 +164,7 @@ const COMPUTE_OPTIONS = inGroup(COMPUTE, {
     otherwise: 'cache in the data folder of a server, or in ~/.chasqui',
   },
   imageCacheMiB: {
-    ...count(0),
+    ...integer(0),
     unit: 'MiB',
     default: 256,
     flag: '--image-cache',
@@ -202,15 +184,13 @@ const COMPUTE_OPTIONS = inGroup(COMPUTE, {
    * are served at the same time or a prefix is cached. This excludes it, without batching, caching or drafts.
    */
   deterministic: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--deterministic',
     help: 'Compute each completion alone and without caches: equal requests get bit-identical results; slow',
     otherwise: 'off',
   },
   verbose: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--verbose',
     short: '-v',
     help: "Write llama.cpp's log to standard error; chat replies show prompts",
@@ -226,7 +206,7 @@ const GPU_OPTIONS = inGroup(GPUS, {
     otherwise: 'all of the backend',
   },
   gpuLayers: {
-    ...count(0),
+    ...integer(0),
     words: ['auto', 'all'],
     default: 'auto',
     flag: '--gpu-layers',
@@ -243,7 +223,7 @@ const GPU_OPTIONS = inGroup(GPUS, {
     help: 'How to split the model across GPUs: by layer, by row (CUDA), or none, which uses `mainGpu` alone',
   },
   mainGpu: {
-    ...count(0),
+    ...integer(0),
     flag: '--main-gpu',
     aliases: ['-mg'],
     placeholder: 'index',
@@ -258,7 +238,7 @@ const GPU_OPTIONS = inGroup(GPUS, {
     otherwise: 'by free memory',
   },
   fitTargetMiB: {
-    ...count(0),
+    ...integer(0),
     unit: 'MiB',
     default: 1024,
     flag: '--fit-target',
@@ -266,16 +246,13 @@ const GPU_OPTIONS = inGroup(GPUS, {
     help: 'Memory to leave free on each GPU with `gpuLayers` auto',
   },
   cpuMoe: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--cpu-moe',
     aliases: ['-cmoe'],
     help: 'Keep all expert weights in main memory',
   },
   cpuMoeLayers: {
-    type: 'integer',
-    min: 0,
-    max: 1000,
+    ...integer(0, 1000),
     default: 0,
     flag: '--n-cpu-moe',
     aliases: ['-ncmoe'],
@@ -295,8 +272,7 @@ const GPU_OPTIONS = inGroup(GPUS, {
     otherwise: 'with their layers',
   },
   kvOffload: {
-    type: 'boolean',
-    default: true,
+    ...on,
     flag: '--kv-offload',
     aliases: ['-kvo'],
     noAliases: ['-nkvo'],
@@ -304,15 +280,13 @@ const GPU_OPTIONS = inGroup(GPUS, {
     otherwise: 'on',
   },
   opOffload: {
-    type: 'boolean',
-    default: true,
+    ...on,
     flag: '--op-offload',
     help: 'Compute large batches on the GPU for layers in main memory',
     otherwise: 'on',
   },
   mmprojOffload: {
-    type: 'boolean',
-    default: true,
+    ...on,
     flag: '--mmproj-offload',
     help: 'Run the projector on a GPU; without it, on the CPU',
     otherwise: 'on',

@@ -1,5 +1,5 @@
 /** Options of `loadModel` about the model's files: names, projector, adapters, template, reasoning, loading. */
-import { count, inGroup, type OptionRows, type UngroupedRows } from './option-row.js';
+import { inGroup, integer, type OptionRows, off, on, type UngroupedRows } from './option-row.js';
 
 const MODEL = 'Model';
 const LOADING = 'Loading';
@@ -71,8 +71,7 @@ const MODEL_GROUP_OPTIONS = inGroup(MODEL, {
     otherwise: 'none',
   },
   specialTokensInMessages: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--special-tokens-in-messages',
     help: 'Parse control tokens in the text of messages, tools and documents, which are plain text otherwise',
   },
@@ -86,7 +85,7 @@ const MODEL_GROUP_OPTIONS = inGroup(MODEL, {
     help: 'Turn reasoning on or off, if the template supports it; requests override it',
   },
   reasoningBudget: {
-    ...count(-1),
+    ...integer(-1),
     unit: 'tokens',
     default: -1,
     flag: '--reasoning-budget',
@@ -116,21 +115,18 @@ const MODEL_GROUP_OPTIONS = inGroup(MODEL, {
 
 const LOADING_OPTIONS = inGroup(LOADING, {
   mmap: {
-    type: 'boolean',
-    default: true,
+    ...on,
     flag: '--mmap',
     help: 'Map the model file into memory; without it, loading is slower',
     otherwise: 'on, if the devices support it',
   },
   mlock: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--mlock',
     help: 'Lock the model in memory, so that it is never swapped out',
   },
   repack: {
-    type: 'boolean',
-    default: true,
+    ...on,
     flag: '--repack',
     noAliases: ['-nr'],
     help: "Repack weights into the CPU's fastest layout",

@@ -79,9 +79,16 @@ export type OptionRows = Readonly<Record<string, OptionRow>>;
 type Ungrouped<Row> = Row extends unknown ? Omit<Row, 'group'> : never;
 export type UngroupedRows = Readonly<Record<string, Ungrouped<OptionRow>>>;
 
-/** The fields of a whole number of at least `min`. */
-export function count<const Min extends number>(min: Min) {
-  return { type: 'integer', min, max: MAX_COUNT } as const;
+/** The fields that rows of these types share. */
+export const off = { type: 'boolean', default: false } as const;
+export const on = { type: 'boolean', default: true } as const;
+
+export function integer(min: number, max = MAX_COUNT) {
+  return { type: 'integer', min, max } as const;
+}
+
+export function number(min: number, max: number) {
+  return { type: 'number', min, max } as const;
 }
 
 /** Adds a heading to all rows. */

@@ -3,7 +3,7 @@
  * and environment variables, the tables in ts/cli/README.md and ts/http/README.md, and native/core/sampling-fields.h derive
  * from these rows. `npx tsx test/house/tables.ts` rewrites the generated files.
  */
-import { count, MAX_COUNT, type NumberRow, type OptionRows, type OptionsOf } from './option-row.js';
+import { integer, MAX_COUNT, type NumberRow, number, type OptionRows, type OptionsOf } from './option-row.js';
 
 export interface SamplingRow extends Omit<NumberRow, 'group' | 'otherwise'> {
   /** The request field. The member of the C++ struct has the same name. */
@@ -45,7 +45,7 @@ export const SAMPLING_NUMBERS = {
     help: 'Sampling temperature; 0 is greedy',
   },
   topK: {
-    ...count(0),
+    ...integer(0),
     field: 'top_k',
     neutral: 0,
     accepts: { minimum: -1 },
@@ -72,9 +72,7 @@ export const SAMPLING_NUMBERS = {
     help: 'Drop tokens less probable than this fraction of the most probable one; 0 keeps all',
   },
   repeatPenalty: {
-    type: 'number',
-    min: MIN_MAGNITUDE,
-    max: MAX_MAGNITUDE,
+    ...number(MIN_MAGNITUDE, MAX_MAGNITUDE),
     field: 'repeat_penalty',
     alias: 'repetition_penalty',
     neutral: 1,
@@ -120,9 +118,7 @@ export const SAMPLING_NUMBERS = {
     help: 'Locally typical sampling: cumulative probability to keep; 1 disables it',
   },
   topNSigma: {
-    type: 'number',
-    min: -1,
-    max: MAX_MAGNITUDE,
+    ...number(-1, MAX_MAGNITUDE),
     field: 'top_n_sigma',
     neutral: -1,
     accepts: {},
@@ -159,9 +155,7 @@ export const SAMPLING_NUMBERS = {
     help: 'Dynamic temperature: exponent of the normalized entropy',
   },
   mirostat: {
-    type: 'integer',
-    min: 0,
-    max: 2,
+    ...integer(0, 2),
     field: 'mirostat',
     neutral: 0,
     flag: '--mirostat',
@@ -185,9 +179,7 @@ export const SAMPLING_NUMBERS = {
     help: 'Mirostat: learning rate',
   },
   adaptiveTarget: {
-    type: 'number',
-    min: -1,
-    max: 1,
+    ...number(-1, 1),
     field: 'adaptive_target',
     neutral: -1,
     accepts: {},
@@ -195,9 +187,7 @@ export const SAMPLING_NUMBERS = {
     help: 'Adaptive-p: token probability to aim at; negative disables it',
   },
   adaptiveDecay: {
-    type: 'number',
-    min: 0,
-    max: 0.99,
+    ...number(0, 0.99),
     field: 'adaptive_decay',
     neutral: 0.9,
     flag: '--adaptive-decay',
@@ -211,9 +201,7 @@ export const SAMPLING_NUMBERS = {
     help: 'DRY: penalty on tokens that extend a repetition; 0 disables it',
   },
   dryBase: {
-    type: 'number',
-    min: 1,
-    max: MAX_MAGNITUDE,
+    ...number(1, MAX_MAGNITUDE),
     field: 'dry_base',
     neutral: 1.75,
     accepts: { minimum: 0 },
@@ -322,9 +310,7 @@ export const SAMPLING_OPTIONS = {
     ]),
   ) as NumberOptions),
   seed: {
-    type: 'integer',
-    min: -1,
-    max: ANY_SEED,
+    ...integer(-1, ANY_SEED),
     flag: '--seed',
     short: '-s',
     group: GROUP,

@@ -1,6 +1,6 @@
 /** Options of `chasqui bench`, named as in llama-bench if it has the same option. */
 import { LOAD_OPTIONS } from '../../options/load-option-table.js';
-import { count, inGroup, type OptionsOf, type UngroupedRows } from '../../options/option-row.js';
+import { inGroup, integer, type OptionsOf, off, type UngroupedRows } from '../../options/option-row.js';
 
 const GROUP = 'Measuring';
 
@@ -31,9 +31,7 @@ export const BENCH_OPTIONS = inGroup(GROUP, {
     otherwise: '0,2048',
   },
   promptTokens: {
-    type: 'integer',
-    min: 1,
-    max: 2 ** 20,
+    ...integer(1, 2 ** 20),
     unit: 'tokens',
     default: 512,
     flag: '--n-prompt',
@@ -42,9 +40,7 @@ export const BENCH_OPTIONS = inGroup(GROUP, {
     help: 'Prompt length',
   },
   newTokens: {
-    type: 'integer',
-    min: 1,
-    max: 2 ** 20,
+    ...integer(1, 2 ** 20),
     unit: 'tokens',
     default: 128,
     flag: '--n-gen',
@@ -53,9 +49,7 @@ export const BENCH_OPTIONS = inGroup(GROUP, {
     help: 'Completion length',
   },
   repetitions: {
-    type: 'integer',
-    min: 1,
-    max: 1000,
+    ...integer(1, 1000),
     default: 5,
     flag: '--repetitions',
     short: '-r',
@@ -63,7 +57,7 @@ export const BENCH_OPTIONS = inGroup(GROUP, {
     help: 'Maximum number of runs per figure',
   },
   maxTimeMs: {
-    ...count(1),
+    ...integer(1),
     unit: 'ms',
     flagUnit: { unit: 's', size: 1000 },
     default: 60_000,
@@ -71,8 +65,7 @@ export const BENCH_OPTIONS = inGroup(GROUP, {
     help: 'Time limit per figure; figures that are expected to take longer are skipped',
   },
   json: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--json',
     variable: 'CHASQUI_BENCH_JSON',
     help: 'Print JSON with the field names of llama-bench',

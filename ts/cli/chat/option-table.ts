@@ -1,6 +1,6 @@
 /** Options of `chasqui chat`, and of `chasqui run` with a model. */
 import { LOAD_OPTIONS } from '../../options/load-option-table.js';
-import { count, type OptionRows } from '../../options/option-row.js';
+import { integer, type OptionRows, off } from '../../options/option-row.js';
 import { DATA_DIR_OPTION, JSON_OPTION } from '../cloud/option-table.js';
 
 const group = 'Chat';
@@ -8,7 +8,7 @@ const group = 'Chat';
 export const CHAT_OPTIONS = {
   system: { type: 'string', flag: '--system', placeholder: 'text', group, help: 'System prompt', otherwise: 'none' },
   maxTokens: {
-    ...count(1),
+    ...integer(1),
     unit: 'tokens',
     flag: '--max-tokens',
     placeholder: 'n',
@@ -17,8 +17,7 @@ export const CHAT_OPTIONS = {
     otherwise: 'the rest of the context',
   },
   statistics: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--verbose',
     group,
     help: 'Print tokens per second after each answer',

@@ -1,5 +1,5 @@
 /** Options of `chasqui deploy` for a Kubernetes cluster. */
-import { inGroup, type OptionRows, type UngroupedRows } from '../../options/option-row.js';
+import { inGroup, type OptionRows, off, type UngroupedRows } from '../../options/option-row.js';
 
 const GROUP = 'With --to kubernetes';
 
@@ -84,14 +84,12 @@ const GROUP_OPTIONS = inGroup(GROUP, {
     otherwise: 'none',
   },
   takeOver: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--take-over',
     help: 'Overwrite fields that another program has changed',
   },
   dryRun: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--dry-run',
     help: 'Print the objects without applying them',
   },
@@ -132,8 +130,7 @@ export const TARGET_OPTIONS = {
 
 export const WEIGHTS_OPTION = {
   weights: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--weights',
     group: 'Apps in Kubernetes',
     help: 'Also delete the volume with downloaded weights',

@@ -1,13 +1,13 @@
 /** Options of the cloud commands. Flags and help derive from these rows. */
 import { QUOTA_PATTERN } from '../../cloud/apps/quotas.js';
-import { count, inGroup, type OptionRows, type UngroupedRows } from '../../options/option-row.js';
+import { inGroup, integer, type OptionRows, off, type UngroupedRows } from '../../options/option-row.js';
 import { HOSTING_OPTIONS } from '../options/hosting-option-table.js';
 import { KUBERNETES_OPTIONS, WEIGHTS_OPTION } from './kubernetes-option-table.js';
 
 const GROUP = 'Options';
 
 export const JSON_OPTION = inGroup(GROUP, {
-  json: { type: 'boolean', default: false, flag: '--json', help: 'Print JSON' },
+  json: { ...off, flag: '--json', help: 'Print JSON' },
 } as const satisfies UngroupedRows);
 
 export const ORG_OPTION = inGroup(GROUP, {
@@ -60,7 +60,7 @@ export const CLOUD_START_OPTIONS = inGroup(GROUP, {
   },
   port: { ...HOSTING_OPTIONS.port, otherwise: '8088' },
   runnersMemory: {
-    ...count(1),
+    ...integer(1),
     unit: 'MiB',
     flag: '--runners-memory',
     help: 'Memory limit for all runners',
@@ -78,21 +78,19 @@ export const CLOUD_START_OPTIONS = inGroup(GROUP, {
     otherwise: 'unlimited',
   },
   uploadsLimit: {
-    ...count(1),
+    ...integer(1),
     unit: 'MiB',
     flag: '--uploads-limit',
     help: 'Disk limit for uploaded models; the least recently used ones are deleted first',
     otherwise: 'half of the disk',
   },
   allowPrivateModelHosts: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--allow-private-model-hosts',
     help: 'Let deployments by API key fetch models from any address, including private networks',
   },
   allowLoopbackWebhooks: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--allow-loopback-webhooks',
     help: 'Let webhooks of the queue call this machine, also without TLS',
   },
@@ -109,20 +107,17 @@ export const CLOUD_START_OPTIONS = inGroup(GROUP, {
     otherwise: 'none',
   },
   trustProxy: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--trust-proxy',
     help: 'Trust a reverse proxy that terminates TLS',
   },
   insecure: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--insecure',
     help: 'Allow other machines to connect without TLS',
   },
   keepRunners: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--keep-runners',
     help: 'Keep runners running when the cloud stops; the next start adopts them',
   },
@@ -149,14 +144,12 @@ export const DEPLOY_OPTIONS = inGroup(GROUP, {
     help: 'rolling stops the old runners once a new one is ready; recreate stops them first, which needs less memory',
   },
   detach: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--detach',
     help: 'Return before the revision is ready; requests reach it only once it is',
   },
   check: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--check',
     help: 'Show what would change without deploying',
   },
@@ -184,14 +177,19 @@ export const RUN_OPTIONS = inGroup(GROUP, {
 export const COMMON_OPTIONS = { ...ORG_OPTION, ...DATA_DIR_OPTION, ...JSON_OPTION } as const satisfies OptionRows;
 
 export const SCALE_OPTIONS = inGroup(GROUP, {
-  min: { ...count(0), flag: '--min', help: 'Minimum number of runners, kept without requests', otherwise: 'unchanged' },
-  max: { ...count(1), flag: '--max', help: 'Maximum number of runners', otherwise: 'unchanged' },
-  reset: { type: 'boolean', default: false, flag: '--reset', help: 'Return to the values in the script' },
+  min: {
+    ...integer(0),
+    flag: '--min',
+    help: 'Minimum number of runners, kept without requests',
+    otherwise: 'unchanged',
+  },
+  max: { ...integer(1), flag: '--max', help: 'Maximum number of runners', otherwise: 'unchanged' },
+  reset: { ...off, flag: '--reset', help: 'Return to the values in the script' },
 } as const satisfies UngroupedRows);
 
 export const ROLLBACK_OPTIONS = inGroup(GROUP, {
   to: {
-    ...count(1),
+    ...integer(1),
     flag: '--to',
     placeholder: 'revision',
     help: 'Revision to return to',
@@ -201,8 +199,7 @@ export const ROLLBACK_OPTIONS = inGroup(GROUP, {
 
 export const FOLLOW_OPTION = inGroup(GROUP, {
   follow: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--follow',
     short: '-f',
     help: 'Keep printing until Ctrl-C',

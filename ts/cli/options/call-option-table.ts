@@ -1,5 +1,5 @@
 /** Options of `chasqui serve` about one call: not part of a configuration file. */
-import type { OptionRows } from '../../options/option-row.js';
+import { type OptionRows, off } from '../../options/option-row.js';
 
 export const CALL_OPTIONS = {
   config: {
@@ -10,32 +10,28 @@ export const CALL_OPTIONS = {
     otherwise: 'none',
   },
   printConfig: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--print-config',
     group: 'Server',
     help: 'Print all options as a file for `config`, and exit',
     otherwise: 'off',
   },
   listDevices: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--list-devices',
     group: 'GPUs',
     help: 'Print the GPUs that chasqui doctor finds, and exit',
     otherwise: 'off',
   },
   background: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--background',
     group: 'Server',
     help: 'Start the server as a background process, and exit when it is ready; see chasqui status, logs and stop',
     otherwise: 'off',
   },
   json: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--json',
     variable: 'CHASQUI_SERVE_JSON',
     group: 'Server',

@@ -1,27 +1,32 @@
 /** Options of `chasqui desktop`; everything else is set in the app. */
 import { APP_PORT } from '../../desktop/ports.js';
-import { inGroup, type OptionRows, type OptionsOf, type UngroupedRows } from '../../options/option-row.js';
+import {
+  inGroup,
+  integer,
+  type OptionRows,
+  type OptionsOf,
+  off,
+  on,
+  type UngroupedRows,
+} from '../../options/option-row.js';
 import { desktop } from '../../profiles/desktop.js';
 import { HOSTING_OPTIONS } from './hosting-option-table.js';
 
 const WINDOW_OPTIONS = inGroup('Window', {
   open: {
-    type: 'boolean',
-    default: true,
+    ...on,
     flag: '--open',
     help: 'Open a window; --no-open prints the address of the app, with its token, as the last line',
     otherwise: 'on if there is a display',
   },
   json: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--json',
     variable: 'CHASQUI_DESKTOP_JSON',
     help: 'Print one line of JSON with the address as `url`',
   },
   install: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--install',
     variable: 'CHASQUI_DESKTOP_INSTALL',
     help: 'Add the app to the application menu of this Linux desktop and exit; --no-install removes it',
@@ -31,8 +36,7 @@ const WINDOW_OPTIONS = inGroup('Window', {
 
 const SERVER_OPTIONS = inGroup('Server', {
   startServer: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--start-server',
     help: 'Start the server immediately, like Start Server',
     otherwise: 'the setting of the app',
@@ -51,18 +55,14 @@ const SERVER_OPTIONS = inGroup('Server', {
 export const DESKTOP_OPTIONS = {
   ...WINDOW_OPTIONS,
   appPort: {
-    type: 'integer',
-    min: 0,
-    max: 65_535,
+    ...integer(0, 65_535),
     flag: '--app-port',
     group: 'Ports',
     help: 'Port of the app window; 0 picks a free port',
     otherwise: `${APP_PORT}, or the next free port`,
   },
   port: {
-    type: 'integer',
-    min: 0,
-    max: 65_535,
+    ...integer(0, 65_535),
     flag: '--port',
     short: '-p',
     foreign: HOSTING_OPTIONS.port.foreign,

@@ -3,7 +3,15 @@
 import { MAX_TEXT_BYTES } from '../../http/body/limits.js';
 import { LOG_LEVELS } from '../../http/log-levels.js';
 import { OTHER_NAMES } from '../../metrics/other-names.js';
-import { count, inGroup, type OptionRows, type OptionsOf, type UngroupedRows } from '../../options/option-row.js';
+import {
+  inGroup,
+  integer,
+  type OptionRows,
+  type OptionsOf,
+  off,
+  on,
+  type UngroupedRows,
+} from '../../options/option-row.js';
 import { desktop } from '../../profiles/desktop.js';
 import { runtime } from '../../profiles/runtime.js';
 import { serverless } from '../../profiles/serverless.js';
@@ -58,8 +66,7 @@ const POOL_OPTIONS = inGroup('Several models', {
     otherwise: 'none',
   },
   modelsHub: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--models-hub',
     help: 'Serve the models that chasqui ls lists, under the same names; each is loaded on its first request',
     otherwise: 'off',
@@ -73,15 +80,14 @@ const POOL_OPTIONS = inGroup('Several models', {
     otherwise: 'none',
   },
   modelsMemory: {
-    ...count(1),
+    ...integer(1),
     unit: 'MiB',
     flag: '--models-memory',
     help: 'Memory limit for all loaded models; a larger model is loaded alone',
     otherwise: '80 % of the memory that is free at startup, and of GPU memory',
   },
   autoload: {
-    type: 'boolean',
-    default: true,
+    ...on,
     flag: '--autoload',
     aliases: ['--models-autoload'],
     noAliases: ['--no-models-autoload'],
@@ -89,18 +95,14 @@ const POOL_OPTIONS = inGroup('Several models', {
     otherwise: 'on',
   },
   loadTimeout: {
-    type: 'integer',
-    min: 1,
-    max: 1_000_000,
+    ...integer(1, 1_000_000),
     unit: 's',
     default: 600,
     flag: '--load-timeout',
     help: 'Time limit for a request to wait until its model is loaded',
   },
   ttl: {
-    type: 'integer',
-    min: 0,
-    max: 1_000_000,
+    ...integer(0, 1_000_000),
     unit: 's',
     default: 0,
     flag: '--ttl',
@@ -135,9 +137,7 @@ const SERVER_OPTIONS = inGroup('Server', {
     otherwise: runtime.host,
   },
   port: {
-    type: 'integer',
-    min: 0,
-    max: 65_535,
+    ...integer(0, 65_535),
     flag: '--port',
     short: '-p',
     excludes: ['socket'],
@@ -197,15 +197,13 @@ const SERVER_OPTIONS = inGroup('Server', {
     otherwise: 'none',
   },
   strict: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--strict',
     help: 'Reject requests with unknown fields',
     otherwise: 'ignore them and list them in a response header',
   },
   webui: {
-    type: 'boolean',
-    default: true,
+    ...on,
     flag: '--webui',
     aliases: ['--ui'],
     noAliases: ['--no-ui'],
@@ -213,20 +211,19 @@ const SERVER_OPTIONS = inGroup('Server', {
     otherwise: 'on; never in serverless mode',
   },
   slots: {
-    type: 'boolean',
-    default: true,
+    ...on,
     flag: '--slots',
     help: 'Serve GET /slots, which shows the state of slots without prompts',
     otherwise: 'on',
   },
   maxPriority: {
-    ...count(0),
+    ...integer(0),
     default: runtime.maxPriority,
     flag: '--max-priority',
     help: 'Highest priority that a request may set; higher priorities preempt lower ones',
   },
   nPredict: {
-    ...count(1),
+    ...integer(1),
     unit: 'tokens',
     flag: '--n-predict',
     short: '-n',
@@ -237,17 +234,15 @@ const SERVER_OPTIONS = inGroup('Server', {
     otherwise: 'the rest of the context',
   },
   bodyLimit: {
-    ...count(1),
+    ...integer(1),
     unit: 'MiB',
     flag: '--body-limit',
     help: `Size limit for a request body with images; without images, at most ${MAX_TEXT_BYTES / MIB}`,
     otherwise: `${runtime.bodyLimit / MIB}, or ${serverless.bodyLimit / MIB} in serverless mode`,
   },
   stallTimeout: {
-    type: 'integer',
-    min: 0,
     // Must fit into a millisecond timer.
-    max: 1_000_000,
+    ...integer(0, 1_000_000),
     unit: 's',
     default: 600,
     flag: '--stall-timeout',
@@ -262,25 +257,20 @@ const SERVER_OPTIONS = inGroup('Server', {
     help: 'Run the engine in a child process, which is restarted after a crash, or in the server process',
   },
   stepTimeout: {
-    type: 'integer',
-    min: 0,
-    max: 1_000_000,
+    ...integer(0, 1_000_000),
     unit: 's',
     default: 60,
     flag: '--step-timeout',
     help: 'Time limit for one engine step; beyond it, the engine process is restarted; 0 is unlimited',
   },
   coreDumps: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--core-dumps',
     help: 'Write a core dump when the engine crashes; it contains prompts',
     otherwise: 'off',
   },
   shutdownTimeout: {
-    type: 'integer',
-    min: 0,
-    max: 1_000_000,
+    ...integer(0, 1_000_000),
     unit: 's',
     default: 25,
     flag: '--shutdown-timeout',
@@ -321,8 +311,7 @@ const WATCHING_OPTIONS = inGroup('Watching', {
     help: 'Minimum level of log lines; debug adds probes and scrapes, warn logs only server failures',
   },
   logPrompts: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--log-prompts',
     help: 'Log the beginning of each prompt',
     otherwise: 'never',
@@ -349,8 +338,7 @@ const MORE_SERVER_OPTIONS = inGroup('Server', {
     otherwise: 'the name in `host`',
   },
   allowPrivateImageHosts: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--allow-private-image-hosts',
     help: 'Allow images from any address, including private networks',
     otherwise: 'public addresses; in the local modes also this machine, unless `host` exposes the server to others',

@@ -3,7 +3,7 @@
 import { invalidOptions } from '../../errors.js';
 import { endOfDate, SCOPES } from '../../keys/key-settings.js';
 import type { NewKeySettings } from '../../keys/key-store.js';
-import { MAX_COUNT, type OptionRows } from '../../options/option-row.js';
+import { MAX_COUNT, type OptionRows, off } from '../../options/option-row.js';
 import { HOSTING_OPTIONS } from './hosting-option-table.js';
 
 const GROUP = 'Options';
@@ -14,13 +14,12 @@ const limit = { type: 'integer', min: 1, group: LIMITS_GROUP, otherwise: 'no lim
 export const KEYS_OPTIONS = {
   dataDir: { ...HOSTING_OPTIONS.dataDir, group: GROUP },
   local: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--local',
     group: GROUP,
     help: 'Use the keys of this machine, even after `chasqui login`',
   },
-  json: { type: 'boolean', default: false, flag: '--json', group: GROUP, help: 'Print JSON' },
+  json: { ...off, flag: '--json', group: GROUP, help: 'Print JSON' },
 } as const satisfies OptionRows;
 
 export const REACH_OPTIONS = {

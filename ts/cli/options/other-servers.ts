@@ -1,10 +1,9 @@
 /** Flags of llama-server and vLLM for what chasqui always does. They have no effect. */
-import type { OptionRows } from '../../options/option-row.js';
+import { type OptionRows, off, on } from '../../options/option-row.js';
 
 export const ALWAYS_ON = {
   alwaysOn: {
-    type: 'boolean',
-    default: true,
+    ...on,
     flag: '--cont-batching',
     aliases: [
       ...(['-cb', '--jinja', '--props'] as const),
@@ -17,8 +16,7 @@ export const ALWAYS_ON = {
     help: 'Accepted for other servers',
   },
   offline: {
-    type: 'boolean',
-    default: false,
+    ...off,
     flag: '--offline',
     excludes: ['hf', 'modelUrl'],
     group: 'Server',

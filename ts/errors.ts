@@ -34,6 +34,22 @@ function serverError(meaning: string, status = 500): CatalogueRow {
   return { status, type: 'server_error', meaning };
 }
 
+function unauthenticated(meaning: string): CatalogueRow {
+  return { status: 401, type: 'authentication_error', meaning };
+}
+
+function forbidden(meaning: string): CatalogueRow {
+  return { status: 403, type: 'permission_error', meaning };
+}
+
+function tooMany(meaning: string): CatalogueRow {
+  return { status: 429, type: 'rate_limit_error', meaning };
+}
+
+function unavailable(meaning: string, retryAfterSeconds = 5): CatalogueRow {
+  return { ...serverError(meaning, 503), retryAfterSeconds };
+}
+
 export const ERRORS = {
   // HTTP
   bad_request: badRequest('The request is not valid HTTP, or its body does not have the declared length.'),
@@ -50,32 +66,13 @@ export const ERRORS = {
   },
   client_closed_request: badRequest('The client disconnected before the reply. Appears in logs only.', 499),
 
-  app_token_missing: {
-    status: 401,
-    type: 'authentication_error',
-    meaning: 'The request to the desktop app has no token, or the token of another instance.',
-  },
-  origin_not_allowed: {
-    status: 403,
-    type: 'permission_error',
-    meaning: 'A web page of another origin called the desktop app.',
-  },
-  host_not_allowed: {
-    status: 403,
-    type: 'permission_error',
-    meaning: 'The Host header does not name this server.',
-  },
-  invalid_api_key: {
-    status: 401,
-    type: 'authentication_error',
-    meaning: 'The API key is missing or invalid.',
-  },
-  permission_denied: {
-    status: 403,
-    type: 'permission_error',
-    meaning:
-      'The API key lacks the scope, or belongs to another organisation or app; or `force` was used from another machine.',
-  },
+  app_token_missing: unauthenticated('The request to the desktop app has no token, or the token of another instance.'),
+  origin_not_allowed: forbidden('A web page of another origin called the desktop app.'),
+  host_not_allowed: forbidden('The Host header does not name this server.'),
+  invalid_api_key: unauthenticated('The API key is missing or invalid.'),
+  permission_denied: forbidden(
+    'The API key lacks the scope, or belongs to another organisation or app; or `force` was used from another machine.',
+  ),
   key_not_found: notFound('No API key or user has this id.'),
 
   // Request body
@@ -133,50 +130,24 @@ export const ERRORS = {
   deployment_refused: badRequest('The current state of the app does not allow this action.', 422),
 
   // Server
-  queue_full: {
-    status: 429,
-    type: 'rate_limit_error',
-    meaning: 'Too many requests are waiting. `Retry-After` states when to retry.',
-  },
-  rate_limit_exceeded: {
-    status: 429,
-    type: 'rate_limit_error',
-    meaning: 'The API key has exceeded one of its limits. `Retry-After` states when to retry.',
-  },
-  server_busy: {
-    ...serverError('The memory for request bodies or downloaded images is exhausted.', 503),
-    retryAfterSeconds: 5,
-  },
-  too_many_open_files: {
-    ...serverError('The limit of open files and connections of the process or the machine is reached.', 503),
-    retryAfterSeconds: 5,
-  },
-  engine_closed: { ...serverError('The server is shutting down.', 503), retryAfterSeconds: 5 },
-  engine_restarting: {
-    ...serverError('The engine process ended and is being restarted.', 503),
-    retryAfterSeconds: 5,
-  },
-  model_loading: {
-    ...serverError('The model is being loaded.', 503),
-    retryAfterSeconds: 5,
-  },
-  startup_timeout: {
-    ...serverError('No runner of the app became ready in time. Retry the request.', 503),
-    retryAfterSeconds: 30,
-  },
-  runner_failed: {
-    ...serverError('The runner ended during the request, or sent an invalid reply.', 503),
-    retryAfterSeconds: 5,
-  },
+  queue_full: tooMany('Too many requests are waiting. `Retry-After` states when to retry.'),
+  rate_limit_exceeded: tooMany('The API key has exceeded one of its limits. `Retry-After` states when to retry.'),
+  server_busy: unavailable('The memory for request bodies or downloaded images is exhausted.'),
+  too_many_open_files: unavailable('The limit of open files and connections of the process or the machine is reached.'),
+  engine_closed: unavailable('The server is shutting down.'),
+  engine_restarting: unavailable('The engine process ended and is being restarted.'),
+  model_loading: unavailable('The model is being loaded.'),
+  startup_timeout: unavailable('No runner of the app became ready in time. Retry the request.', 30),
+  runner_failed: unavailable('The runner ended during the request, or sent an invalid reply.'),
   time_limit_exceeded: badRequest('The request took longer than the app allows.'),
   engine_failed: serverError(
     'The model could not be loaded, or its engine process ended repeatedly and is not restarted within 30 s.',
     503,
   ),
-  engine_stalled: {
-    ...serverError('The engine has not finished a step for 30 seconds. Only health endpoints report this.', 503),
-    retryAfterSeconds: 30,
-  },
+  engine_stalled: unavailable(
+    'The engine has not finished a step for 30 seconds. Only health endpoints report this.',
+    30,
+  ),
   out_of_memory: serverError('Memory is insufficient to load the model or to compute the completion.'),
   invalid_logits: badRequest('The model computed values that are not numbers for this input.', 422),
   decode_failed: serverError('The evaluation of the model failed.'),
@@ -204,30 +175,11 @@ export const ERRORS = {
   invalid_model_name: badRequest('The text is not a model name of the hub.'),
   hub_model_not_found: notFound('The hub has no such model or file, or it is private.'),
   quantisation_not_found: notFound('The model has no such quantization or file.'),
-  hub_model_gated: {
-    status: 403,
-    type: 'permission_error',
-    meaning: 'The model requires an account with approved access. Request access on its page.',
-  },
-  hub_access_denied: {
-    status: 403,
-    type: 'permission_error',
-    meaning: 'The model is private or disabled, and the token does not grant access.',
-  },
-  hub_token_refused: {
-    status: 403,
-    type: 'permission_error',
-    meaning: 'The hub token is unknown or has expired.',
-  },
-  hub_rate_limited: {
-    status: 429,
-    type: 'rate_limit_error',
-    meaning: 'The hub has rate-limited this address.',
-  },
-  hub_unreachable: {
-    ...serverError('The hub could not be reached or did not reply in time.', 503),
-    retryAfterSeconds: 10,
-  },
+  hub_model_gated: forbidden('The model requires an account with approved access. Request access on its page.'),
+  hub_access_denied: forbidden('The model is private or disabled, and the token does not grant access.'),
+  hub_token_refused: forbidden('The hub token is unknown or has expired.'),
+  hub_rate_limited: tooMany('The hub has rate-limited this address.'),
+  hub_unreachable: unavailable('The hub could not be reached or did not reply in time.', 10),
   hub_failed: serverError('The hub replied with a server error or an invalid reply.', 502),
   architecture_unknown: badRequest('This llama.cpp does not support the architecture of the model.'),
   no_space: badRequest('The disk has too little free space for the download.', 409),

@@ -79,7 +79,7 @@ export type OptionRows = Readonly<Record<string, OptionRow>>;
 type Ungrouped<Row> = Row extends unknown ? Omit<Row, 'group'> : never;
 export type UngroupedRows = Readonly<Record<string, Ungrouped<OptionRow>>>;
 
-/** The fields that rows of these types share. */
+/** Fields that many rows share. */
 export const off = { type: 'boolean', default: false } as const;
 export const on = { type: 'boolean', default: true } as const;
 

@@ -14,6 +14,17 @@ export function openSqlite(file: string): Sqlite {
   return new Database(file);
 }
 
+export interface AsyncSqlite {
+  exec(sql: string): Promise<unknown>;
+  close(): void;
+}
+
+/** An asynchronous connection: libsql runs its statements on another thread. */
+export function openSqliteAsync(file: string): AsyncSqlite {
+  const Database = createRequire(import.meta.url)('libsql/promise') as new (file: string) => AsyncSqlite;
+  return new Database(file);
+}
+
 /** With a write-ahead log readers never wait. A writer waits this long for another one. */
 const BUSY_TIMEOUT_MS = 5000;
 

@@ -106,14 +106,15 @@ onLinux('version 2: the control plane moves to a child, and runners are in sibli
     'unit/chasqui-org-me/cpu.weight': '100',
     [`unit/${GROUP}/cgroup.controllers`]: 'cpu memory',
   };
-  await withFakeGroups(files, (places, pid) => {
+  await withFakeGroups(files, async (places, pid) => {
     const read = (name: string): string => fs.readFileSync(path.join(places.root, 'unit', name), 'utf8');
-    assert.ok(prioritizeControlPlane(places));
+    assert.ok(await prioritizeControlPlane(places));
     assert.is(read('chasqui-control-plane/cgroup.procs'), String(process.pid));
     assert.is(read('chasqui-control-plane/cpu.weight'), '10000');
     assert.is(read('cgroup.subtree_control'), '+memory');
     fs.writeFileSync(places.own, '0::/unit/chasqui-control-plane\n');
     const share = new CpuShare(GROUP, pid, places);
+    await share.joined;
     const full = Math.min(100 * CPUS, 10_000);
     assert.is(read('chasqui-org-me/cpu.weight'), String(full));
     share.setHasClients(false);
@@ -126,6 +127,7 @@ onLinux('version 2: the control plane moves to a child, and runners are in sibli
       () => undefined,
       places,
     );
+    await limit.joined;
     assert.is(read(`${GROUP}/memory.max`), String(2 ** 28));
     assert.is(read(`${GROUP}/cgroup.procs`), String(pid));
     assert.is(limit.killReason(), null);
@@ -136,9 +138,10 @@ onLinux('version 2: the control plane moves to a child, and runners are in sibli
 });
 
 onLinux('without cgroups runners have a lower priority than the control plane', async () => {
-  await withFakeGroups({ own: '' }, (places, pid) => {
-    assert.not(prioritizeControlPlane(places));
+  await withFakeGroups({ own: '' }, async (places, pid) => {
+    assert.not(await prioritizeControlPlane(places));
     const share = new CpuShare(GROUP, pid, places);
+    await share.joined;
     assert.is(os.getPriority(pid), Math.min(os.getPriority() + 5, 19));
     share.setHasClients(false);
     share.close();

@@ -43,6 +43,7 @@ import { prioritizeControlPlane } from './runners/cpu-share.js';
 import { findGpus } from './runners/gpus.js';
 import { DEFAULT_IMAGE, Podman } from './runners/podman.js';
 import type { RunnerCommand } from './runners/runner-process.js';
+import { confirmChanges } from './store/confirm-changes.js';
 import { type Database, openDatabase } from './store/database.js';
 import { SecretStore } from './store/secrets.js';
 
@@ -142,7 +143,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   const boundPort = (front.address() as net.AddressInfo).port;
   publicUrl.value = settings.publicUrl?.replace(/\/+$/, '') ?? localUrl(settings, boundPort);
   writeAddress(places, { url: localUrl(settings, boundPort), token: parts.localToken, org: OWN_ORG, pid: process.pid });
-  if (process.platform === 'linux') prioritizeControlPlane();
+  if (process.platform === 'linux') await prioritizeControlPlane();
   supervisor.start();
   const closeParts = (): void => {
     parts.metrics.close();
@@ -255,7 +256,7 @@ function assemble(
   });
   const localToken = randomBytes(32).toString('base64url');
   const authorize = authorizer({ ring, localToken });
-  const api = buildApi(settings);
+  const api = buildApi(settings, database);
   metricsRoute(api, { metrics, authorize });
   setupLinkRoute(api, { accounts, authorize, publicUrl: () => publicUrl.value });
   apiRoutes(api, { control, secrets, uploads, audit, authorize, ownOrg: OWN_ORG, publicUrl: () => publicUrl.value });
@@ -296,10 +297,11 @@ function setupLinkRoute(
   });
 }
 
-function buildApi({ onError, trustProxy = false }: CloudSettings): FastifyInstance {
+function buildApi({ onError, trustProxy = false }: CloudSettings, database: Database): FastifyInstance {
   // Trust the headers of one proxy in front, but not what clients sent to that proxy.
   const api = Fastify({ forceCloseConnections: true, trustProxy: (_address, hop) => trustProxy && hop === 0 });
   api.addHook('onRequest', async ({ raw }) => checkHostHeader(raw));
+  confirmChanges(api, database);
   api.setErrorHandler(errorHandler({ onServerError: (error) => onError?.(error), optionNames: {} }));
   api.setNotFoundHandler((request) => {
     throw new ChasquiError('unknown_url', `Unknown URL: ${request.method} ${request.url.slice(0, 200)}.`);

@@ -75,8 +75,7 @@ export class UsageStore implements UsageSink {
   /** Writes the pending sums. Throws if the write fails; the next flush retries. */
   flush(): void {
     if (this.#pending.size === 0) return;
-    const write = () => [...this.#pending.values()].forEach((sum) => void this.#write(sum));
-    this.database.withoutSync(() => this.database.transaction(write));
+    this.database.transaction(() => [...this.#pending.values()].forEach((sum) => void this.#write(sum)));
     this.#pending.clear();
   }
 

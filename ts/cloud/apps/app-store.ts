@@ -256,7 +256,7 @@ export class AppStore {
   }
 
   setRevision(app: AppRow, number: number, state: RevisionState, reason: string): void {
-    this.#noteState(() => {
+    this.database.transaction(() => {
       this.database.run('UPDATE revisions SET state = ?, reason = ? WHERE app = ? AND number = ?', [
         state,
         reason,
@@ -304,7 +304,7 @@ export class AppStore {
     row: Pick<RunnerRow, 'id' | 'revision' | 'boot_id' | 'bytes' | 'isolation' | 'gpus'>,
     reason: string,
   ): void {
-    this.#noteState(() => {
+    this.database.transaction(() => {
       this.database.run(
         `INSERT INTO runners (id, app, revision, state, boot_id, bytes, isolation, gpus, created_at)
          VALUES (?, ?, ?, 'LOADING', ?, ?, ?, ?, ?)`,
@@ -316,11 +316,11 @@ export class AppStore {
   }
 
   setPid(runner: string, pid: number | null): void {
-    this.#noteState(() => this.database.run('UPDATE runners SET pid = ? WHERE id = ?', [pid, runner]));
+    this.database.run('UPDATE runners SET pid = ? WHERE id = ?', [pid, runner]);
   }
 
   setRunner(app: AppRow, runner: string, revision: number, state: RunnerState, reason: string): void {
-    this.#noteState(() => {
+    this.database.transaction(() => {
       const ended = state === 'STOPPED' || state === 'CRASHED' ? Date.now() : null;
       this.database.run('UPDATE runners SET state = ?, reason = ?, ended_at = ? WHERE id = ?', [
         state,
@@ -334,11 +334,6 @@ export class AppStore {
 
   note(app: AppRow, state: string, reason: string): void {
     this.#addEvent(app, null, null, state, reason);
-  }
-
-  /** After a power failure no runner is left, and a rollout resumes from an earlier state. */
-  #noteState(write: () => void): void {
-    this.database.withoutSync(() => this.database.transaction(write));
   }
 
   #addEvent(app: AppRow, revision: number | null, runner: string | null, state: string, reason: string): void {

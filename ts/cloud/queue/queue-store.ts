@@ -140,10 +140,10 @@ export class QueueStore {
 
   /** Counts an attempt and returns the request's contents. */
   begin(id: string, now = Date.now()): { path: string; body: Buffer } {
-    this.#write("UPDATE queue_requests SET state = 'running', attempts = attempts + 1, started_at = ? WHERE id = ?", [
-      now,
-      id,
-    ]);
+    this.database.run(
+      "UPDATE queue_requests SET state = 'running', attempts = attempts + 1, started_at = ? WHERE id = ?",
+      [now, id],
+    );
     const { path, body } = this.database.get('SELECT path, body FROM queue_requests WHERE id = ?', [id]) as {
       path: string;
       body: Uint8Array;
@@ -153,7 +153,7 @@ export class QueueStore {
 
   /** `isAttempt`: whether the attempt counts. */
   requeue(id: string, { isAttempt, dueAt }: { isAttempt: boolean; dueAt: number }): void {
-    this.#write(
+    this.database.run(
       `UPDATE queue_requests SET state = 'queued', attempts = attempts - ?, due_at = ? WHERE id = ? AND state = 'running'`,
       [isAttempt ? 0 : 1, dueAt, id],
     );
@@ -163,7 +163,7 @@ export class QueueStore {
   finish(id: string, { status, type, body }: Result, now = Date.now()): boolean {
     const sql = `UPDATE queue_requests SET state = 'done', finished_at = ?2, status = ?3, type = ?4, bytes = ?5,
       result = ?6, body = NULL, webhook_due = iif(webhook IS NULL, NULL, ?2) WHERE id = ?1 AND ${UNFINISHED}`;
-    return this.#write(sql, [id, now, status, type, body.length, body]) > 0;
+    return this.database.run(sql, [id, now, status, type, body.length, body]) > 0;
   }
 
   result(id: string): Buffer {
@@ -181,7 +181,7 @@ export class QueueStore {
     const ranked = `SELECT seq, finished_at, sum(bytes) OVER newest AS bytes, count(*) OVER newest AS count
       FROM queue_requests WHERE state = 'done' AND webhook_due IS NULL
       WINDOW newest AS (PARTITION BY org ORDER BY seq DESC)`;
-    this.#write(
+    this.database.run(
       `DELETE FROM queue_requests WHERE seq IN
        (SELECT seq FROM (${ranked}) WHERE finished_at < ? OR count > ? OR bytes > ?)`,
       [before, count, bytes],
@@ -198,15 +198,10 @@ export class QueueStore {
 
   /** `due`: the next attempt, or null for none. */
   webhookCalled(id: string, { error, due }: { error: string | null; due: number | null }): void {
-    this.#write(
+    this.database.run(
       `UPDATE queue_requests SET webhook_attempts = webhook_attempts + 1, webhook_error = ?, webhook_due = ?
        WHERE id = ?`,
       [error, due, id],
     );
-  }
-
-  /** A power failure may undo the write. The request then runs again. */
-  #write(sql: string, values: (string | number | Uint8Array | null)[]): number {
-    return this.database.withoutSync(() => this.database.run(sql, values));
   }
 }

@@ -27,18 +27,19 @@ export function runnerCgroup(organisation: string, runnerId: string): string {
 }
 
 /**
- * Creates the group of a controller, which may exist from an earlier control plane, and moves the process into it.
+ * Creates the group of a controller, which may exist from an earlier control plane, and moves the process into it. The kernel
+ * takes 10 to 20 ms for a move, so it runs on another thread.
  *
  * @param prepare throws if the group lacks the files of the controller
  * @returns the folder of the group, or null if this account may not create it
  */
-export function joinCgroup(
+export async function joinCgroup(
   controller: Controller,
   name: string,
   pid: number | null,
   prepare: (folder: string) => void,
   { root, own }: CgroupPlaces = PLACES,
-): string | null {
+): Promise<string | null> {
   const groups = readOrEmpty(own);
   // Version 2 has one hierarchy for all controllers.
   const versions = [
@@ -51,20 +52,20 @@ export function joinCgroup(
     const folder = path.join(base, group.replace(OWN_CHILD, ''), name);
     try {
       fs.mkdirSync(folder, { recursive: true });
-      if (pid !== null) moveTo(folder, pid);
+      if (pid !== null) await moveTo(folder, pid);
       if (base === root) enableControllers(path.dirname(folder));
       prepare(folder);
       return folder;
     } catch {
-      if (pid !== null) attempt(() => moveTo(path.join(base, group), pid));
+      if (pid !== null) await moveTo(path.join(base, group), pid).catch(() => undefined);
       removeCgroup(folder);
     }
   }
   return null;
 }
 
-function moveTo(folder: string, pid: number): void {
-  fs.writeFileSync(path.join(folder, 'cgroup.procs'), String(pid));
+function moveTo(folder: string, pid: number): Promise<void> {
+  return fs.promises.writeFile(path.join(folder, 'cgroup.procs'), String(pid));
 }
 
 /**

@@ -19,18 +19,23 @@ const WITHOUT_CLIENTS = 1 / 8;
 const NICENESS = 5;
 
 /** Gives this process the largest weight. The group stays for the next control plane. Returns false without permission for cgroups. */
-export function prioritizeControlPlane(places?: CgroupPlaces): boolean {
+export async function prioritizeControlPlane(places?: CgroupPlaces): Promise<boolean> {
   const prepare = (folder: string): void => weigh(folder, Number.POSITIVE_INFINITY);
-  return joinCgroup('cpu', CONTROL_PLANE, process.pid, prepare, places) !== null;
+  return (await joinCgroup('cpu', CONTROL_PLANE, process.pid, prepare, places)) !== null;
 }
 
 export class CpuShare {
-  readonly #folder: string | null;
+  /** Resolves when the process is in its group, or has the lower priority. */
+  readonly joined: Promise<void>;
+  #folder: string | null = null;
   #hasClients = true;
 
   constructor(cgroup: string, pid: number, places?: CgroupPlaces) {
-    this.#folder = joinCgroup('cpu', cgroup, pid, (folder) => weigh(path.dirname(folder), CPUS), places);
-    if (this.#folder === null) lowerPriority(pid);
+    const prepare = (folder: string): void => weigh(path.dirname(folder), CPUS);
+    this.joined = joinCgroup('cpu', cgroup, pid, prepare, places).then((folder) => {
+      this.#folder = folder;
+      if (folder === null) lowerPriority(pid);
+    });
   }
 
   /** Weighs the whole organisation. */
@@ -45,7 +50,7 @@ export class CpuShare {
   }
 
   close(): void {
-    removeCgroupSoon(this.#folder);
+    void this.joined.then(() => removeCgroupSoon(this.#folder));
   }
 }
 

@@ -15,7 +15,9 @@ const UNIFIED_LIMITS = ['memory.max', 'memory.swap.max'] as const;
 const KILLS = ['memory.oom_control', 'memory.events'];
 
 export class MemoryLimit {
-  readonly #group: string | null;
+  /** Resolves when the process is in its group, or there is none. */
+  readonly joined: Promise<void>;
+  #group: string | null = null;
   readonly #timer: NodeJS.Timeout;
 
   /** `onExceeded`: called once. */
@@ -26,7 +28,9 @@ export class MemoryLimit {
     onExceeded: (reason: string) => void,
     places?: CgroupPlaces,
   ) {
-    this.#group = makeGroup(cgroup, bytes, pid(), places);
+    this.joined = makeGroup(cgroup, bytes, pid(), places).then((group) => {
+      this.#group = group;
+    });
     this.#timer = setInterval(() => {
       if (this.killReason() === null && this.#usedBytes() <= bytes) return;
       clearInterval(this.#timer);
@@ -42,7 +46,7 @@ export class MemoryLimit {
 
   close(): void {
     clearInterval(this.#timer);
-    removeCgroupSoon(this.#group);
+    void this.joined.then(() => removeCgroupSoon(this.#group));
   }
 
   get #reason(): string {
@@ -61,7 +65,7 @@ export class MemoryLimit {
   }
 }
 
-function makeGroup(cgroup: string, bytes: number, pid: number | null, places?: CgroupPlaces): string | null {
+function makeGroup(cgroup: string, bytes: number, pid: number | null, places?: CgroupPlaces): Promise<string | null> {
   const prepare = (folder: string): void => {
     const isUnified = fs.existsSync(path.join(folder, 'cgroup.controllers'));
     const [limit, swap] = isUnified ? UNIFIED_LIMITS : LIMITS;

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describeExit } from '../../process/fork-script.js';
-import { runnerCgroup } from './cgroups.js';
+import { readOrEmpty, runnerCgroup } from './cgroups.js';
 import { type Container, describeContainerExit } from './container.js';
 import type { ContainerLimits } from './container-arguments.js';
 import { ControlLink } from './control-link.js';
@@ -53,6 +53,7 @@ const ADOPTION_MS = 15_000;
 export class RunnerProcess {
   #link: ControlLink | null = null;
   #pid: number | null;
+  #startTime: string | null = null;
   #exited = false;
   #ended = false;
   #how: string | null = null;
@@ -197,7 +198,7 @@ export class RunnerProcess {
   /** Podman limits containers. */
   #limitResources(organisation: string, bytes: number): void {
     if (this.container !== null || process.platform !== 'linux') return;
-    const pid = () => (this.#pid !== null && isProcess(this.#pid, this.#configFile) ? this.#pid : null);
+    const pid = () => this.#runningPid();
     const cgroup = runnerCgroup(organisation, this.id);
     const started = pid();
     if (started !== null) this.#cpus = new CpuShare(cgroup, started);
@@ -205,6 +206,17 @@ export class RunnerProcess {
       this.#exceeded = reason;
       this.kill();
     });
+  }
+
+  /**
+   * For checks several times per second. They compare the start time: reading `cmdline` waits for the lock of the process's
+   * memory, which a growing process holds for up to 60 ms.
+   */
+  #runningPid(): number | null {
+    const pid = this.#pid;
+    if (pid === null) return null;
+    if (this.#startTime === null && isProcess(pid, this.#configFile)) this.#startTime = startTimeOf(pid);
+    return this.#startTime !== null && startTimeOf(pid) === this.#startTime ? pid : null;
   }
 
   #watch(child: ChildProcess): void {
@@ -302,6 +314,13 @@ function isProcess(pid: number, configFile: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Ticks since the boot. */
+function startTimeOf(pid: number): string | null {
+  const stat = readOrEmpty(`/proc/${pid}/stat`);
+  // The fields follow the program's name, which is in parentheses and may contain anything.
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
 }
 
 /** Kills the process group of the runner. Its id is not reused while a member exists. */

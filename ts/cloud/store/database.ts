@@ -2,13 +2,17 @@
  * The database file of a cloud: apps, keys, usage and other persistent state. Several processes may use it. Each part
  * of the cloud owns its tables and updates them with `migrate`.
  */
+import fs from 'node:fs';
 import path from 'node:path';
 import { ChasquiError, onStore } from '../../errors.js';
-import { closeSqlite, openPrivateSqlite, type Sqlite } from '../../sqlite.js';
+import { type AsyncSqlite, closeSqlite, openPrivateSqlite, openSqliteAsync, type Sqlite } from '../../sqlite.js';
 
 export type SqlValue = string | number | bigint | Uint8Array | null;
 
 const FILE_NAME = 'cloud.db';
+/** A longer write-ahead log is copied to the file. SQLite's default is the same: 1,000 pages. */
+const MAX_LOG_BYTES = 4_096_000;
+const LOOK_AT_LOG_MS = 5000;
 
 /** Opens or creates the database in `folder`. File and folder are private to this account. */
 export function openDatabase(folder: string): Database {
@@ -16,22 +20,31 @@ export function openDatabase(folder: string): Database {
   return orFail(file, () => new Database(file));
 }
 
-/** Methods throw `cloud_store_failed` if the file cannot be read or written. */
+/**
+ * Methods throw `cloud_store_failed` if the file cannot be read or written. They run on the thread that relays tokens, so
+ * commits do not wait for the disk: a crash of the process loses nothing, a power failure the last commits. `synced()`
+ * waits, on another thread. Checkpoints also run on another thread.
+ */
 export class Database {
   readonly #connection: Sqlite;
   readonly #dataVersion: { get(): unknown };
   /** Nested transactions join the outermost. */
   #depth = 0;
   #ownWrites = 0;
+  #syncedWrites = 0;
+  #checkpoints: AsyncSqlite | null = null;
+  readonly #timer: NodeJS.Timeout;
 
   constructor(readonly file: string) {
-    // A deployed app or a revoked key must survive a power loss.
-    this.#connection = openPrivateSqlite(file, 'FULL');
+    this.#connection = openPrivateSqlite(file, 'NORMAL');
     this.#connection.exec('PRAGMA foreign_keys = ON');
+    this.#connection.exec('PRAGMA wal_autocheckpoint = 0');
+    this.#connection.exec(`PRAGMA journal_size_limit = ${MAX_LOG_BYTES}`);
     this.#connection.exec(
       'CREATE TABLE IF NOT EXISTS migrations (room TEXT PRIMARY KEY, step INTEGER NOT NULL) STRICT, WITHOUT ROWID',
     );
     this.#dataVersion = this.#connection.prepare('PRAGMA data_version');
+    this.#timer = setInterval(() => this.#checkpoint(), LOOK_AT_LOG_MS).unref();
   }
 
   /**
@@ -83,15 +96,19 @@ export class Database {
     }
   }
 
-  /** Commits without waiting for the disk. A crash of the process loses nothing, a power failure the last commits. */
-  withoutSync<T>(action: () => T): T {
-    if (this.#depth > 0) return action();
-    this.#orFail(() => this.#connection.exec('PRAGMA synchronous = NORMAL'));
+  /** Resolves when all earlier commits are on the disk. */
+  async synced(): Promise<void> {
+    const writes = this.#ownWrites;
+    if (writes === this.#syncedWrites) return;
     try {
-      return action();
-    } finally {
-      this.#connection.exec('PRAGMA synchronous = FULL');
+      const log = await fs.promises.open(this.#logFile, 'r+');
+      await log.datasync().finally(() => log.close());
+    } catch (error) {
+      this.#orFail(() => {
+        throw error;
+      });
     }
+    this.#syncedWrites = Math.max(this.#syncedWrites, writes);
   }
 
   /** Changes with every possible write by this process or another. Takes about 10 µs. */
@@ -103,7 +120,20 @@ export class Database {
   }
 
   close(): void {
+    clearInterval(this.#timer);
+    this.#checkpoints?.close();
     closeSqlite(this.#connection);
+  }
+
+  get #logFile(): string {
+    return `${this.file}-wal`;
+  }
+
+  #checkpoint(): void {
+    if ((fs.statSync(this.#logFile, { throwIfNoEntry: false })?.size ?? 0) <= MAX_LOG_BYTES) return;
+    this.#checkpoints ??= openSqliteAsync(this.file);
+    // If the disk is full, the log stays.
+    this.#checkpoints.exec('PRAGMA wal_checkpoint(PASSIVE)').catch(() => undefined);
   }
 
   #orFail<T>(action: () => T): T {

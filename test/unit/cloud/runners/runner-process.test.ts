@@ -1,4 +1,6 @@
 // Runners that cannot be started, and runners that send invalid messages.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
@@ -25,6 +27,21 @@ test('a log that cannot be opened is the end of its runner, and of nothing else'
     RunnerProcess.start(folder, config as never, command as never, path.join(noFolder, 'r1.log'), listener, isolation);
   });
   assert.match(how, /^it failed to start: E(EXIST|NOTDIR)/);
+  fs.rmSync(folder, { recursive: true });
+});
+
+const onLinux = process.platform === 'linux' ? test : test.skip;
+
+onLinux('an adopted runner that exceeds its memory is ended, and the reason says so', async () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-run-'));
+  const script = `const held = Buffer.alloc(${100 * 2 ** 20}, 1); console.log('holds it'); setInterval(() => held.length, 1e6)`;
+  const child = spawn(process.execPath, ['-e', script, path.join(folder, 'r1.json')], { detached: true });
+  await once(child.stdout, 'data');
+  const how = await new Promise<string>((onEnd) => {
+    const record = { id: 'r1', organisation: 'me', bootId: 'b1', pid: child.pid as number, memoryBytes: 50 * 2 ** 20 };
+    RunnerProcess.adopt(folder, record, { onStatus: () => undefined, onEnd });
+  });
+  assert.is(how, 'it ran out of memory: its limit is 50 MiB');
   fs.rmSync(folder, { recursive: true });
 });
 

@@ -1,10 +1,13 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import Fastify from 'fastify';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { confirmChanges } from '../../../../ts/cloud/store/confirm-changes.ts';
 import { openDatabase } from '../../../../ts/cloud/store/database.ts';
 import { ChasquiError } from '../../../../ts/errors.ts';
+import { until } from '../../../support/until.ts';
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-cloud-store-'));
 test.after(() => fs.rmSync(folder, { recursive: true, force: true }));
@@ -28,20 +31,64 @@ test('the folder and the file are for their owner alone', () => {
   assert.is(fs.statSync(path.join(home, 'cloud.db')).mode & 0o777, 0o600);
 });
 
-test('only writes that may be lost in a power failure skip the disk, and not inside other transactions', () => {
+test('commits do not wait for the disk, and `synced` waits for the log only after a write', async () => {
   const database = openDatabase(newFolder());
-  const level = () => database.get<{ synchronous: number }>('PRAGMA synchronous')?.synchronous;
-  const [normal, full] = [1, 2];
-  assert.is(level(), full);
-  assert.is(database.withoutSync(level), normal);
-  assert.is(
-    database.transaction(() => database.withoutSync(level)),
-    full,
-  );
-  const failing = () => database.withoutSync(() => database.run('INSERT INTO nothing VALUES (1)'));
-  assert.is(codeOf(failing), 'cloud_store_failed');
-  assert.is(level(), full);
+  assert.is(database.get<{ synchronous: number }>('PRAGMA synchronous')?.synchronous, 1);
+  database.migrate('a', THINGS);
+  await database.synced();
+  const log = `${database.file}-wal`;
+  fs.renameSync(log, `${log}.moved`);
+  await database.synced();
+  database.run("INSERT INTO things (name) VALUES ('x')");
+  const failure = await database.synced().catch((error: unknown) => error);
+  assert.is((failure as ChasquiError).code, 'cloud_store_failed');
+  fs.renameSync(`${log}.moved`, log);
+  await database.synced();
   database.close();
+});
+
+test('a long log is copied to the file on another thread, and starts again', async () => {
+  const database = openDatabase(newFolder());
+  database.migrate('a', ['CREATE TABLE blobs (body BLOB) STRICT']);
+  const add = (bytes: number) => database.run('INSERT INTO blobs VALUES (?)', [Buffer.alloc(bytes)]);
+  add(8_000_000);
+  const sizeOf = (file: string) => fs.statSync(file).size;
+  assert.ok(sizeOf(database.file) < 1_000_000);
+  await until(() => sizeOf(database.file) > 8_000_000, 'the checkpoint');
+  await until(() => {
+    add(1);
+    return sizeOf(`${database.file}-wal`) <= 4_096_000;
+  }, 'the end of the long log');
+  database.close();
+});
+
+test('the reply to a change waits until it is on the disk', async () => {
+  const api = Fastify();
+  const waits: ((error?: Error) => void)[] = [];
+  const synced = () =>
+    new Promise<void>((resolve, reject) => waits.push((error) => (error ? reject(error) : resolve())));
+  confirmChanges(api, { synced });
+  api.get('/', async () => 'read');
+  api.post('/', async () => 'changed');
+  api.post('/refused', async (_request, reply) => reply.code(400).send('refused'));
+  assert.is((await api.inject('/')).body, 'read');
+  assert.is((await api.inject({ method: 'POST', url: '/refused' })).body, 'refused');
+  assert.is(waits.length, 0);
+  for (const [error, status] of [
+    [undefined, 200],
+    [new Error('full'), 500],
+  ] as const) {
+    let isAnswered = false;
+    const reply = api.inject({ method: 'POST', url: '/' }).finally(() => {
+      isAnswered = true;
+    });
+    await until(() => waits.length === 1, 'the wait for the disk');
+    await new Promise(setImmediate);
+    assert.is(isAnswered, false);
+    waits.pop()?.(error);
+    assert.is((await reply).statusCode, status);
+  }
+  await api.close();
 });
 
 test('each step of a migration is taken once, those of several rooms apart', () => {

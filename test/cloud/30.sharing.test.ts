@@ -6,6 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { CloudClient } from '../../ts/cli/cloud/client.js';
 import { ChasquiError } from '../../ts/errors.js';
+import { RESERVED_ORGS } from '../../ts/keys/key-settings.js';
 import { runCli } from '../support/child.js';
 import { TestCloud, writeScript } from '../support/cloud.js';
 import { demoModelPath } from '../support/demo-model.js';
@@ -170,10 +171,17 @@ test('from elsewhere one logs in with a key, and files are sent by their digests
 test('requests that are wrong are refused with the field’s name', async () => {
   assert.is(await codeOf(() => cloud.deploy('chat', { slots: 0 })), 'script_invalid');
   assert.is(await codeOf(() => cloud.deploy('a b', {})), 'invalid_value');
-  assert.is(
-    await codeOf(() => cloud.client.post('/apps/api/chat/revisions', { options: { model: 'demo' } })),
-    'invalid_value',
-  );
+  for (const org of RESERVED_ORGS) {
+    for (const create of [
+      () => cloud.client.post(`/apps/${org}/chat/revisions`, { options: { model: 'demo' } }),
+      () => cloud.client.post('/keys', { org }),
+      () => cloud.client.put(`/secrets/${org}/MY_TOKEN`, { value: 'x' }),
+    ]) {
+      const refusal = (await create().catch((error: unknown) => error)) as ChasquiError;
+      assert.is(refusal.code, 'invalid_value', `${org}: ${create}`);
+      assert.match(refusal.message, `\`org\` cannot be \`${org}\``);
+    }
+  }
   assert.is(await codeOf(() => cloud.client.post('/apps/me/chat/revisions', {})), 'missing_required_parameter');
   assert.is(await codeOf(() => cloud.client.put('/apps/me/secretive/scale', { min: 2, max: 1 })), 'invalid_value');
   assert.is(await codeOf(() => cloud.client.get('/apps/me/secretive/logs?cursor=x')), 'invalid_value');

@@ -55,6 +55,8 @@ const MAX_LIMIT = 1e12;
 const MAX_UNIX_SECONDS = 8.64e12;
 /** Names of organisations and apps, as in `<host>/<org>/<app>`. */
 export const URL_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
+/** Path prefixes of a cloud itself, so no organisation may have these names. */
+export const RESERVED_ORGS: readonly string[] = ['api', 'dashboard', 'health', 'metrics', 'queue'];
 
 /** Throws `invalid_value` with the name of the field in the API. */
 export function checkKeySettings(given: Partial<KeySettings>, now = Date.now() / 1000): KeySettings {
@@ -63,8 +65,8 @@ export function checkKeySettings(given: Partial<KeySettings>, now = Date.now() /
   if (name !== null && (name.length === 0 || name.length > MAX_NAME_LENGTH)) {
     throw invalid('name', `must have from 1 to ${MAX_NAME_LENGTH} characters`);
   }
-  checkUrlName('org', org);
-  checkUrlName('app', app);
+  if (org !== null) checkUrlName('org', org);
+  if (app !== null) checkUrlName('app', app);
   if (app !== null && org === null) throw invalid('org', 'must name the organisation of the `app`');
   if (expiresAt !== null && !(Number.isSafeInteger(expiresAt) && expiresAt > now && expiresAt <= MAX_UNIX_SECONDS)) {
     throw invalid('expires_at', 'must be a time in the future, in whole seconds since 1970');
@@ -85,9 +87,14 @@ function checkScopes(scopes: readonly string[]): Scope[] {
   return SCOPES.filter((scope) => scopes.includes(scope));
 }
 
-function checkUrlName(field: string, name: string | null): void {
-  if (name === null || URL_NAME.test(name)) return;
-  throw invalid(field, 'must have at most 100 letters, digits, `.`, `_` and `-`, and start with a letter or digit');
+/** Everything that creates an organisation or an app checks its name here. */
+export function checkUrlName(field: 'org' | 'app', name: string): void {
+  if (!URL_NAME.test(name)) {
+    throw invalid(field, 'must have at most 100 letters, digits, `.`, `_` and `-`, and start with a letter or digit');
+  }
+  if (field === 'org' && RESERVED_ORGS.includes(name)) {
+    throw invalid(field, `cannot be \`${name}\`: a cloud uses \`/${name}\` itself. Choose another name`);
+  }
 }
 
 function invalid(field: string, problem: string): ChasquiError {

@@ -1,6 +1,7 @@
 /** `/api/cloud/v1/apps|runners|secrets|models|about`: the management API. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ChasquiError, invalidValue } from '../../errors.js';
+import { checkUrlName } from '../../keys/key-settings.js';
 import { VERSION } from '../../version.js';
 import type { Actor, AuditLog } from '../accounts/audit.js';
 import { type Authorize, isWithin } from '../accounts/authorize.js';
@@ -158,6 +159,7 @@ function secretRoutes(app: FastifyInstance, { secrets, authorize, audit }: ApiPa
   app.put(`${API_BASE}/secrets/:org/:name`, { bodyLimit: BODY_LIMIT }, async (request) => {
     const { org, name } = request.params as { org: string; name: string };
     const actor = authorize(request, 'deploy', { org });
+    checkUrlName('org', org);
     if (!isSecretName(name)) throw invalidValue(`\`name\` must be ${WANTED_SECRET}.`, 'name');
     secrets.set(org, name, readSecret(request.body));
     audit.add({ actor, action: 'secret.set', org, subject: `${org}/${name}` });

@@ -1,9 +1,8 @@
 /** Operations on apps: deploy, list, scale, roll back, restart, delete. */
 import { ChasquiError, invalidValue } from '../../errors.js';
-import { URL_NAME } from '../../keys/key-settings.js';
+import { checkUrlName } from '../../keys/key-settings.js';
 import type { Actor, AuditLog } from '../accounts/audit.js';
 import type { ModelUploads } from '../api/uploads.js';
-import { RESERVED_ORGS } from '../gateway/app-address.js';
 import { canonicalJson, digestOf, type Json } from '../script/canonical-json.js';
 import { filesIn, type Manifest, toManifest } from '../script/manifest.js';
 import type { SecretStore } from '../store/secrets.js';
@@ -55,9 +54,8 @@ export class AppControl {
 
   /** @throws {ChasquiError} `script_invalid`, `invalid_value` */
   deploy(org: string, name: string, { options, files, message, strategy }: Deployment, actor: Actor): Deployed {
-    checkName('org', org);
-    checkName('app', name);
-    if (RESERVED_ORGS.includes(org)) throw invalid('org', `\`org\` cannot be ${org}: the name is reserved.`);
+    checkUrlName('org', org);
+    checkUrlName('app', name);
     const manifest = toManifest(options, name);
     const bytes = givenFileBytes(manifest, (file) => (Object.hasOwn(files, file) ? (files[file]?.size ?? 0) : 0));
     refuseTooLittleMemory(manifest, bytes, name);
@@ -255,12 +253,6 @@ export class AppControl {
 
 function authorOf({ kind, name }: Actor): string {
   return kind === 'local' ? name : `${kind} ${name}`;
-}
-
-function checkName(field: string, name: string): void {
-  if (URL_NAME.test(name)) return;
-  const shown = JSON.stringify(name.slice(0, 100));
-  throw invalid(field, `\`${field}\` is ${shown}, but must be at most 100 letters, digits, \`.\`, \`_\` and \`-\`.`);
 }
 
 function invalid(field: string, message: string): ChasquiError {

@@ -1,6 +1,6 @@
 /** Parses the address of a request: `/<org>/<app>/v1/...`. */
 import { ChasquiError } from '../../errors.js';
-import { URL_NAME } from '../../keys/key-settings.js';
+import { RESERVED_ORGS, URL_NAME } from '../../keys/key-settings.js';
 
 export interface AppAddress {
   org: string;
@@ -10,9 +10,6 @@ export interface AppAddress {
   /** Includes the question mark; may be empty. */
   query: string;
 }
-
-/** Path prefixes of the cloud itself, so no organisation may have these names. */
-export const RESERVED_ORGS: readonly string[] = ['api', 'dashboard', 'health', 'metrics', 'queue'];
 
 const MAX_SHOWN_LENGTH = 200;
 

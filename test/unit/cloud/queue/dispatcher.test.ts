@@ -57,15 +57,21 @@ async function start(replies: (index: number) => string | null, slots = 1) {
 const json = (status: number, body: string, head = '') =>
   `HTTP/1.1 ${status} x\r\ncontent-type: application/json\r\n${head}content-length: ${body.length}\r\n\r\n${body}`;
 
-test('a reply in chunks is stored completely', async () => {
-  const chunks = ['{"a":', '[1,2,', '3]}'].map((text) => `${text.length.toString(16)}\r\n${text}\r\n`).join('');
-  const head = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n';
-  const { submit, untilDone, store } = await start(() => `${head}${chunks}0\r\n\r\n`);
-  const id = submit();
-  await untilDone(id);
-  assert.is(store.result(id).toString(), '{"a":[1,2,3]}');
-  assert.is(store.find(id)?.status, 200);
-});
+for (const [size, parts] of [
+  ['small', ['{"a":', '[1,2,', '3]}']],
+  // Reaches the gateway in several reads, after which it writes chunks past the `ServerResponse` of clients.
+  ['large', ['"', ...Array.from({ length: 10 }, (_, part) => String(part).repeat(50_000)), '"']],
+] as const) {
+  test(`a ${size} reply in chunks is stored completely`, async () => {
+    const chunks = parts.map((text) => `${text.length.toString(16)}\r\n${text}\r\n`).join('');
+    const head = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n';
+    const { submit, untilDone, store } = await start(() => `${head}${chunks}0\r\n\r\n`);
+    const id = submit();
+    await untilDone(id);
+    assert.ok(store.result(id).equals(Buffer.from(parts.join(''))));
+    assert.is(store.find(id)?.status, 200);
+  });
+}
 
 test('a refusal is no attempt; other server errors are, and the fifth is the result', async () => {
   const busy = json(429, '{"error":{"code":"queue_full"}}', 'retry-after: 0\r\n');

@@ -36,6 +36,8 @@ interface Running {
 export class Dispatcher {
   readonly #running = new Map<string, Running>();
   readonly #requests: InjectedRequests;
+  /** The key of the last started request of an app. */
+  readonly #lastKeys = new Map<string, string>();
   #isClosing = false;
   /** A failed write may have left a request in the state `running`. */
   #hasFailed = true;
@@ -45,18 +47,19 @@ export class Dispatcher {
   }
 
   /** Starts requests of all apps, and ends those that have waited too long. */
-  tick(): void {
+  tick(now = Date.now()): void {
     const { store } = this.parts;
     if (this.#hasFailed) store.recover(this.#running.keys());
     this.#hasFailed = false;
-    for (const id of store.waitingSince(Date.now() - MAX_AGE_MS)) this.#finish(id, failure(TOO_OLD));
+    for (const id of store.waitingSince(now - MAX_AGE_MS)) this.#finish(id, failure(TOO_OLD));
     for (const { org, app } of store.waiting()) this.dispatch(org, app);
   }
 
   dispatch(org: string, app: string): void {
     while (!this.#isClosing && this.#mayStart(org, app)) {
-      const request = this.parts.store.next(org, app);
+      const request = this.parts.store.next(org, app, this.#lastKeys.get(`${org}/${app}`));
       if (request === undefined) return;
+      this.#lastKeys.set(`${org}/${app}`, request.keyId);
       if (request.attempts >= MAX_ATTEMPTS) this.#finish(request.id, failure(TOO_OFTEN));
       else this.#start(request);
     }

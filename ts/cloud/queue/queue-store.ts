@@ -74,6 +74,7 @@ const STEPS = [
   ) STRICT;
   CREATE INDEX queue_by_state ON queue_requests (state, org, app, seq, key_id, bytes);
   CREATE INDEX queue_by_webhook ON queue_requests (webhook_due) WHERE webhook_due IS NOT NULL;`,
+  "CREATE INDEX queue_by_key ON queue_requests (org, app, key_id, seq) WHERE state = 'queued'",
 ];
 
 const COLUMNS =
@@ -131,11 +132,19 @@ export class QueueStore {
     );
   }
 
-  /** Returns the oldest request of the app that may start now. */
-  next(org: string, app: string, now = Date.now()): QueuedRequest | undefined {
+  /** Returns a request of the app that may start now. Keys take turns: the oldest request of the key after `lastKey`. */
+  next(org: string, app: string, lastKey = '', now = Date.now()): QueuedRequest | undefined {
     const sql = `SELECT ${COLUMNS} FROM queue_requests
-      WHERE state = 'queued' AND org = ? AND app = ? AND due_at <= ? ORDER BY seq LIMIT 1`;
-    return this.database.get(sql, [org, app, now]);
+      WHERE state = 'queued' AND org = ? AND app = ? AND key_id > ? AND due_at <= ? ORDER BY key_id, seq LIMIT 1`;
+    const after = (key: string) => this.database.get<QueuedRequest>(sql, [org, app, key, now]);
+    return after(lastKey) ?? after('');
+  }
+
+  /** Unfinished requests, the oldest first. Null: all organisations or apps. */
+  unfinished({ org, app, limit }: { org: string | null; app: string | null; limit: number }): QueuedRequest[] {
+    const sql = `SELECT ${COLUMNS} FROM queue_requests WHERE ${UNFINISHED}
+      AND (?1 IS NULL OR org = ?1) AND (?2 IS NULL OR app = ?2) ORDER BY seq LIMIT ?3`;
+    return this.database.all(sql, [org, app, limit]);
   }
 
   /** Counts an attempt and returns the request's contents. */

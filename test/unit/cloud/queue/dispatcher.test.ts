@@ -28,7 +28,10 @@ async function start(replies: (index: number) => string | null, slots = 1) {
     if (reply !== null) socket.end(reply);
   });
   const app = new TestDeployment('acme', 'chat').run({ id: 'r1', socketPath: runner.socketPath, slots });
-  const keys = new Map([['k1', cloudKey()]]);
+  const keys = new Map([
+    ['k1', cloudKey()],
+    ['k2', cloudKey()],
+  ]);
   const tickets = new TicketRing({ check: () => null, checkId: (id) => keys.get(id) ?? null });
   const directory = { find: () => app };
   const usage = { add: () => undefined, progress: () => undefined };
@@ -44,9 +47,9 @@ async function start(replies: (index: number) => string | null, slots = 1) {
     database.close();
     assert.equal(errors, []);
   });
-  const submit = () => {
+  const submit = (keyId = 'k1') => {
     const body = Buffer.from('{}');
-    const id = store.add({ org: 'acme', app: 'chat', keyId: 'k1', path: '/v1/chat/completions', body, webhook: null });
+    const id = store.add({ org: 'acme', app: 'chat', keyId, path: '/v1/chat/completions', body, webhook: null });
     dispatcher.dispatch('acme', 'chat');
     return id;
   };
@@ -93,6 +96,29 @@ test('a refusal is no attempt; other server errors are, and the fifth is the res
   }
   await untilDone(id);
   assert.is(store.find(id)?.status, 500);
+});
+
+test('a request that has waited for 24 hours fails; a running one does not', async () => {
+  const { store, dispatcher, submit, runner } = await start(() => null);
+  const [running, waiting] = [submit(), submit()];
+  await until(() => runner.requests.length === 1, 'the request at the runner');
+  const states = () => [running, waiting].map((id) => store.find(id)?.state);
+  const limit = (store.find(waiting)?.createdAt ?? 0) + 24 * 3_600_000;
+  dispatcher.tick(limit);
+  assert.equal(states(), ['running', 'queued']);
+  dispatcher.tick(limit + 1);
+  assert.equal(states(), ['running', 'done']);
+  assert.match(store.result(waiting).toString(), /"code":"time_limit_exceeded"/);
+});
+
+test('a key with many requests does not delay those of another key', async () => {
+  const { store, submit, untilDone } = await start(() => json(200, '{}'));
+  const many = Array.from({ length: 20 }, () => submit('k1'));
+  const one = submit('k2');
+  await untilDone(one);
+  const done = many.filter((id) => store.find(id)?.state === 'done');
+  assert.ok(done.length < 3, `${done.length} before it`);
+  for (const id of many) await untilDone(id);
 });
 
 test('stopping the process is no attempt', async () => {

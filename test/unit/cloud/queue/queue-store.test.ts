@@ -33,11 +33,25 @@ test('requests of an app run in their order, and a postponed one lets others pas
   assert.equal(store.begin(first), { path: '/v1/x', body: Buffer.from('{}') });
   assert.is(store.next('acme', 'chat')?.id, second);
   store.requeue(first, { isAttempt: true, dueAt: 5000 });
-  assert.equal([store.next('acme', 'chat', 4999)?.id, store.next('acme', 'chat', 5000)?.id], [second, first]);
+  assert.equal([store.next('acme', 'chat', '', 4999)?.id, store.next('acme', 'chat', '', 5000)?.id], [second, first]);
   assert.is(store.next('acme', 'chat')?.attempts, 1);
   store.begin(first);
   store.requeue(first, { isAttempt: false, dueAt: 0 });
   assert.is(store.find(first)?.attempts, 1);
+});
+
+test('keys of an app take turns, and unfinished requests are listed in their order', () => {
+  const ids = ['a', 'a', 'c', 'b'].map((keyId) => add({ keyId }));
+  const [a, , c, b] = ids;
+  const after = (key: string) => store.next('acme', 'chat', key)?.id;
+  assert.equal([after(''), after('a'), after('b'), after('c')], [a, b, c, a]);
+  const other = add({ org: 'other' });
+  done(a as string);
+  const listed = (org: string | null, app: string | null, limit = 9) =>
+    store.unfinished({ org, app, limit }).map(({ id }) => id);
+  assert.equal(listed('acme', 'chat'), ids.slice(1));
+  assert.equal(listed(null, null), [...ids.slice(1), other]);
+  assert.equal([listed('acme', 'none'), listed('acme', null, 1)], [[], [ids[1]]]);
 });
 
 test('interrupted requests wait again; running ones of this process do not', () => {

@@ -49,6 +49,15 @@ elseif(APPLE)
     LINKER:-exported_symbol,_napi_register_module_v1 LINKER:-exported_symbol,_node_api_module_get_api_version_v1)
 elseif(MSVC AND CMAKE_JS_NODELIB_DEF AND CMAKE_JS_NODELIB_TARGET)
   execute_process(COMMAND ${CMAKE_AR} /def:${CMAKE_JS_NODELIB_DEF} /out:${CMAKE_JS_NODELIB_TARGET} ${CMAKE_STATIC_LINKER_FLAGS})
+elseif(MINGW)
+  # The functions of Node-API are in the process, node.exe.
+  file(GLOB definitions CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/node_modules/node-api-headers/def/*.def")
+  foreach(definition IN LISTS definitions)
+    cmake_path(GET definition STEM name)
+    set(import_library "${CMAKE_BINARY_DIR}/lib${name}.a")
+    execute_process(COMMAND ${CMAKE_DLLTOOL} -d "${definition}" -l "${import_library}" COMMAND_ERROR_IS_FATAL ANY)
+    target_link_libraries(addon PRIVATE "${import_library}")
+  endforeach()
 endif()
 
 # Up to eight sources of a folder are compiled together, which halves the CPU time. Builds of tests compile each source alone.

@@ -8,7 +8,7 @@ endif()
 
 # Everything lies in one folder, the one where node-gyp-build looks. cmake-js names it, except on Windows, where it
 # names a folder that Visual Studio completes with the configuration.
-if(NOT WIN32)
+if(NOT CMAKE_HOST_WIN32)
   if(NOT CMAKE_LIBRARY_OUTPUT_DIRECTORY)
     set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/${CMAKE_BUILD_TYPE}")
   endif()
@@ -121,6 +121,9 @@ set(LLAMA_BUILD_NUMBER 0)
 
 add_subdirectory("${CHASQUI_LLAMA_DIR}" llama.cpp EXCLUDE_FROM_ALL)
 include(native/extensions.cmake)
+if(MINGW)
+  target_compile_definitions(mtmd PRIVATE _USE_MATH_DEFINES) # M_PI
+endif()
 set_target_properties(ggml ggml-base llama llama-common mtmd PROPERTIES SYSTEM ON)
 
 # A first build compiles what the addon calls, and that in few large pieces.

@@ -113,15 +113,21 @@ function noPackages() {
   return status === 0 ? undefined : 'no package registry can be reached';
 }
 
+/** Programs and their packages in Debian. */
+const CROSS_TOOLS = {
+  'aarch64-linux-gnu-g++': 'g++-aarch64-linux-gnu',
+  'qemu-aarch64-static': 'qemu-user-static',
+  'x86_64-w64-mingw32-g++-posix': 'g++-mingw-w64-x86-64-posix',
+  wine: 'wine',
+};
+
 function noCrossTools() {
   const isWanted = process.env.CHASQUI_CI === 'full' || process.argv.includes('platforms');
   if (!isWanted) return 'it runs with CHASQUI_CI=full, or if it is named';
   if (process.platform !== 'linux' || process.arch !== 'x64') return 'it cross-compiles on linux-x64';
-  const missing = ['aarch64-linux-gnu-g++', 'qemu-aarch64-static'].filter(
-    (tool) => spawnSync(tool, ['--version']).status !== 0,
-  );
+  const missing = Object.keys(CROSS_TOOLS).filter((tool) => spawnSync(tool, ['--version']).status !== 0);
   return missing.length > 0
-    ? `no ${missing.join(', ')}: install g++-aarch64-linux-gnu and qemu-user-static`
+    ? `no ${missing.join(', ')}: install ${missing.map((tool) => CROSS_TOOLS[tool]).join(' ')}`
     : undefined;
 }
 

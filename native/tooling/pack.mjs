@@ -71,6 +71,7 @@ const notInMain = [
   'native/tooling/prebuild.mjs',
   'native/tooling/prebuild-node-gyp.mjs',
   'native/tooling/start.mjs',
+  'native/tooling/win32-x64.cmake',
   'prebuilds/demo/train',
   'vendor/.cache',
   'vendor/llama.cpp',

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, execSync } from 'node:child_process';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { baseUrl, curlLine } from '../../../ts/cli/output/curl-line.js';
@@ -36,22 +36,30 @@ test('a model that only encodes is asked for what it can do', () => {
   );
 });
 
-test('a shell hands on exactly what was meant', () => {
-  for (const model of ['demo', `it's "quoted" $HOME \`ls\` \\ *`, 'ñandú 🚀', '--data']) {
-    const line = curlLine('http://[::1]:8080', model, 'linux').replace(/^curl/, 'printf "%s\\0"');
-    const words = execFileSync('sh', ['-c', line], { encoding: 'utf8' }).split('\0').slice(0, -1);
-    assert.equal(words.slice(0, -1), [
-      'http://[::1]:8080/v1/chat/completions',
-      '-H',
-      'Content-Type: application/json',
-      '-d',
-    ]);
-    assert.is(JSON.parse(words.at(-1) ?? '').model, model);
-  }
-});
+if (process.platform !== 'win32') {
+  test('a shell hands on exactly what was meant', () => {
+    for (const model of ['demo', `it's "quoted" $HOME \`ls\` \\ *`, 'ñandú 🚀', '--data']) {
+      const line = curlLine('http://[::1]:8080', model, 'linux').replace(/^curl/, 'printf "%s\\0"');
+      const words = execFileSync('sh', ['-c', line], { encoding: 'utf8' }).split('\0').slice(0, -1);
+      assert.equal(words.slice(0, -1), [
+        'http://[::1]:8080/v1/chat/completions',
+        '-H',
+        'Content-Type: application/json',
+        '-d',
+      ]);
+      assert.is(JSON.parse(words.at(-1) ?? '').model, model);
+    }
+  });
+}
 
 test('cmd.exe knows no single quotes', () => {
-  assert.match(curlLine('http://x', 'demo', 'win32'), /-d "\{\\"model\\":\\"demo\\",/);
+  const line = curlLine('http://x', 'demo', 'win32');
+  assert.match(line, /-d "\{\\"model\\":\\"demo\\",/);
+  if (process.platform !== 'win32') return;
+  const print = line.replace(/^curl/, `"${process.execPath}" -p JSON.stringify(process.argv) --`);
+  const words = JSON.parse(execSync(print, { encoding: 'utf8' }));
+  assert.is(JSON.parse(words.at(-1)).model, 'demo');
+  assert.is(words.at(-3), 'Content-Type: application/json');
 });
 
 test.run();

@@ -12,11 +12,23 @@ test('images are found by their paths, other words stay', () => {
   const file = path.join(folder, 'one two.PNG');
   fs.writeFileSync(file, 'bytes');
   const image = { type: 'image', image: fs.readFileSync(file) };
-  for (const name of [`"${file}"`, `'${file}'`, file.replaceAll(' ', '\\ ')]) {
+  const quoted = [`"${file}"`, `'${file}'`];
+  const escaped = process.platform === 'win32' ? [] : [file.replaceAll(' ', '\\ ')];
+  for (const name of [...quoted, ...escaped]) {
     assert.equal(withImages(`Compare ${name} ${name}`), [image, image, { type: 'text', text: 'Compare' }]);
   }
   for (const text of ['no path', `${folder}/none.png`, folder, 'a\nb "c"']) assert.is(withImages(text), text);
   fs.rmSync(folder, { recursive: true });
+});
+
+test('on Windows, a backslash separates folders', () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-images-'));
+  const file = `${folder}\\one.png`;
+  fs.writeFileSync(file, 'bytes');
+  const image = { type: 'image', image: fs.readFileSync(file) };
+  assert.equal(withImages(`Describe ${file}`, 'win32'), [image, { type: 'text', text: 'Describe' }]);
+  fs.rmSync(file);
+  fs.rmSync(folder, { recursive: true, force: true });
 });
 
 test('a path that cannot be looked up stays, and long text without spaces', () => {

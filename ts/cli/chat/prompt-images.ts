@@ -4,17 +4,18 @@ import os from 'node:os';
 import path from 'node:path';
 import type { GeneratePart } from '../../engine/load-chat-images.js';
 
-/** A path in quotation marks, or without unescaped spaces. Bounded by PATH_MAX, because long matches overflow the stack. */
+/** A path in quotation marks, or without withoutEscapesd spaces. Bounded by PATH_MAX, because long matches overflow the stack. */
 const PATHS =
   /"([^"\n]{1,4096}\.(?:png|jpe?g|webp|bmp|gif))"|'([^'\n]{1,4096}\.(?:png|jpe?g|webp|bmp|gif))'|((?:\\.|\S){1,4096})/gi;
 const IMAGE = /\.(png|jpe?g|webp|bmp|gif)$/i;
 const MAX_BYTES = 64 * 2 ** 20;
 
 /** The text without the paths, and the images. Returns a text without paths unchanged. */
-export function withImages(text: string): string | readonly GeneratePart[] {
+export function withImages(text: string, platform = process.platform): string | readonly GeneratePart[] {
   const images: GeneratePart[] = [];
-  const rest = text.replace(PATHS, (match, double, single, bare: string | undefined) => {
-    const file = withHome(double ?? single ?? bare?.replaceAll(/\\(.)/g, '$1') ?? '');
+  const withoutEscapes = (bare: string) => (platform === 'win32' ? bare : bare.replaceAll(/\\(.)/g, '$1'));
+  const rest = text.replace(PATHS, (match, double, single, bare = '') => {
+    const file = withHome(double ?? single ?? withoutEscapes(bare));
     if (!isImage(file)) return match;
     images.push({ type: 'image', image: fs.readFileSync(file) });
     return '';

@@ -129,7 +129,7 @@ Engine::Engine(const std::string& path, const EngineOptions& options, const Mode
       vision_(load_vision(model_, options.vision, progress)),
       decoder_(model_, adapters_, decoder_options(options, model_.offload(), vision_.get())),
       // From 1 to 2: the model's own progress has reached 1.
-      drafter_(draft_options(options, model_.offload()), options.target_step_ms, model_, decoder_,
+      drafter_(draft_options(options, model_.offload()), options.target_step_ms, model_, tokenizer_, decoder_,
                [&](float fraction) { return progress(1.0f + fraction); }),
       embedder_(model_, for_embedding(options, decoder_)),
       max_cells_(affordable_cells(options, model_, decoder_)),

@@ -16,6 +16,8 @@ namespace {
 
 // Logits per block: select_largest() skips blocks with a small maximum.
 constexpr int32_t kBlock = 128;
+// The prediction delays the step of all sequences.
+constexpr std::chrono::milliseconds kMaxLikelyTextTime{1};
 
 }  // namespace
 
@@ -44,6 +46,20 @@ void Sampler::accept(TokenId token) {
     remember_token(token);
     if (constraint_) constraint_->accept(token);
     if (reasoning_) reasoning_->accept(token);
+}
+
+// Never fails: the text is only a prediction, and the next call of sample() reports errors of the constraint.
+std::string Sampler::likely_text(size_t n_max) {
+    if (!constraint_) return {};
+    deadline_.set(Deadline::Clock::now() + kMaxLikelyTextTime);
+    std::string text;
+    try {
+        text = constraint_->likely_text(n_max);
+    } catch (const std::exception&) {
+        text.clear();
+    }
+    deadline_.clear();
+    return text;
 }
 
 // If the grammar refuses the tokens that end the reasoning, it takes precedence over the budget: otherwise the text

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,8 @@ public:
     Deadline& deadline() { return deadline_; }
     // The constraint does not apply to tokens of the prompt.
     void accept_prompt(TokenId token) { remember_token(token); }
+    // Text that the constraint lets expect next, in at most about `n_max` bytes; empty: unknown.
+    std::string likely_text(size_t n_max);
     // Appends the sampled token to the text.
     void accept(TokenId token);
     // Chooses from `logits` (n_vocab floats, unchanged on return). Advances the random state by one draw unless greedy,

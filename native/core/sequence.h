@@ -3,6 +3,7 @@
 
 #include "draft-policy.h"
 #include "event.h"
+#include "grammar-draft.h"
 #include "job.h"
 #include "media.h"
 #include "prompt-lookup.h"
@@ -89,6 +90,7 @@ public:
     std::unique_ptr<Sampler> sampler;            // nullptr while the slow sampler has it (slow-sampler.h)
     SamplingPace             sampling_pace;
     PromptLookup             lookup;
+    GrammarDraft             grammar_draft;
     DraftLedger              draft_ledger;
     DraftLength              model_draft_length;
     size_t                   n_drafted = 0, n_accepted = 0;

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <exception>
+#include <string>
 #include <vector>
 
 namespace chasqui {
@@ -41,6 +42,8 @@ public:
     // All tokens that may come next, unordered. Much slower than the other two.
     virtual std::vector<TokenId> allowed() = 0;
     virtual void accept(TokenId token) = 0;
+    // Text that is likely to come next, in at most about `n_max` bytes; empty: unknown.
+    virtual std::string likely_text(size_t /*n_max*/) { return {}; }
     // Whether the text is now that of a tool call.
     virtual bool is_call() const { return false; }
     // After `deadline` (nullptr: never) the calls above throw ConstraintTimeout. Then allows(), filter() and allowed()

@@ -23,6 +23,7 @@ const SETTINGS: [name: string, more: Partial<GenerateRequest>][] = [
   ['a chain of samplers', { topK: 3, xtcProbability: 0.5, xtcThreshold: 0.1, dynatempRange: 1 }],
   ['a bias', { logitBias: { 1: 2 } }],
   ['a grammar', { grammar: grammarOf('root ::= [a-z ]+') }],
+  ['text that a grammar determines', { grammar: grammarOf('root ::= " " [a-z] "ne" [a-z ]+') }],
 ];
 
 let plain: Model;

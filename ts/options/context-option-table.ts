@@ -28,7 +28,7 @@ const DRAFT_OPTIONS = inGroup(DRAFTS, {
     flag: '--draft-max',
     placeholder: 'n',
     help:
-      'Maximum draft length while at most two completions are running; drafts come from the text so far, up to ' +
+      'Maximum draft length while at most two completions are running; drafts come from the text or the grammar, up to ' +
       '64 tokens and fewer if they do not pay off, or from `draftModel` or `specType`; seeded requests use text drafts only if these ' +
       'cannot change rounding; 0 disables drafts',
     otherwise: `${DRAFT_MAX} without a GPU (greedy requests: only if drafts cannot change rounding), ${DRAFT_MAX_WITH_MODEL} with \`draftModel\`, ${DRAFT_MAX_WITH_MTP} with \`specType\``,

@@ -268,10 +268,10 @@ export interface DescribedLoadOptions {
   /** YaRN: low correction dimension, beta. Must be a number from -1 to 1000000000. Default: declared by the model. */
   yarnBetaFast?: Value<'yarnBetaFast'>;
   /**
-   * Maximum draft length while at most two completions are running; drafts come from the text so far, up to 64 tokens
-   * and fewer if they do not pay off, or from `draftModel` or `specType`; seeded requests use text drafts only if these
-   * cannot change rounding; 0 disables drafts. Must be a whole number of tokens from 0 to 65535. Default: 32 without a
-   * GPU (greedy requests: only if drafts cannot change rounding), 8 with `draftModel`, 3 with `specType`.
+   * Maximum draft length while at most two completions are running; drafts come from the text or the grammar, up to 64
+   * tokens and fewer if they do not pay off, or from `draftModel` or `specType`; seeded requests use text drafts only
+   * if these cannot change rounding; 0 disables drafts. Must be a whole number of tokens from 0 to 65535. Default: 32
+   * without a GPU (greedy requests: only if drafts cannot change rounding), 8 with `draftModel`, 3 with `specType`.
    */
   draftMax?: Value<'draftMax'>;
   /** GGUF file of a small draft model with the same vocabulary. Must be a path. Default: none. */

@@ -79,6 +79,32 @@ GrammarMatcher::State GrammarMatcher::after_token(State state, TokenId token, st
     return to_state();
 }
 
+GrammarMatcher::NextByte GrammarMatcher::next_byte(State state) {
+    std::optional<char> byte, space;
+    bool                several_spaces = false;
+    if (names_tokens(state)) return {};
+    for (size_t i = states_[state].begin; i < states_[state].end; ++i) {
+        if (ways_[i] == kEmptyStack) continue;
+        uint32_t at = rules_->nodes[stacks_[ways_[i]].node].first_edge;
+        for (; at != GrammarRules::kNoEdge; at = rules_->edges[at].next) {
+            const GrammarSymbol symbol = rules_->edges[at].symbol;
+            count_work(1);
+            if (symbol.kind() != Kind::bytes) continue;
+            for (uint32_t value = symbol.low(); value <= symbol.high(); ++value) {
+                const auto each  = static_cast<char>(value);
+                auto&      known = is_json_space(each) ? space : byte;
+                if (known && *known != each) {
+                    if (&known == &byte) return {};
+                    several_spaces = true;
+                }
+                known = each;
+            }
+        }
+    }
+    if (byte) return {byte, space.has_value()};
+    return {several_spaces ? std::nullopt : space, false};
+}
+
 size_t GrammarMatcher::size_bytes() const {
     constexpr size_t kMapEntry = 40;
     return stacks_.size() * (sizeof(Stack) + kMapEntry) + states_.size() * (sizeof(Ways) + kMapEntry) +

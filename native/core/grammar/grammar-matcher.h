@@ -7,11 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 namespace chasqui {
+
+inline bool is_json_space(char byte) { return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r'; }
 
 // Matches a text with a grammar, byte by byte: a pushdown automaton that follows all ways to read the text.
 //
@@ -28,6 +31,11 @@ public:
     using State = uint32_t;
     static constexpr State kRefused = 0;  // no way leads here
 
+    struct NextByte {
+        std::optional<char> byte;
+        bool                allows_space;
+    };
+
     // At the beginning of the text. Throws std::runtime_error if there is no text that matches.
     explicit GrammarMatcher(std::shared_ptr<const GrammarRules> rules);
 
@@ -41,6 +49,8 @@ public:
     // Whether the grammar refers to tokens here, instead of text.
     bool  names_tokens(State state) const { return states_[state].names_tokens; }
     State after_byte(State state, char byte);
+    // The only byte that may follow, apart from white space if other bytes may; nullopt: several, or a token may.
+    NextByte next_byte(State state);
     // After a token, which matches by its text or by its number.
     State after_token(State state, TokenId token, std::string_view text);
 

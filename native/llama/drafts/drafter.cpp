@@ -12,6 +12,8 @@ namespace {
 // With a draft model or MTP layer, lookup is used only for matches this long: these are quotations, which lookup
 // predicts as well and for free.
 constexpr size_t kQuotation = 8;
+// Bytes of text that a grammar is asked for.
+constexpr size_t kMaxLikelyText = 96;
 // Weight of the newest outcome in the common rates of all sequences.
 constexpr double kNewestWeight = 0.02;
 
@@ -29,11 +31,12 @@ std::optional<StepShape> shape_of(const Plan& plan) {
 
 }  // namespace
 
-Drafter::Drafter(const DraftOptions& options, double target_step_ms, const Model& target, const Decoder& decoder,
-                 const Model::Progress& progress)
+Drafter::Drafter(const DraftOptions& options, double target_step_ms, const Model& target, const Tokenizer& tokenizer,
+                 const Decoder& decoder, const Model::Progress& progress)
     : n_min_(options.n_min),
       n_max_(std::min(options.n_max, decoder.n_rollback())),
       context_length_(decoder.context_length()),
+      tokenizer_(tokenizer),
       policy_(n_max_, target_step_ms, options.computes() ? 0 : options.n_min),
       hit_rates_(kNewestWeight) {
     if (options.mtp) {
@@ -51,7 +54,7 @@ void Drafter::add_drafts(Plan& plan) {
     shape_.reset();
     if (n_max_ == 0) return;
     if (!may_draft(plan)) return policy_.computed_other_step();
-    add_lookups(plan);
+    add_text_drafts(plan);
     if (source_) add_computed_drafts(plan);
     for (PlanRow& row : plan.rows) row.sequence->n_drafted += row.draft.size();
     shape_ = shape_of(plan);
@@ -74,23 +77,40 @@ size_t Drafter::max_draft_length(const PlanRow& row) const {
     return std::min(of_context, static_cast<size_t>(sequence.job().max_tokens) - sequence.n_sampled() - 1);
 }
 
-void Drafter::add_lookups(Plan& plan) {
+void Drafter::add_text_drafts(Plan& plan) {
     std::vector<DraftPolicy::Candidate> candidates;
     for (PlanRow& row : plan.rows) {
         Sequence& sequence = *row.sequence;
-        if (sequence.job().drafts_from_text) look_up(row);
-        candidates.push_back(
-            {&sequence.draft_ledger, sequence.n_accepted, sequence.lookup.expected_hits(row.draft.size())});
+        candidates.push_back({&sequence.draft_ledger, sequence.n_accepted, draft_from_text(row)});
     }
     const std::vector<size_t> lengths = policy_.choose(candidates);
     for (size_t i = 0; i < lengths.size(); ++i) plan.rows[i].draft.resize(lengths[i]);
 }
 
-void Drafter::look_up(PlanRow& row) {
+std::vector<double> Drafter::draft_from_text(PlanRow& row) {
     Sequence& sequence = *row.sequence;
+    if (!sequence.job().drafts_from_text) return {};
+    const size_t n_max = std::min(policy_.n_max(), max_draft_length(row));
     sequence.lookup.catch_up(sequence.tokens, sequence.n_prompt(), hit_rates_);
-    if (source_ && sequence.lookup.match_length() < kQuotation) return;
-    row.draft = sequence.lookup.propose(sequence.tokens, std::min(policy_.n_max(), max_draft_length(row)));
+    if (!source_ || sequence.lookup.match_length() >= kQuotation) {
+        row.draft = sequence.lookup.propose(sequence.tokens, n_max);
+    }
+    const std::vector<double> by_lookup = sequence.lookup.expected_hits(row.draft.size());
+    follow_grammar(sequence);
+    const std::vector<double> by_grammar = sequence.grammar_draft.expected_hits(n_max);
+    if (by_grammar.empty() || (!by_lookup.empty() && by_lookup.back() >= by_grammar.back())) return by_lookup;
+    row.draft = sequence.grammar_draft.proposal();
+    row.draft.resize(by_grammar.size());
+    return by_grammar;
+}
+
+void Drafter::follow_grammar(Sequence& sequence) const {
+    sequence.grammar_draft.catch_up(sequence.tokens);
+    if (sequence.sampling_pace.is_slow()) return;
+    const std::string text = sequence.sampler->likely_text(kMaxLikelyText);
+    if (text.empty()) return;
+    const std::string_view before = tokenizer_.piece(sequence.tokens.back());
+    sequence.grammar_draft.propose(tokenizer_.continuation(before, text), sequence.tokens.size());
 }
 
 void Drafter::add_computed_drafts(Plan& plan) {

@@ -75,6 +75,14 @@ std::vector<TokenId> Tokenizer::tokenize(std::string_view text, bool add_special
     return tokens;
 }
 
+std::vector<TokenId> Tokenizer::continuation(std::string_view before, std::string_view text) const {
+    std::vector<TokenId> tokens = tokenize_text(std::string(before).append(text), false, false);
+    size_t               first = tokens.size(), n_bytes = 0;
+    while (first > 0 && n_bytes < text.size()) n_bytes += piece(tokens[--first]).size();
+    if (n_bytes == text.size()) return {tokens.begin() + static_cast<std::ptrdiff_t>(first), tokens.end()};
+    return before.empty() ? std::vector<TokenId>() : continuation({}, text);
+}
+
 std::vector<TokenId> Tokenizer::tokenize_text(std::string_view text, bool add_special, bool parse_special) const {
     if (text.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max()) / 2) {
         throw Error(ErrorCode::invalid_job, "The text is too long to tokenize (over 1 GiB).");

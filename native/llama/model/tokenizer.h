@@ -35,6 +35,9 @@ public:
     // `add_special` adds the model's BOS and EOS tokens; `parse_special` parses the names of special tokens in the
     // text. If a prompt is sealed (control-tokens.h), it parses only those of the template.
     std::vector<TokenId> tokenize(std::string_view text, bool add_special, bool parse_special) const;
+    // The tokens of `text` as they are after `before`, both without special tokens. If no token begins there, as they
+    // are alone; empty if that changes the text.
+    std::vector<TokenId> continuation(std::string_view before, std::string_view text) const;
     // Lower bound for the tokens of a text with this many bytes, from the length of the longest token. 0 for
     // vocabularies that merge unknown text of any length into one token, or drop whitespace.
     size_t min_tokens(size_t bytes) const { return drops_text_ ? 0 : bytes / max_piece_length_; }

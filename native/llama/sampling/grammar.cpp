@@ -3,6 +3,7 @@
 #include "../../core/error-code.h"
 #include "../../core/grammar/gbnf-parser.h"
 #include "../../core/grammar/grammar-matcher.h"
+#include "../../core/grammar/likely-text.h"
 #include "../../core/grammar/token-tree.h"
 #include "../../core/reasoning-pairs.h"
 #include "../../core/trigger-words.h"
@@ -126,6 +127,13 @@ public:
         for (const TokenId each : reasoning_end_.recent()) feed(each);
     }
 
+    std::string likely_text(size_t n_max) override {
+        std::string text;
+        if (!applies() || text_.is_holding()) return text;
+        limited([&] { text = likely_.after(matcher_, matcher_.current(), n_max); });
+        return text;
+    }
+
     bool is_call() const override { return calls_ && applies(); }
 
     void set_deadline(const Deadline* deadline) override { deadline_ = deadline; }
@@ -204,8 +212,9 @@ private:
             if (!matcher_.may_end(state)) throw Mismatch("the text must not end here");
             return;
         }
-        state = matcher_.after_token(state, token, text);
+        const State before = std::exchange(state, matcher_.after_token(state, token, text));
         if (state == GrammarMatcher::kRefused) throw Mismatch("the text does not match it");
+        likely_.learn(matcher_, before, text);
         matcher_.accept(state);
         text_.push(text);
     }
@@ -227,6 +236,7 @@ private:
 
     std::shared_ptr<const GrammarVocabulary> vocabulary_;
     GrammarMatcher                           matcher_;
+    LikelyText                               likely_;
     Utf8Buffer                               text_;  // holds an incomplete character
     const Deadline*                          deadline_ = nullptr;
     GrammarTriggers                          triggers_;

@@ -1,0 +1,60 @@
+#include "likely-text.h"
+
+#include "../utf8-buffer.h"
+
+#include <cctype>
+
+namespace chasqui {
+
+void LikelyText::learn(GrammarMatcher& matcher, GrammarMatcher::State state, std::string_view text) {
+    for (const char byte : text) {
+        // Between other characters there is rarely optional space.
+        if (!is_json_space(byte) && std::ispunct(static_cast<unsigned char>(last_)) != 0) {
+            const GrammarMatcher::NextByte next = matcher.next_byte(state);
+            const bool is_optional = next.byte == byte && (next.allows_space || !space_.empty());
+            if (is_optional && (habits_.size() < kMaxHabits || habits_.count({last_, byte}) > 0)) {
+                habits_[{last_, byte}] = space_;
+            }
+        }
+        follow(byte);
+        state = matcher.after_byte(state, byte);
+        if (state == GrammarMatcher::kRefused) return;  // matched as a token instead of text
+    }
+}
+
+std::string LikelyText::after(GrammarMatcher& matcher, GrammarMatcher::State state, size_t n_max) const {
+    std::string text;
+    LikelyText  reader = *this;
+    while (text.size() < n_max && !matcher.may_end(state)) {
+        const GrammarMatcher::NextByte next = matcher.next_byte(state);
+        if (!next.byte) break;
+        char byte = *next.byte;
+        if (next.allows_space) {
+            const std::string space = space_between(reader.last_, byte);
+            const size_t      n     = reader.space_.size();
+            if (space.size() > n && space.compare(0, n, reader.space_) == 0) byte = space[n];
+        }
+        state = matcher.after_byte(state, byte);
+        if (state == GrammarMatcher::kRefused) break;  // other white space than here is usual elsewhere
+        text += byte;
+        reader.follow(byte);
+    }
+    return Utf8Buffer().push(text);
+}
+
+void LikelyText::follow(char byte) {
+    if (!is_json_space(byte)) {
+        last_ = byte;
+        space_.clear();
+    } else if (space_.size() < kMaxSpace) {
+        space_ += byte;
+    }
+}
+
+std::string LikelyText::space_between(char last, char next) const {
+    const auto habit = habits_.find({last, next});
+    if (habit != habits_.end()) return habit->second;
+    return last == ':' || last == ',' ? " " : "";
+}
+
+}  // namespace chasqui

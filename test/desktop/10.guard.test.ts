@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { cookieFor, cookieName } from '../../ts/desktop/guard.js';
+import { cookieFor, cookieName, pageKeyFor } from '../../ts/desktop/guard.js';
 import { runCli } from '../support/child.js';
 import { expectError } from '../support/expect-error.js';
 import { parseReply, type RawReply, sendBytes } from '../support/raw-client.js';
@@ -79,8 +79,9 @@ guard(
   'the opening address gives a cookie that no script and no other site gets, and leaves the token behind',
   async () => {
     const reply = await ask(`GET /?token=${app.token}`, {});
-    assert.is(reply.statusCode, 303);
-    assert.is(reply.headers.location, '/');
+    assert.is(reply.statusCode, 200);
+    assert.match(reply.body, /location\.replace\('\/'\)/);
+    assert.not.ok(reply.body.includes(app.token));
     const given = reply.headers['set-cookie'] ?? '';
     assert.match(given, /; HttpOnly; SameSite=Strict; Max-Age=259200$/);
     assert.not.ok(given.includes(app.token));
@@ -90,14 +91,17 @@ guard(
 guard('a cookie is valid for its port until it expires, and is renewed while it is used', async () => {
   const port = Number(new URL(app.url).port);
   const now = Date.now() / 1000;
-  const asked = (at: number, of = port, to = port) => {
+  const key = pageKeyFor(app.token, port);
+  const asked = (at: number, of = port, to = port, pageKey = key) => {
     const [, session] = /=([^;]+)/.exec(cookieFor(app.token, of, at)) ?? [];
-    return ask('GET /api/v1/state', { cookie: `${cookieName(to)}=${session}` });
+    return ask('GET /api/v1/state', { cookie: `${cookieName(to)}=${session}`, 'x-chasqui-page-key': pageKey });
   };
   const refused = { status: 401, type: 'authentication_error', code: 'app_token_missing' };
   const fresh = await asked(now);
   assert.equal([fresh.statusCode, fresh.headers['set-cookie']], [200, undefined]);
   assert.match((await asked(now - 2 * 3600)).headers['set-cookie'] ?? '', new RegExp(`^chasqui_app_${port}=`));
+  const old = await asked(now - 2 * 3600, port, port, '');
+  assert.equal([old.statusCode, old.headers['set-cookie']], [200, undefined]);
   expectError(await asked(now - 4 * 24 * 3600), refused);
   expectError(await asked(now, port + 1), refused);
   const forged = cookieFor(app.token, port, now - 4 * 24 * 3600).replace(/=\d+/, `=${Math.floor(now) + 1000}`);
@@ -105,12 +109,29 @@ guard('a cookie is valid for its port until it expires, and is renewed while it 
 });
 
 guard(
-  'from a page of another site the opening address leads on by a page, because a redirect would lose the cookie',
+  'a cookie alone only reads; the key of pages is for one port, and only the opening address gives it',
   async () => {
-    const reply = await ask(`GET /?token=${app.token}`, { 'sec-fetch-site': 'cross-site' });
-    assert.is(reply.statusCode, 200);
-    assert.match(reply.body, /http-equiv="refresh"/);
-    assert.match(reply.headers['set-cookie'] ?? '', /^chasqui_app_\d+=/);
+    const port = Number(new URL(app.url).port);
+    const known = { cookie: await cookie(), origin: app.url, 'sec-fetch-site': 'same-origin' };
+    const refused = { status: 401, type: 'authentication_error', code: 'app_token_missing' };
+    const key = pageKeyFor(app.token, port);
+    const definition = JSON.stringify({ text: '{"own": {"command": "x", "disabled": true}}', replaces: null });
+    const add = (headers: Record<string, string>) =>
+      ask('POST /api/v1/mcp', { ...known, 'content-type': 'application/json', ...headers }, definition);
+    for (const other of ['', app.token, pageKeyFor(app.token, port + 1)]) {
+      expectError(await add({ 'x-chasqui-page-key': other }), refused);
+    }
+    for (const line of ['POST /api/v1/opening-code', 'PUT /api/v1/mcp/own', 'DELETE /api/v1/mcp/own', 'OPTIONS /']) {
+      expectError(await ask(line, known), refused);
+    }
+    expectError(await add({}), refused);
+    assert.not.ok(existsSync(path.join(app.folder, 'mcp.json')));
+    const read = await Promise.all(['/', '/api/v1/state', '/api/v1/mcp'].map((at) => ask(`GET ${at}`, known)));
+    for (const { statusCode, body } of read) assert.equal([statusCode, body.includes(key)], [200, false]);
+    expectError(await ask('POST /api/v1/mcp', { 'x-chasqui-page-key': key }), refused);
+    assert.is((await add({ 'x-chasqui-page-key': key })).statusCode, 200);
+    const opened = await ask(`GET /?token=${app.token}`, { 'sec-fetch-site': 'cross-site' });
+    assert.ok(opened.body.includes(key));
   },
 );
 
@@ -122,7 +143,7 @@ guard('a code opens the app once, and is of no use for anything else', async () 
   }
   expectError(await ask('GET /api/v1/state', { authorization: `Bearer ${code}` }), refused);
   const opened = await ask(`GET /?code=${code}`, {});
-  assert.equal([opened.statusCode, opened.headers.location], [303, '/']);
+  assert.is(opened.statusCode, 200);
   const known = { cookie: (opened.headers['set-cookie'] ?? '').split(';')[0] as string };
   assert.is((await ask('GET /api/v1/state', known)).statusCode, 200);
   expectError(await ask(`GET /?code=${code}`, {}), refused);

@@ -3,6 +3,7 @@ import net from 'node:net';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { pageKeyFor } from '../../ts/desktop/guard.js';
 import { type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
 import { until } from '../support/until.js';
 
@@ -123,9 +124,10 @@ watching(
     assert.equal([(await rows())[0]?.state, (await rows())[0]?.error], ['failed', 'invalid_type']);
     const login = await fetch(`${app.url}/?token=${app.token}`, { redirect: 'manual' });
     const cookie = (login.headers.get('set-cookie') ?? '').split(';')[0] as string;
+    const key = pageKeyFor(app.token, Number(new URL(app.url).port));
     await fetch(`${app.url}/app/v1/chat/completions`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', cookie },
+      headers: { 'content-type': 'application/json', cookie, 'x-chasqui-page-key': key },
       body: JSON.stringify({ model: MODEL, messages: [{ role: 'user', content: 'x' }], max_tokens: 2 }),
     });
     assert.is((await rows())[0]?.client, 'app');

@@ -1,12 +1,13 @@
 /**
  * Guards the app's port, which any web page in a browser can reach. A request must name this host and port, come from
  * the app's own pages or from no page, and carry the token or a credential derived from it. Only this account can read
- * the token.
+ * the token. A cookie permits reading; all else also needs the key of the page (see mcp/README.md).
  */
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../errors.js';
 import type { OpeningCodes } from './opening-codes.js';
+import { PAGE_KEY_ENTRY, PAGE_KEY_HEADER } from './page-key.js';
 import { explain, wantsPage } from './unknown-pages.js';
 
 /** Browsers send cookies to all ports of a host, so each app has its own. */
@@ -29,7 +30,7 @@ export function guardApp(app: FastifyInstance, { token, codes }: AppKeys, port: 
     const opening = openingOf(request);
     if (opening.token !== undefined && !areEqual(opening.token, token)) throw noToken();
     if (opening.token !== undefined || (opening.code !== undefined && codes.use(opening.code))) {
-      return letIn(request, reply, cookieFor(token, port()));
+      return letIn(reply, token, port());
     }
     checkFetchSite(request);
     const { bearer, session } = credentialsOf(request, port());
@@ -39,7 +40,10 @@ export function guardApp(app: FastifyInstance, { token, codes }: AppKeys, port: 
       if (wantsPage(request)) return explain(reply, 401, 'This page needs a key', OPENING_HELP);
       throw noToken();
     }
-    if (age > RENEW_AFTER_SECONDS) reply.header('set-cookie', cookieFor(token, port()));
+    const { method, headers } = request;
+    const isPage = areEqual(String(headers[PAGE_KEY_HEADER]), pageKeyFor(token, port()));
+    if (!isPage && method !== 'GET' && method !== 'HEAD') throw noPageKey();
+    if (isPage && age > RENEW_AFTER_SECONDS) reply.header('set-cookie', cookieFor(token, port()));
   });
 }
 
@@ -54,6 +58,10 @@ function sessionUntil(expiry: string, token: string, port: number): string {
 export function cookieFor(token: string, port: number, now = Date.now() / 1000): string {
   const session = sessionUntil(String(Math.floor(now) + COOKIE_SECONDS), token, port);
   return `${cookieName(port)}=${session}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${COOKIE_SECONDS}`;
+}
+
+export function pageKeyFor(token: string, port: number): string {
+  return createHmac('sha256', token).update(`page.${port}`).digest('base64url');
 }
 
 /** Returns the age of a session in seconds, or null if it is invalid or has expired. */
@@ -82,6 +90,14 @@ function checkFetchSite({ headers }: FastifyRequest): void {
   throw foreign('Only pages of the app may use it.');
 }
 
+/** Programs at other ports see the cookie and can send any header, but never see the key. */
+function noPageKey(): ChasquiError {
+  return new ChasquiError(
+    'app_token_missing',
+    'This page can only read, because it was not opened by the app. Open it again: `chasqui desktop`.',
+  );
+}
+
 function foreign(message: string): ChasquiError {
   return new ChasquiError('origin_not_allowed', message);
 }
@@ -93,13 +109,21 @@ function openingOf({ method, url, query }: FastifyRequest): { token?: string; co
   return { [name]: String((query as Record<string, unknown>)[name]) };
 }
 
-/** Sets the cookie. The token may come from another site, such as a web terminal. */
-function letIn(request: FastifyRequest, reply: FastifyReply, cookie: string): FastifyReply {
-  reply.header('set-cookie', cookie).header('cache-control', 'no-store').header('referrer-policy', 'no-referrer');
-  const site = request.headers['sec-fetch-site'];
-  if (site === undefined || site === 'none') return reply.redirect('/', 303);
-  // Strict cookies are not sent along a redirect from another site, but they are after a refresh of our own page.
-  return reply.type('text/html; charset=utf-8').send('<!doctype html><meta http-equiv="refresh" content="0;url=/">');
+/**
+ * Sets the cookie, and stores the key of pages. A script opens the app: the token may come from another site, such as a
+ * web terminal, and strict cookies are not sent along a redirect from there.
+ */
+function letIn(reply: FastifyReply, token: string, port: number): FastifyReply {
+  const nonce = randomBytes(16).toString('base64');
+  const script = `try { localStorage.setItem('${PAGE_KEY_ENTRY}', '${pageKeyFor(token, port)}') } finally { location.replace('/') }`;
+  reply.headers({
+    'set-cookie': cookieFor(token, port),
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+    'content-security-policy': `default-src 'none'; script-src 'nonce-${nonce}'; frame-ancestors 'none'`,
+  });
+  const page = `<!doctype html><title>chasqui</title><script nonce="${nonce}">${script}</script>`;
+  return reply.type('text/html; charset=utf-8').send(page);
 }
 
 function credentialsOf({ headers }: FastifyRequest, port: number): { bearer: string | undefined; session: string } {

@@ -1,3 +1,4 @@
+import { PAGE_KEY_ENTRY, PAGE_KEY_HEADER } from '../../page-key.js';
 import { t } from './language.js';
 
 /** Client of the management API. Every error is an `ApiError` with a displayable message. */
@@ -43,13 +44,22 @@ export const post = <Reply>(path: string, body: unknown = {}, signal?: AbortSign
 export async function send(path: string, init: RequestInit): Promise<Response> {
   let reply: Response;
   try {
-    reply = await fetch(path, init);
+    reply = await fetch(path, withKey(init));
   } catch (error) {
     if (init.signal?.aborted) throw error;
     throw new ApiError(t('appUnreachable'), 'unreachable', 0);
   }
   if (reply.ok) return reply;
   throw await errorOf(reply);
+}
+
+/** Requests that change anything need the key, which the opening page has stored. */
+function withKey(init: RequestInit): RequestInit {
+  const key = localStorage.getItem(PAGE_KEY_ENTRY);
+  if (key === null) return init;
+  const headers = new Headers(init.headers);
+  headers.set(PAGE_KEY_HEADER, key);
+  return { ...init, headers };
 }
 
 async function errorOf(reply: Response): Promise<ApiError> {

@@ -155,4 +155,38 @@ servers('a denied call does not run; a server is edited, switched off and remove
   await page.context().close();
 });
 
+servers('what is allowed in a chat is not allowed for another program under the same name', async () => {
+  const [before, after] = [newServer(), newServer()];
+  const define = (server: HostileMcp, replaces: string | null) =>
+    app.done('POST', '/api/v1/mcp', { text: JSON.stringify({ hostile: server.definition }), replaces });
+  await define(before, null);
+  const { page } = await openApp(browser, app);
+  const question = page.getByRole('dialog', { name: 'weather (hostile)?' });
+  /** Asks in another chat, because the model calls a tool once per chat. */
+  const askIn = async (settings: object) => {
+    const { id } = await app.done('POST', '/api/v1/chats', { title: 'Weather', model, settings });
+    await openStoredChat(page, id);
+    await page.getByRole('textbox', { name: 'Message' }).fill('Will it rain?');
+    await page.getByRole('button', { name: 'Send' }).click();
+    return id;
+  };
+  const reply = page.locator('.markdown').getByText(SAY);
+  const first = await askIn({ temperature: 0, tools: { 'hostile\nweather': 'ask' } });
+  await question.getByRole('button', { name: 'Allow in this chat' }).click();
+  await reply.waitFor();
+  const { settings } = await app.done('GET', `/api/v1/chats/${first}`);
+  await askIn(settings);
+  await reply.waitFor();
+  assert.is(callsIn(before).length, 2);
+  await define(after, 'hostile');
+  await askIn(settings);
+  await question.getByRole('button', { name: 'Run once' }).waitFor();
+  assert.equal(callsIn(after), []);
+  await question.getByRole('button', { name: 'Decline' }).click();
+  await reply.waitFor();
+  assert.equal(callsIn(after), []);
+  await app.done('DELETE', '/api/v1/mcp/hostile');
+  await page.context().close();
+});
+
 servers.run();

@@ -40,7 +40,8 @@ const untilState = (label: string, state: string) =>
   until(async () => (await stateOf(label))?.state === state, `${label} ${state}`);
 
 /** Creates a chat with a call of a tool. Returns the function that runs the call. */
-async function called(tool: string, permission: string | undefined, args = '{"city":"Cusco"}') {
+async function called(tool: string, chosen: string | undefined, args = '{"city":"Cusco"}') {
+  const permission = chosen === 'chat' ? `chat:${(await stateOf('hostile')).tools[0].identity}` : chosen;
   const toolCalls = [{ id: 'c', name: `hostile__${tool}`, arguments: args }];
   const { id } = await app.done('POST', '/api/v1/chats', {
     settings: permission === undefined ? {} : { tools: { [`hostile\n${tool}`]: permission } },
@@ -70,7 +71,10 @@ servers('a server is added, replaced, switched off and on, and removed', async (
   watched.close();
   const { tools, error, restarts } = await stateOf('hostile');
   assert.equal([tools.length, error, restarts], [5, null, 0]);
+  const { identity } = tools[0];
+  assert.match(identity, /^[\w-]{22}$/);
   assert.equal(tools[0], {
+    identity,
     key: 'hostile\nweather',
     name: 'hostile__weather',
     tool: 'weather',
@@ -161,13 +165,33 @@ servers('a call runs only if the user has allowed it, as the page showed it', as
   assert.is(body.state, 'done');
   assert.match(body.result, /^Rain in Cusco <\|im_end\|>[\s\S]*\n\[image of type image\/png\]$/);
   assert.is((await (await called('weather', 'chat'))()).body.state, 'done');
-  await app.done('PUT', '/api/v1/settings', { allowedTools: ['hostile\nweather'] });
+  const [{ identity }] = (await stateOf('hostile')).tools;
+  for (const other of ['', '\nother']) {
+    await app.done('PUT', '/api/v1/settings', { allowedTools: [`hostile\nweather${other}`] });
+    await refused(await asked(), 403, 'permission_denied');
+  }
+  for (const other of ['', 'other']) {
+    const unbound = await called('weather', other === '' ? 'chat:' : `chat:${other}`);
+    await refused(await unbound(), 403, 'permission_denied');
+  }
+  await app.done('PUT', '/api/v1/settings', { allowedTools: [`hostile\nweather\n${identity}`] });
   assert.is((await asked()).body.state, 'done');
   assert.is(count(), 3);
   // Another program under the same name is not allowed.
   const { text } = await app.done('GET', '/api/v1/mcp/hostile');
   assert.is((await save(text, 'hostile')).status, 200);
   assert.equal((await app.done('GET', '/api/v1/settings')).allowedTools, []);
+  await untilState('hostile', 'running');
+  const inChat = await called('weather', 'chat');
+  const changed = JSON.parse(text);
+  changed.hostile.args.push('--other');
+  const before = count();
+  assert.is((await save(JSON.stringify(changed), 'hostile')).status, 200);
+  await untilState('hostile', 'running');
+  await refused(await inChat(), 403, 'permission_denied');
+  assert.is(count(), before);
+  assert.is((await save(text, 'hostile')).status, 200);
+  await untilState('hostile', 'running');
 });
 
 servers('long results, floods, bad arguments and crashes fail their own call', async () => {
@@ -184,8 +208,11 @@ servers('long results, floods, bad arguments and crashes fail their own call', a
   const { state, error } = await stateOf('hostile');
   assert.is(state, 'failed');
   assert.match(error, /giving up with …/);
+  const listed = () => log().filter((line) => line === 'listed').length;
+  const before = listed();
   assert.is((await run('weather')).state, 'done');
   assert.equal([(await stateOf('hostile')).state, (await stateOf('hostile')).restarts], ['running', 1]);
+  await until(() => listed() === before + 1, 'the tools of the restarted server');
 });
 
 servers('a call that hangs leaves others alone, runs once, and ends with its request', async () => {

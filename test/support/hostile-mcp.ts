@@ -27,6 +27,7 @@ require('node:readline').createInterface(process.stdin).on('line', (line) => {
     const { protocolVersion } = params;
     send({ id, result: { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'hostile', version: '1' } } });
   } else if (method === 'tools/list') {
+    note('listed');
     const tools = Object.keys(calls).map((name) => ({ name, description: '<i>Tool</i> ' + name, inputSchema: schema }));
     send({ id, result: { tools } });
   } else if (method === 'tools/call') {

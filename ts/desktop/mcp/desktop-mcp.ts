@@ -25,7 +25,7 @@ const START_WAIT_MS = 5000;
 interface DesktopMcpParts {
   folder: string;
   environment: Environment;
-  /** Tools that run without a question. */
+  /** Tools that run without a question: a key and the identity of its server. */
   allowed(): readonly string[];
   onChange(): void;
 }
@@ -188,7 +188,9 @@ export class DesktopMcp {
       throw new ChasquiError('not_found', `No running MCP server \`${server}\` has the tool \`${tool}\` now.`);
     }
     const chosen = (chat.settings[TOOLS] ?? {}) as Record<string, unknown>;
-    const isAllowed = once || chosen[key] === 'chat' || this.parts.allowed().includes(key);
+    const { identity } = offered.connection;
+    const isAllowed =
+      once || chosen[key] === `chat:${identity}` || this.parts.allowed().includes(key + SEPARATOR + identity);
     if (!Object.hasOwn(chosen, key) || !isAllowed) {
       throw new ChasquiError('permission_denied', `The user has not allowed calls of \`${tool}\` in this chat.`);
     }
@@ -202,6 +204,8 @@ export class DesktopMcp {
       if (error === null) return { state: 'done', result: bounded(output) };
       return { state: 'failed', result: bounded(withoutSecrets(error, offered.connection)) };
     } finally {
+      // The call may have restarted the server.
+      if (offered.connection.server.failure === null) offered.connection.start();
       this.#calls.delete(running);
     }
   }
@@ -219,8 +223,8 @@ export function keyPrefix(label: string): string {
   return label + SEPARATOR;
 }
 
-function toShownTool({ key, name, tool }: Offered): McpTool {
-  return { key, name, tool: tool.name, description: tool.description.slice(0, MAX_SHOWN_DESCRIPTION) };
+function toShownTool({ key, name, tool, connection: { identity } }: Offered): McpTool {
+  return { key, identity, name, tool: tool.name, description: tool.description.slice(0, MAX_SHOWN_DESCRIPTION) };
 }
 
 function bounded(text: string): string {

@@ -1,5 +1,5 @@
 /** `mcp.json` in the data folder, in the format of Claude and LM Studio. Unknown fields of it are kept. */
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { ChasquiError, invalidValue, onStore } from '../../errors.js';
@@ -154,6 +154,15 @@ function withSecrets(definition: Fields, before: unknown): Fields {
     if (isObject(stored) && Object.hasOwn(stored, name)) return stored[name];
     throw invalid(`\`${field}.${name}\` has no stored value. Enter its value.`);
   });
+}
+
+/** Identifies the program or URL of a definition in permissions. Secrets are not part of it. */
+export function identityOf(definition: unknown): string {
+  const { command, args, cwd, url } = definition as Fields;
+  return createHash('sha256')
+    .update(JSON.stringify([command, args, cwd, url]))
+    .digest('base64url')
+    .slice(0, 22);
 }
 
 /** The values of `env` and `headers`. */

@@ -4,8 +4,13 @@ import * as s from '../../http/schema/json-schema.js';
 const label = s.limited(s.string, { maxLength: 200 });
 
 const mcpTool = s.objectOf({
-  /** Identifies the tool in the settings of chats and in `allowedTools`. */
+  /** Identifies the tool in the settings of chats. */
   key: s.string,
+  /**
+   * Identifies the program or URL of its server. Chats allow the tool with `chat:<identity>`; `allowedTools` has key, line
+   * feed, identity.
+   */
+  identity: s.string,
   /** The name under which models call it. */
   name: s.string,
   tool: s.string,

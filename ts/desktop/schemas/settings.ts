@@ -33,7 +33,7 @@ const shared = {
   /** Whether models write the titles of chats. */
   generateTitles: s.boolean,
   /** Tools of chats that run without a question. */
-  allowedTools: s.limited(s.arrayOf(s.limited(s.string, { maxLength: 200 })), { maxItems: 1000 }),
+  allowedTools: s.limited(s.arrayOf(s.limited(s.string, { maxLength: 223 })), { maxItems: 1000 }),
   /** Idle seconds before a model is unloaded; 0: never. */
   ttl: s.limited(s.integer, { minimum: 0, maximum: 1_000_000 }),
   /** Overrides of `ttl` by model: seconds, 0 for never, or `pinned` to prevent eviction. */

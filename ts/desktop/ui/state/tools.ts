@@ -61,21 +61,34 @@ function ofChat(session: ChatSession): Readonly<Record<string, unknown>> {
 export function permissionOf(session: ChatSession, name: string): Permission {
   const own = ofChat(session)[name];
   if (own === undefined) return 'off';
-  if (settings.value?.allowedTools.includes(name)) return 'always';
-  return own === 'chat' ? 'chat' : 'ask';
+  const identity = identityOf(name);
+  if (settings.value?.allowedTools.includes(boundTo(identity, name, '\n'))) return 'always';
+  return own === boundTo(identity, 'chat', ':') ? 'chat' : 'ask';
+}
+
+/** Another MCP server under the same name has another identity. Null for tools of the page. */
+function identityOf(key: string): string | null {
+  return key === JAVASCRIPT ? null : (mcpTools.value.find((each) => each.key === key)?.identity ?? '');
+}
+
+function boundTo(identity: string | null, text: string, separator: string): string {
+  return identity === null ? text : text + separator + identity;
 }
 
 export async function permit(session: ChatSession, keys: readonly string[], permission: Permission): Promise<void> {
   const others = Object.entries(ofChat(session)).filter(([key]) => !keys.includes(key));
-  const own = permission === 'off' ? [] : keys.map((key) => [key, permission === 'chat' ? 'chat' : 'ask']);
+  const own =
+    permission === 'off'
+      ? []
+      : keys.map((key) => [key, permission === 'chat' ? boundTo(identityOf(key), 'chat', ':') : 'ask']);
   const left = Object.fromEntries([...others, ...own]);
   const { tools: _tools, ...rest } = session.settings.value;
   session.settings.value = Object.keys(left).length > 0 ? { ...rest, tools: left } : rest;
   await session.store();
   const allowed = settings.value?.allowedTools ?? [];
-  if (keys.every((key) => allowed.includes(key) === (permission === 'always'))) return;
-  const kept = allowed.filter((key) => !keys.includes(key));
-  await saveSettings({ allowedTools: permission === 'always' ? [...kept, ...keys] : kept });
+  const kept = allowed.filter((each) => !keys.some((key) => each === key || each.startsWith(`${key}\n`)));
+  const added = permission === 'always' ? keys.map((key) => boundTo(identityOf(key), key, '\n')) : [];
+  if (added.length > 0 || kept.length < allowed.length) await saveSettings({ allowedTools: [...kept, ...added] });
 }
 
 /** The first call without a result. */

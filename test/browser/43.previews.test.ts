@@ -90,6 +90,39 @@ for (const width of [1280, 390]) {
   });
 }
 
+previews('code in lists and quotes has previews, copy buttons and colours too, but keeps no other class', async () => {
+  const nested = (prefix: string, text: string) => text.replaceAll('\n', `\n${prefix}`);
+  for (const [width, colorScheme] of [
+    [1280, 'light'],
+    [1280, 'dark'],
+    [860, 'light'],
+    [600, 'dark'],
+    [390, 'light'],
+    [390, 'dark'],
+  ] as const) {
+    const page = await openChat([
+      `1. First\n\n   ${nested('   ', block('html', COUNTER))}\n\n2. Second\n\n   ${nested('   ', block('js', 'const x = 1;'))}`,
+      `> ${nested('> ', block('svg', CIRCLE))}`,
+      '<pre class="dialog"><code class="dialog language-js">let raw;</code></pre>',
+    ]);
+    await page.setViewportSize({ width, height: 860 });
+    await page.emulateMedia({ colorScheme });
+    await page.getByText('let raw;').waitFor();
+    const buttons = page.getByRole('button', { name: 'Preview', exact: true });
+    await page.locator('.markdown li .hljs-keyword', { hasText: 'const' }).waitFor();
+    assert.equal([await buttons.count(), await page.getByRole('button', { name: 'Copy code' }).count()], [2, 4]);
+    assert.is(await page.locator('.markdown .dialog').count(), 0);
+    assert.equal(await accessibilityProblems(page), []);
+    assert.not(await overflows(page));
+    const { CHASQUI_SCREENSHOTS: folder } = process.env;
+    if (folder) await page.screenshot({ path: `${folder}/nested-${width}-${colorScheme}.png` });
+    await tabTo(page, 'Preview');
+    await page.keyboard.press('Enter');
+    await inside(page).getByRole('heading', { name: 'Counter' }).waitFor();
+    await page.context().close();
+  }
+});
+
 /** Requests by the page itself. It then shows whether all of them have failed. */
 const requests = (url: string) => `<p id="result"></p>
 <link rel="preconnect" href="${url}"><link rel="dns-prefetch" href="${url}"><link rel="prefetch" href="${url}">

@@ -81,12 +81,12 @@ test('a fence is closed by its end, or by the end of the text', () => {
 test('another text begins anew', () => {
   const growing = blocks();
   growing.update('One.\n\nTwo.\n\nThree.', true);
-  assert.equal(growing.update('Other.', true), [{ kind: 'html', html: '<p>Other.</p>\n' }]);
+  assert.equal(growing.update('Other.', true), [{ kind: 'html', html: '<p>Other.</p>\n', closed: true }]);
 });
 
 test('headings leave the first two levels to the page', () => {
-  assert.equal(blocks().update('# A', true), [{ kind: 'html', html: '<h3>A</h3>' }]);
-  assert.equal(blocks().update('###### A', true), [{ kind: 'html', html: '<h6>A</h6>' }]);
+  assert.equal(blocks().update('# A', true), [{ kind: 'html', html: '<h3>A</h3>', closed: true }]);
+  assert.equal(blocks().update('###### A', true), [{ kind: 'html', html: '<h6>A</h6>', closed: true }]);
 });
 
 test.run();

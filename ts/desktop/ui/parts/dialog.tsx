@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { t } from '../state/language.js';
 import { IconAction } from './button.js';
 
@@ -12,16 +12,15 @@ interface DialogProps {
 /** A modal dialog. The browser traps the focus, closes it on Escape and restores the focus. */
 export function Dialog({ title, close, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
-  const id = useId();
   useEffect(() => {
     const dialog = ref.current;
     dialog?.showModal();
     return () => dialog?.close();
   }, []);
   return (
-    <dialog ref={ref} aria-labelledby={id} onClose={close}>
+    <dialog ref={ref} aria-label={title} onClose={close}>
       <header class="dialog-head">
-        <h2 id={id}>{title}</h2>
+        <h2>{title}</h2>
         <IconAction label={t('close')} icon="close" run={() => ref.current?.close()} />
       </header>
       {children}

@@ -1,12 +1,9 @@
 /** Renders Markdown. While text streams in, only its last block is parsed and rendered again. */
 
-import { Component, createRef } from 'preact';
+import { Component, createRef, render } from 'preact';
 import { useRef } from 'preact/hooks';
 import { drawFormulas } from '../math/draw-formulas.js';
-import { t } from '../state/language.js';
 import { type Block, MarkdownBlocks } from '../state/markdown-blocks.js';
-import { attempt } from '../state/notices.js';
-import { announce } from './announcer.js';
 import { CodeBlock } from './code-block.js';
 import { sanitise } from './sanitise.js';
 
@@ -30,22 +27,32 @@ export function Markdown({ text, complete = true, preview = false }: MarkdownPro
   );
 }
 
-/** Finished blocks are identical objects and are not rendered again. */
+/** Finished blocks are identical objects. Equal HTML is not rendered again either, which would close previews. */
 class BlockView extends Component<{ block: Block; preview: boolean }> {
   readonly #place = createRef<HTMLDivElement>();
+  #nested: HTMLElement[] = [];
 
   override shouldComponentUpdate(next: { block: Block }): boolean {
-    return next.block !== this.props.block;
+    const { block } = this.props;
+    if (next.block.kind === 'code' || block.kind === 'code') return next.block !== block;
+    return next.block.html !== block.html || next.block.closed !== block.closed;
   }
 
   override componentDidMount(): void {
-    if (!this.#place.current) return;
-    addCopyButtons(this.#place.current);
+    const { block, preview } = this.props;
+    if (!this.#place.current || block.kind === 'code') return;
+    this.#nested = renderNestedCode(this.#place.current, block.closed, preview);
     drawFormulas(this.#place.current);
   }
 
   override componentDidUpdate(): void {
+    this.componentWillUnmount();
     this.componentDidMount();
+  }
+
+  override componentWillUnmount(): void {
+    for (const place of this.#nested) render(null, place);
+    this.#nested = [];
   }
 
   override render() {
@@ -58,27 +65,14 @@ class BlockView extends Component<{ block: Block; preview: boolean }> {
   }
 }
 
-/** Adds copy buttons to code inside other HTML, such as lists. Idempotent. */
-function addCopyButtons(place: HTMLElement): void {
-  for (const code of place.querySelectorAll('pre')) {
-    if (code.parentElement?.classList.contains('copied-code')) continue;
-    const frame = document.createElement('div');
-    frame.className = 'copied-code';
-    code.replaceWith(frame);
-    frame.append(code, buttonFor(code));
-  }
-}
-
-function buttonFor(code: HTMLElement): HTMLButtonElement {
-  const button = document.createElement('button');
-  button.type = 'button';
-  button.className = 'quiet';
-  button.textContent = t('copyCode');
-  button.addEventListener('click', () => {
-    void attempt(async () => {
-      await navigator.clipboard.writeText(code.textContent.replace(/\n$/, ''));
-      announce(t('copied'));
-    });
+/** Replaces code inside other HTML, such as lists, by code blocks. Returns their places. */
+function renderNestedCode(within: HTMLElement, closed: boolean, preview: boolean): HTMLElement[] {
+  return [...within.querySelectorAll('pre')].map((pre) => {
+    const place = document.createElement('div');
+    pre.replaceWith(place);
+    const language = pre.querySelector('code')?.className.replace(/^language-/, '') ?? '';
+    const code = pre.textContent.replace(/\n$/, '');
+    render(<CodeBlock code={code} language={language} closed={closed} preview={preview} />, place);
+    return place;
   });
-  return button;
 }

@@ -6,7 +6,13 @@ const purify = DOMPurify(window);
 purify.addHook('afterSanitizeAttributes', (node) => {
   if (node instanceof HTMLAnchorElement) secureLink(node);
   else if (node instanceof HTMLImageElement) keepOwnImage(node);
-  else if (node.nodeName === 'TABLE' || node.nodeName === 'PRE') node.setAttribute('tabindex', '0');
+  else if (node.nodeName === 'TABLE') node.setAttribute('tabindex', '0');
+});
+
+/** The language of code, which selects its highlighting and its preview. */
+purify.addHook('uponSanitizeAttribute', (node, event) => {
+  const { attrName, attrValue } = event;
+  event.forceKeepAttr = node.nodeName === 'CODE' && attrName === 'class' && /^language-[\w+#.-]{1,40}$/.test(attrValue);
 });
 
 export function sanitise(html: string): string {

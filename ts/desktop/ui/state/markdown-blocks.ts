@@ -5,7 +5,10 @@
 import { Marked, type Token, type Tokens } from 'marked';
 import { mathInMarkdown } from '../math/in-markdown.js';
 
-export type Block = { kind: 'html'; html: string } | { kind: 'code'; code: string; language: string; closed: boolean };
+export type Block = { closed: boolean } & (
+  | { kind: 'html'; html: string }
+  | { kind: 'code'; code: string; language: string }
+);
 
 const markdown = new Marked({
   gfm: true,
@@ -55,6 +58,6 @@ export class MarkdownBlocks {
       const closed = complete || /\n\s*(```+|~~~+)\s*$/.test(raw);
       return { kind: 'code', code: text, language: lang?.split(/\s/, 1)[0] ?? '', closed };
     }
-    return { kind: 'html', html: this.clean(markdown.parser([token])) };
+    return { kind: 'html', html: this.clean(markdown.parser([token])), closed: complete };
   }
 }

@@ -117,4 +117,66 @@ const Test refused("conversations: what a template cannot show is refused", [] {
     }
 });
 
+// Messages that clients send by mistake or on purpose. Texts of one list may have any order.
+struct Odd {
+    const char*                           name;
+    std::string                           messages;
+    std::vector<std::vector<std::string>> texts;
+};
+
+std::string user(const std::string& text) { return R"({"role":"user","content":")" + text + "\"}"; }
+std::string assistant(const std::string& text) { return R"({"role":"assistant","content":")" + text + "\"}"; }
+std::string system_of(const std::string& text) { return R"({"role":"system","content":")" + text + "\"}"; }
+std::string result(const std::string& text) { return R"({"role":"tool","tool_call_id":"abcdefgh1","content":")" + text + "\"}"; }
+std::string call_of(const std::string& arguments, const std::string& name = "get_weather") {
+    return R"({"id":"abcdefgh1","type":"function","function":{"name":")" + name + R"(","arguments":")" + arguments + "\"}}";
+}
+std::string calling(const std::string& calls, const std::string& text = "") {
+    return R"({"role":"assistant","content":")" + text + R"(","tool_calls":[)" + calls + "]}";
+}
+std::string city(const std::string& text) { return R"({\"city\": \")" + text + R"(\"})"; }
+
+const Test odd("conversations: odd messages appear once and in order, or are refused", [] {
+    const std::string one = user("A1Z"), three = result("A3Z"), control = "<|im_end|></s>[INST]<|eot_id|><tool_call>";
+    const std::string name(64, 'n');
+    const Odd cases[] = {
+        {"an empty user", user("") + "," + assistant("A1Z") + "," + user("A2Z"), {{"A1Z"}, {"A2Z"}}},
+        {"an empty assistant", one + "," + assistant("") + "," + user("A2Z"), {{"A1Z"}, {"A2Z"}}},
+        {"an empty system", system_of("") + "," + one, {{"A1Z"}}},
+        {"an empty result", one + "," + calling(call_of(city("A2Z"))) + "," + result("") + "," + user("A3Z"), {{"A1Z"}, {"A2Z"}, {"A3Z"}}},
+        {"a result first", three + "," + one, {{"A3Z"}, {"A1Z"}}},
+        {"a result before its call", one + "," + three + "," + calling(call_of(city("A2Z"))) + "," + result("A4Z"),
+         {{"A1Z"}, {"A3Z"}, {"A2Z"}, {"A4Z"}}},
+        {"equal ids in a message", one + "," + calling(call_of(city("A2Z")) + "," + call_of(city("A4Z"))) + "," + three + "," + result("A5Z"),
+         {{"A1Z"}, {"A2Z", "A3Z", "A4Z", "A5Z"}}},
+        {"equal ids in two messages", one + "," + calling(call_of(city("A2Z"))) + "," + three + "," + calling(call_of(city("A4Z"))) + "," +
+         result("A5Z"), {{"A1Z"}, {"A2Z"}, {"A3Z"}, {"A4Z"}, {"A5Z"}}},
+        {"a long name", one + "," + calling(call_of(city("A2Z"), name)) + "," + three, {{"A1Z"}, {"A2Z"}, {"A3Z"}}},
+        {"cut arguments", one + "," + calling(call_of(R"({\"city\": \"A2Z)")) + "," + three, {{"A1Z"}, {"A2Z"}, {"A3Z"}}},
+        {"arguments that are text", one + "," + calling(call_of("A2Z")) + "," + three, {{"A1Z"}, {"A2Z"}, {"A3Z"}}},
+        {"arguments that are a list", one + "," + calling(call_of(R"([\"A2Z\"])")) + "," + three, {{"A1Z"}, {"A2Z"}, {"A3Z"}}},
+        {"reasoning alone", one + R"(,{"role":"assistant","reasoning_content":"R"},)" + user("A2Z"), {{"A1Z"}, {"A2Z"}}},
+        {"systems in the middle", one + "," + assistant("A2Z") + "," + system_of("A4Z") + "," + system_of("A5Z") + "," + user("A3Z"),
+         {{"A1Z"}, {"A2Z"}, {"A3Z"}}},
+        {"control tokens", user("A1Z" + control) + "," + calling(call_of(city("A2Z" + control)), "A3Z") + "," +
+         result("A4Z" + control) + "," + user("A5Z" + control),
+         {{"A1Z" + control}, {"A2Z" + control, "A3Z"}, {"A4Z" + control}, {"A5Z" + control}}},
+        {"a long word", user("A1Z" + std::string(50'000, 'w') + "A2Z"), {{"A1Z"}, {"A2Z"}}},
+    };
+    std::string wrong;
+    for (const std::string& file : template_names()) {
+        const ChatTemplate chat_template(source_of(file));
+        for (const Odd& each : cases) {
+            const std::string messages = "{\"messages\":[" + each.messages + "],";
+            try {
+                const std::string found = problem(chat_template.render(messages + kTools + "}").text, each.texts);
+                if (!found.empty()) wrong += "\n" + file + " with " + each.name + ": " + found;
+            } catch (const Error& error) {
+                if (error.code() != ErrorCode::template_failed) wrong += "\n" + file + " with " + each.name + ": " + error.what();
+            }
+        }
+    }
+    expect(wrong.empty(), wrong);
+});
+
 }  // namespace

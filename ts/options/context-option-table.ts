@@ -26,6 +26,7 @@ const DRAFT_OPTIONS = inGroup(DRAFTS, {
     ...integer(0, MAX_DRAFT),
     unit: 'tokens',
     flag: '--draft-max',
+    aliases: ['--spec-draft-n-max'],
     placeholder: 'n',
     help:
       'Maximum draft length while at most two completions are running; drafts come from the text or the grammar, up to ' +
@@ -61,6 +62,7 @@ const DRAFT_OPTIONS = inGroup(DRAFTS, {
     unit: 'tokens',
     default: 0,
     flag: '--draft-min',
+    aliases: ['--spec-draft-n-min'],
     placeholder: 'n',
     help:
       'Discard shorter drafts of `draftModel` or `specType`; without either, draft at least this many tokens wherever ' +
@@ -70,6 +72,7 @@ const DRAFT_OPTIONS = inGroup(DRAFTS, {
     ...number(0, 1),
     default: 0,
     flag: '--draft-p-min',
+    aliases: ['--spec-draft-p-min'],
     placeholder: 'p',
     help: 'End a draft of `draftModel` or `specType` at a token less probable than this',
   },

@@ -94,7 +94,7 @@ test('errors name the line and the key', ({ file, folder }) => {
     [['[a]', 'verbose = maybe'], /line 2: verbose is 'maybe', but must be true or false/],
     [['[a]', 'model ='], /line 2: model is '', but must be a path/],
     [['[a]', 'ttl = soon'], /line 2: ttl is 'soon'/],
-    [['[a]', 'pooling = max'], /line 2: pooling is 'max', but must be mean/],
+    [['[a]', 'pooling = max'], /line 2: pooling is 'max', but must be none, mean/],
     [['[a]', '[b]', '[a]'], /line 3: the section \[a\] stands in line 1 already/],
     [['[*]', 'model = a.gguf'], /line 2: model is for one model/],
     [['[*]', 'lora = a.gguf'], /line 2: lora is for one model/],

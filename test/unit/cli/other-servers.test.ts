@@ -15,7 +15,7 @@ const parse = (...args: string[]) => parseServe(['node', 'chasqui', 'serve', ...
 test('flags for what is always on are accepted', () => {
   const flags =
     '--jinja --embeddings --reranking -cb --slots --enable-prefix-caching ' +
-    '--offline --swa-full -kvu --kv-unified --no-context-shift --reasoning-format auto';
+    '--offline --swa-full -kvu --kv-unified --no-context-shift -bs --backend-sampling --reasoning-format auto';
   assert.equal(parse(...flags.split(' '), '-m', 'x.gguf')?.model, ['x.gguf']);
   assert.is(parse('--jinjo'), undefined);
 });
@@ -35,6 +35,11 @@ test('placement flags of llama-server set the same options', () => {
   for (const flag of ['--mmproj-device', '-mmdev']) assert.equal(given(`${flag} CUDA1`), { mmprojDevice: 'CUDA1' });
   for (const flag of ['--spec-draft-device', '-devd']) assert.equal(given(`${flag} CUDA1`), { draftDevice: ['CUDA1'] });
   for (const flag of ['--spec-draft-ngl', '-ngld']) assert.equal(given(`${flag} 9`), { draftGpuLayers: 9 });
+  assert.equal(given('--spec-draft-n-max 9 --spec-draft-n-min 2 --spec-draft-p-min 0.5'), {
+    draftMax: 9,
+    draftMin: 2,
+    draftPMin: 0.5,
+  });
 });
 
 test('--metrics is --metrics-names llamacpp', () => {

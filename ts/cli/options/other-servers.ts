@@ -10,6 +10,7 @@ export const ALWAYS_ON = {
       ...(['--embeddings', '--embedding', '--reranking', '--rerank'] as const),
       ...(['--enable-prefix-caching', '--enable-auto-tool-choice'] as const),
       ...(['--swa-full', '--kv-unified', '-kvu', '--no-context-shift'] as const),
+      ...(['--backend-sampling', '-bs'] as const),
     ],
     noAliases: ['--no-jinja'],
     group: 'Server',

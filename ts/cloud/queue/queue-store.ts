@@ -140,13 +140,6 @@ export class QueueStore {
     return after(lastKey) ?? after('');
   }
 
-  /** Unfinished requests, the oldest first. Null: all organisations or apps. */
-  unfinished({ org, app, limit }: { org: string | null; app: string | null; limit: number }): QueuedRequest[] {
-    const sql = `SELECT ${COLUMNS} FROM queue_requests WHERE ${UNFINISHED}
-      AND (?1 IS NULL OR org = ?1) AND (?2 IS NULL OR app = ?2) ORDER BY seq LIMIT ?3`;
-    return this.database.all(sql, [org, app, limit]);
-  }
-
   /** Counts an attempt and returns the request's contents. */
   begin(id: string, now = Date.now()): { path: string; body: Buffer } {
     this.database.run(

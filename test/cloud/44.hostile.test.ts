@@ -215,6 +215,8 @@ test('a body in many tiny pieces is refused', async () => {
 
 test('bodies of all requests together are bounded', async () => {
   const { app } = await rawGateway();
+  // A request that waits for longer would be refused, and its body freed, before the others have arrived.
+  app.limits.startMs = 600_000;
   const gateway = await startGateway([app]);
   app.run();
   const mebibytes = 60;

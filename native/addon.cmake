@@ -117,6 +117,9 @@ if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/test/llama") # not in the npm package
   target_compile_definitions(llama-tests PRIVATE LLAMA_SOURCE="${CHASQUI_LLAMA_DIR}"
     TOOL_SETS="${CMAKE_CURRENT_SOURCE_DIR}/test/llama/tool-sets.json"
     DEMO_MODEL="${CMAKE_CURRENT_SOURCE_DIR}/prebuilds/demo/chasqui-demo.gguf")
+  if(NOT MSVC)
+    target_compile_options(llama-tests PRIVATE -O1) # compiling takes longer than running
+  endif()
   set_warnings(llama-tests)
 
   add_executable(schema-grammars EXCLUDE_FROM_ALL test/support/schema-grammars.cpp)

@@ -107,6 +107,7 @@ previews('code in lists and quotes has previews, copy buttons and colours too, b
     ]);
     await page.setViewportSize({ width, height: 860 });
     await page.emulateMedia({ colorScheme });
+    await page.reload();
     await page.getByText('let raw;').waitFor();
     const buttons = page.getByRole('button', { name: 'Preview', exact: true });
     await page.locator('.markdown li .hljs-keyword', { hasText: 'const' }).waitFor();
@@ -114,6 +115,8 @@ previews('code in lists and quotes has previews, copy buttons and colours too, b
     assert.is(await page.locator('.markdown .dialog').count(), 0);
     assert.equal(await accessibilityProblems(page), []);
     assert.not(await overflows(page));
+    const first = await buttons.first().boundingBox();
+    assert.ok(first && first.x + first.width < width, `the button ends at ${first && first.x + first.width}`);
     const { CHASQUI_SCREENSHOTS: folder } = process.env;
     if (folder) await page.screenshot({ path: `${folder}/nested-${width}-${colorScheme}.png` });
     await tabTo(page, 'Preview');

@@ -104,7 +104,8 @@ test('an aborted reply that is not streamed counts', async () => {
   const reply = fetch(`${cloud.url}/me/chat/v1/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Key ${made.key}` },
-    body: JSON.stringify({ ...body, temperature: 9, max_tokens: 400 }),
+    // Eight choices, so it is still running when it is seen.
+    body: JSON.stringify({ ...body, temperature: 9, max_tokens: 400, n: 8 }),
     signal: leaving.signal,
   }).catch(() => null);
   await cloud.untilApp('chat', ({ demand }) => demand.running === 1);

@@ -124,6 +124,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   const { accounts, supervisor, control, secrets, gateway, api, publicUrl } = parts;
   await api.ready();
   if (settings.podman !== undefined) await removeOrphanedContainers(podman, places.run, parts.runnerIds());
+  if (process.platform === 'linux') await prioritizeControlPlane();
   let isHandedOver = false;
   const own = (request: IncomingMessage, response: ServerResponse): void => {
     if (isHandedOver) refuseMoved(response);
@@ -143,7 +144,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   const boundPort = (front.address() as net.AddressInfo).port;
   publicUrl.value = settings.publicUrl?.replace(/\/+$/, '') ?? localUrl(settings, boundPort);
   writeAddress(places, { url: localUrl(settings, boundPort), token: parts.localToken, org: OWN_ORG, pid: process.pid });
-  if (process.platform === 'linux') await prioritizeControlPlane();
+  // Nothing is awaited since `listen`, because the gateway refuses requests to apps that are not loaded.
   supervisor.start();
   const closeParts = (): void => {
     parts.metrics.close();

@@ -6,7 +6,6 @@ export type ErrorType =
   | 'permission_error'
   | 'not_found_error'
   | 'rate_limit_error'
-  | 'not_supported_error'
   | 'server_error';
 
 export interface CatalogueRow {
@@ -59,11 +58,6 @@ export const ERRORS = {
   unsupported_media_type: badRequest('The content type is not `application/json`, or the body is compressed.', 415),
   unknown_url: notFound('No endpoint has this path.'),
   method_not_allowed: badRequest('The endpoint does not support this method.', 405),
-  endpoint_disabled: {
-    status: 501,
-    type: 'not_supported_error',
-    meaning: 'The server was started without this endpoint. The status and the type are those of llama-server.',
-  },
   client_closed_request: badRequest('The client disconnected before the reply. Appears in logs only.', 499),
 
   app_token_missing: unauthenticated('The request to the desktop app has no token, or the token of another instance.'),

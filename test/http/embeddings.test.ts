@@ -138,7 +138,7 @@ test('without pooling, /embedding has a vector for each token, and the other end
   };
   for (const [url, body] of Object.entries(bodies)) {
     const refused = await send(url, body);
-    expectError(refused, { status: 400, code: 'model_not_capable', param: 'model', says: /--pooling none/ });
+    expectError(refused, { status: 400, code: 'model_not_capable', param: 'model', says: /`pooling`/ });
   }
 });
 

@@ -277,7 +277,7 @@ export const adapterListSchema = s.arrayOf(s.objectOf({ id: s.integer, name: s.s
 /** In their order, the most relevant first. */
 export const textRankReplySchema = s.arrayOf(s.objectOf({ index: s.integer, score: s.number }, { text: s.string }));
 
-/** Each input has a list of vectors: with `--pooling none` one for each token, otherwise a single one. */
+/** Each input has a list of vectors: without pooling one for each token, otherwise a single one. */
 export const nativeEmbeddingReplySchema = s.arrayOf(
   s.objectOf({ index: s.integer, embedding: s.arrayOf(embeddingData.properties.embedding) }),
 );

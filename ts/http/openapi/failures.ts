@@ -38,7 +38,6 @@ const OF_SOME: readonly ErrorCode[] = [
   'response_not_found',
   'previous_response_not_found',
   'engine_stalled',
-  'endpoint_disabled',
   'invalid_api_key',
   'key_store_failed',
   'host_not_allowed',

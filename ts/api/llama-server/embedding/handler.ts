@@ -50,7 +50,7 @@ function split(vector: Float32Array, length: number): Float32Array[] {
 const operation: Operation = {
   id: 'embedTexts',
   tag: 'llama-server',
-  summary: 'Embeddings of texts, with length 1; with `--pooling none` those of their tokens, unscaled (llama-server).',
+  summary: 'Embeddings of texts, with length 1; without pooling those of their tokens, unscaled (llama-server).',
   errors: MODEL_ERRORS,
   reply: { json: { name: 'NativeEmbeddings', schema: nativeEmbeddingReplySchema } },
   examples: (model) => ({

@@ -1,7 +1,6 @@
 /** What llama-server tells of itself: its settings, its slots, its adapters. */
 import type { FastifyInstance } from 'fastify';
 import type { ModelInfo } from '../../../engine/engine.js';
-import { ChasquiError } from '../../../errors.js';
 import type { Operation } from '../../../http/openapi/operation.js';
 import { findEntry, type ModelPool } from '../../../models/pool.js';
 import type { AppContext } from '../../context.js';
@@ -28,11 +27,12 @@ export function nativeStateRoutes(app: FastifyInstance, { pool, profile, slots }
     const model = sleeping ?? engineOf(pool, query).model;
     return toProps(model, { ...profile.sampling, ...model.sampling }, { slots, isSleeping: sleeping !== undefined });
   });
-  app.get<ByModel>('/slots', route(slotsOperation), async ({ query }): Promise<Slots> => {
-    if (!slots) throw new ChasquiError('endpoint_disabled', 'The operator of this server disabled `/slots`.');
-    const engine = engineOf(pool, query);
-    return toSlots(engine.model, await engine.stats());
-  });
+  if (slots) {
+    app.get<ByModel>('/slots', route(slotsOperation), async ({ query }): Promise<Slots> => {
+      const engine = engineOf(pool, query);
+      return toSlots(engine.model, await engine.stats());
+    });
+  }
   app.get<ByModel>('/lora-adapters', route(adaptersOperation), async ({ query }): Promise<AdapterList> => {
     return toAdapterList(engineOf(pool, query).model);
   });
@@ -83,7 +83,6 @@ const propsOperation: Operation = {
 
 const slotsOperation: Operation = {
   ...base,
-  errors: [...base.errors, 'endpoint_disabled'],
   id: 'showSlots',
   summary: 'Slots for parallel sequences and their state (llama-server).',
   description: `${BY_MODEL} What is computed is not shown, because it belongs to other clients.`,

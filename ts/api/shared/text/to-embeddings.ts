@@ -46,7 +46,7 @@ export async function toVectors(
 ): Promise<{ vectors: Float32Array[]; promptTokens: number }> {
   const { id, pooling } = engine.model;
   if (pooling === 'none' && !takesTokens) {
-    const message = `The model \`${id}\` runs with \`--pooling none\`: it has a vector for each token, at \`/embedding\` only.`;
+    const message = `The model \`${id}\` has the load option \`pooling\` "none": it returns a vector for each token, at \`/embedding\` only.`;
     throw new ChasquiError('model_not_capable', message, 'model');
   }
   refuseLonger(dimensions, engine.model.vectorLength, names.dimensions);

@@ -2,7 +2,7 @@
 import { useId } from 'preact/hooks';
 
 interface SelectProps {
-  /** Of the label element. Without one, `label` is the accessible name. */
+  /** The id of the label element. Without one, `label` is the accessible name. */
   id?: string;
   label?: string;
   helpId?: string | undefined;

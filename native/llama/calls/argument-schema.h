@@ -21,7 +21,7 @@ namespace chasqui {
 // Before the name of a keyword that is not enforced in the schema of the arguments themselves, but may be elsewhere.
 inline const std::string kOfParameters = "parameters.";
 
-// `$comment` of a schema whose `not` excludes other alternatives of `oneOf`.
+// Marks, as `$comment`, a schema with a `not` for the other alternatives of `oneOf`.
 inline const std::string kOfOneOf = "of oneOf";
 
 inline bool is_true(const common_json& schema) { return schema.is_boolean() && schema.get<bool>(); }

@@ -62,7 +62,7 @@ const json = (status: number, body: string, head = '') =>
 
 for (const [size, parts] of [
   ['small', ['{"a":', '[1,2,', '3]}']],
-  // Reaches the gateway in several reads, after which it writes chunks past the `ServerResponse` of clients.
+  // The gateway reads it in several parts, and passes later parts to clients without their `ServerResponse`.
   ['large', ['"', ...Array.from({ length: 10 }, (_, part) => String(part).repeat(50_000)), '"']],
 ] as const) {
   test(`a ${size} reply in chunks is stored completely`, async () => {

@@ -1,4 +1,4 @@
-// Stored requests: their order, their limits, and what is deleted.
+// The order, the limits and the deletion of stored requests.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';

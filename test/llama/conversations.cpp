@@ -109,10 +109,11 @@ const Test complete("conversations: every template shows each message once and i
 const Test refused("conversations: what a template cannot show is refused", [] {
     for (const std::string& file : template_names()) {
         const ChatTemplate chat_template(source_of(file));
-        for (const char* shape : {"S", "AU", "UT", "UTU", "UCUT"}) {
+        for (const char* shape : {"S", "AU", "T", "TU", "UT", "UTU", "UCUT"}) {
             bool              is_refused = false;
             const std::string wrong      = render(chat_template, shape, is_refused);
             if (!wrong.empty() && !is_refused) fail(file + " with " + shape + ": " + wrong);
+            if (wrong.find("While executing") != std::string::npos) fail(file + " refuses with a trace: " + wrong);
         }
     }
 });

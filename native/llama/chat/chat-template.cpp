@@ -324,7 +324,7 @@ RenderedPrompt ChatTemplate::render_request(const common_json& request) const {
         throw;
     } catch (const std::exception& error) {
         throw Error(code_of(error, ErrorCode::template_failed),
-                    std::string("The model's chat template refused the conversation: ") + error.what());
+                    "The model's chat template refused the conversation: " + raised_message(error.what()));
     }
 }
 

@@ -162,6 +162,12 @@ std::string template_source(const std::string& text) {
                 "`chatTemplate` is neither a Jinja template nor the name of one that is known here: " + names + ".");
 }
 
+std::string raised_message(const std::string& error) {
+    const std::string mark = "Jinja Exception: ";
+    const size_t      at   = error.rfind(mark);
+    return at == std::string::npos ? error : error.substr(at + mark.size());
+}
+
 void refuse_template(const std::exception& error, const std::string& source) {
     std::string reason = error.what();
     // llama.cpp rethrows errors of a template as std::exception. Parsing the template again returns the message.

@@ -19,25 +19,9 @@ export interface ModelsPreset {
 
 type Section = Omit<ModelPreset, 'id'>;
 
-/** Option names of llama-server that differ from those of chasqui. */
+/** Names of llama-server that are no aliases in chasqui. */
 const NAMES_THERE: Readonly<Record<string, string>> = {
-  np: 'parallel',
   'n-parallel': 'parallel',
-  ngl: 'gpu-layers',
-  'n-gpu-layers': 'gpu-layers',
-  dev: 'device',
-  sm: 'split-mode',
-  mg: 'main-gpu',
-  ts: 'tensor-split',
-  mm: 'mmproj',
-  fitt: 'fit-target',
-  cram: 'cache-ram',
-  md: 'draft-model',
-  'model-draft': 'draft-model',
-  'spec-draft-model': 'draft-model',
-  'spec-draft-n-max': 'draft-max',
-  'spec-draft-n-min': 'draft-min',
-  'spec-draft-p-min': 'draft-p-min',
   'lora-scaled': 'lora',
   m: 'model',
   'sleep-idle-seconds': 'ttl',

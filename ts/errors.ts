@@ -192,7 +192,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** The only error class. `message` states what failed, where, and what to do. */
+/** The only error class. Its message names the failure, the place and the remedy. */
 export class ChasquiError extends Error {
   override readonly name = 'ChasquiError';
   /** Seconds until a retry may succeed. Set for temporary failures only. */

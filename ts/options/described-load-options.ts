@@ -152,8 +152,8 @@ export interface DescribedLoadOptions {
    */
   cacheDiskMiB?: Value<'cacheDiskMiB'>;
   /**
-   * Folder for `cacheDiskMiB`; its files reveal the conversations to anyone who can read them. Must be a path. Default:
-   * cache in the data folder of a server, or in ~/.chasqui.
+   * Folder for `cacheDiskMiB`; its files reveal conversations to their readers. Must be a path. Default: cache in the
+   * data folder of a server, or in ~/.chasqui.
    */
   cacheFolder?: Value<'cacheFolder'>;
   /**

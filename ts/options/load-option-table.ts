@@ -160,7 +160,7 @@ const COMPUTE_OPTIONS = inGroup(COMPUTE, {
   cacheFolder: {
     type: 'path',
     flag: '--cache-folder',
-    help: 'Folder for `cacheDiskMiB`; its files reveal the conversations to anyone who can read them',
+    help: 'Folder for `cacheDiskMiB`; its files reveal conversations to their readers',
     otherwise: 'cache in the data folder of a server, or in ~/.chasqui',
   },
   imageCacheMiB: {

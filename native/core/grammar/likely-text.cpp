@@ -9,14 +9,14 @@ namespace chasqui {
 void LikelyText::learn(GrammarMatcher& matcher, GrammarMatcher::State state, std::string_view text) {
     for (const char byte : text) {
         // Between other characters there is rarely optional space.
-        if (!is_json_space(byte) && std::ispunct(static_cast<unsigned char>(last_)) != 0) {
+        if (!is_json_space(byte) && std::ispunct(static_cast<unsigned char>(written_.last)) != 0) {
             const GrammarMatcher::NextByte next = matcher.next_byte(state);
-            const bool is_optional = next.byte == byte && (next.allows_space || !space_.empty());
-            if (is_optional && (habits_.size() < kMaxHabits || habits_.count({last_, byte}) > 0)) {
-                habits_[{last_, byte}] = space_;
+            const bool is_optional = next.byte == byte && (next.allows_space || !written_.space.empty());
+            if (is_optional && (habits_.size() < kMaxHabits || habits_.count({written_.last, byte}) > 0)) {
+                habits_[{written_.last, byte}] = written_.space;
             }
         }
-        follow(byte);
+        written_.follow(byte);
         state = matcher.after_byte(state, byte);
         if (state == GrammarMatcher::kRefused) return;  // matched as a token instead of text
     }
@@ -24,30 +24,30 @@ void LikelyText::learn(GrammarMatcher& matcher, GrammarMatcher::State state, std
 
 std::string LikelyText::after(GrammarMatcher& matcher, GrammarMatcher::State state, size_t n_max) const {
     std::string text;
-    LikelyText  reader = *this;
+    Position    at = written_;
     while (text.size() < n_max && !matcher.may_end(state)) {
         const GrammarMatcher::NextByte next = matcher.next_byte(state);
         if (!next.byte) break;
         char byte = *next.byte;
         if (next.allows_space) {
-            const std::string space = space_between(reader.last_, byte);
-            const size_t      n     = reader.space_.size();
-            if (space.size() > n && space.compare(0, n, reader.space_) == 0) byte = space[n];
+            const std::string space = space_between(at.last, byte);
+            const size_t      n     = at.space.size();
+            if (space.size() > n && space.compare(0, n, at.space) == 0) byte = space[n];
         }
         state = matcher.after_byte(state, byte);
         if (state == GrammarMatcher::kRefused) break;  // other white space than here is usual elsewhere
         text += byte;
-        reader.follow(byte);
+        at.follow(byte);
     }
     return Utf8Buffer().push(text);
 }
 
-void LikelyText::follow(char byte) {
+void LikelyText::Position::follow(char byte) {
     if (!is_json_space(byte)) {
-        last_ = byte;
-        space_.clear();
-    } else if (space_.size() < kMaxSpace) {
-        space_ += byte;
+        last = byte;
+        space.clear();
+    } else if (space.size() < kMaxSpace) {
+        space += byte;
     }
 }
 

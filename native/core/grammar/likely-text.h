@@ -27,12 +27,17 @@ public:
 private:
     static constexpr size_t kMaxHabits = 64, kMaxSpace = 32;
 
-    void        follow(char byte);
+    struct Position {
+        char        last = 0;  // the last character that is no white space
+        std::string space;     // since then
+
+        void follow(char byte);
+    };
+
     std::string space_between(char last, char next) const;
 
     std::map<std::pair<char, char>, std::string> habits_;  // white space by the characters around it
-    char                                         last_ = 0;  // the last character that is no white space
-    std::string                                  space_;     // since then
+    Position                                     written_;
 };
 
 }  // namespace chasqui

@@ -58,7 +58,7 @@ export class Dispatcher {
   dispatch(org: string, app: string): void {
     while (!this.#isClosing && this.#mayStart(org, app)) {
       const request = this.parts.store.next(org, app, this.#lastKeys.get(`${org}/${app}`));
-      if (request === undefined) return;
+      if (request === undefined) return void this.#lastKeys.delete(`${org}/${app}`);
       this.#lastKeys.set(`${org}/${app}`, request.keyId);
       if (request.attempts >= MAX_ATTEMPTS) this.#finish(request.id, failure(TOO_OFTEN));
       else this.#start(request);

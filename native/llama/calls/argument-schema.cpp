@@ -156,23 +156,23 @@ Automaton ArgumentSchema::texts(const common_json& given, Automaton all, int dep
     const auto without = [&](const Automaton& one, const Automaton& other) {
         return schema::combine(one, other, Combine::only_first, budget_);
     };
-    for (const char* keyword : {"anyOf", "oneOf"}) {
-        limit(keyword, Combine::both, [&](const common_json& choices) {
+    for (const std::string keyword : {"anyOf", "oneOf"}) {
+        limit(keyword.c_str(), Combine::both, [&](const common_json& choices) {
             Automaton unmatched = raw_texts::any(), possible = raw_texts::any();
             for (const common_json* choice : parts_of(choices)) {
                 const Automaton permitted = texts(*choice, raw_texts::any(), depth + 1);
-                if (keyword[0] == 'o') possible = without(possible, without(permitted, unmatched));
+                if (keyword == "oneOf") possible = without(possible, without(permitted, unmatched));
                 unmatched = without(unmatched, permitted);
             }
             return without(possible, unmatched);
         });
     }
-    for (const char* branch : {"then", "else"}) {
+    for (const std::string branch : {"then", "else"}) {
         limit("if", Combine::only_first, [&](const common_json& condition) {
             if (!schema.contains(branch)) return raw_texts::none();
             const Automaton matching = texts(condition, raw_texts::any(), depth + 1);
             const Automaton permitted = texts(schema.at(branch), raw_texts::any(), depth + 1);
-            return without(branch[0] == 't' ? matching : raw_texts::complement(matching, budget_), permitted);
+            return without(branch == "then" ? matching : raw_texts::complement(matching, budget_), permitted);
         });
     }
     limit("allOf", Combine::both, [&](const common_json& parts) {
@@ -281,19 +281,18 @@ common_json ArgumentSchema::with_definitions(common_json schema) const {
     return whole;
 }
 
-// What is beside the alternatives applies to each of them. Those of `oneOf` exclude each other.
+// Keywords beside the alternatives apply to each of them. Alternatives of `oneOf` exclude each other.
 common_json ArgumentSchema::with_rest(const common_json& schema, const std::string& keyword, const common_json& choice,
                                       const std::vector<const common_json*>& choices) const {
     common_json one = common_json::object(), rest = schema;
     one["allOf"]    = common_json::array();
     rest.erase(keyword);
-    for (const char* name : {"type", "unevaluatedProperties"}) {
-        if (!rest.contains(name)) continue;
-        const bool is_type = name[0] == 't', is_same = choice.is_object() && choice.contains(name) &&
-                                                       choice.at(name).dump() == rest.at(name).dump();
-        if (!is_type) one[name] = rest.at(name);
-        if (!is_type || is_same) rest.erase(name);
+    if (rest.contains("unevaluatedProperties")) {
+        one["unevaluatedProperties"] = rest.at("unevaluatedProperties");
+        rest.erase("unevaluatedProperties");
     }
+    const bool has_type = rest.contains("type") && choice.is_object() && choice.contains("type");
+    if (has_type && choice.at("type").dump() == rest.at("type").dump()) rest.erase("type");
     bool has_rest = false;
     for (const auto& [name, value] : rest.items()) has_rest = has_rest || schema::is_assertion(name);
     if (has_rest) one["allOf"].push_back(rest);

@@ -62,9 +62,10 @@ test('a server in the background is ready, listed, logged and stopped', async ()
 
   const stopped = await run('stop');
   assert.equal([stopped.code, stopped.stdout], [0, `Stopped the server at ${url}.\n`], stopped.stderr);
-  assert.equal(
-    readdirSync(path.join(home, 'servers')).filter((name) => !name.endsWith('.log')),
-    [],
+  // The process removes its lock last.
+  await until(
+    () => readdirSync(path.join(home, 'servers')).every((name) => name.endsWith('.log')),
+    'only logs are left',
   );
   const last = await run('logs', '--limit', '1');
   assert.match(last.stderr, /no server is running in the background; this is the last log/);

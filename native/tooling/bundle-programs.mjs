@@ -6,6 +6,8 @@ import path from 'node:path';
 import { packagesOf } from './bundle-ui.mjs';
 
 const programs = ['cli', 'cli/cloud/runner-main'];
+/** Child processes, each bundled into one file. They share no chunks with the programs: those would become smaller and more. */
+const children = ['engine/child/main', 'engine/child/preparation-main', 'native/probe-child'];
 /**
  * Packages that a server imports at its start. Others are loaded on demand, read files of their own, or are optional. The
  * dynamic import of undici would become a file of its own, which a server without free file descriptors could not open.
@@ -14,12 +16,23 @@ const bundled = /^(@fastify\/.*|ajv|commander|fastest-levenshtein|fastify|ipaddr
 
 /** Returns the names of the npm packages in the bundle. */
 export async function bundlePrograms(dist) {
+  const inputs = [...(await bundle(dist, programs, true)), ...(await bundle(dist, children, false))];
+  for (const name of [...programs, ...children]) {
+    const up = '../'.repeat(name.split('/').length - 1);
+    const program = `#!/usr/bin/env node\nimport './${up}bundle/${path.basename(name)}.js';\n`;
+    fs.writeFileSync(path.join(dist, `${name}.js`), program);
+  }
+  return packagesOf(inputs);
+}
+
+/** Returns the bundled files. */
+async function bundle(dist, names, splitting) {
   const esbuild = await import('esbuild');
   const { metafile } = await esbuild.build({
-    entryPoints: Object.fromEntries(programs.map((name) => [path.basename(name), path.join(dist, `${name}.js`)])),
+    entryPoints: Object.fromEntries(names.map((name) => [path.basename(name), path.join(dist, `${name}.js`)])),
     outdir: path.join(dist, 'bundle'),
     bundle: true,
-    splitting: true,
+    splitting,
     format: 'esm',
     platform: 'node',
     target: 'node20',
@@ -33,12 +46,7 @@ export async function bundlePrograms(dist) {
     logLevel: 'warning',
     plugins: [{ name: 'modules of chasqui', setup: (build) => readOurs(build, dist) }],
   });
-  for (const name of programs) {
-    const up = '../'.repeat(name.split('/').length - 1);
-    const program = `#!/usr/bin/env node\nimport './${up}bundle/${path.basename(name)}.js';\n`;
-    fs.writeFileSync(path.join(dist, `${name}.js`), program);
-  }
-  return packagesOf(Object.keys(metafile.inputs));
+  return Object.keys(metafile.inputs);
 }
 
 /** Keeps the addresses of modules, which are relative to `import.meta.url`, and leaves other packages outside the bundle. */

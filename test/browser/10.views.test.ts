@@ -5,8 +5,18 @@ import type { Browser, Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { writeOpeningPage } from '../../ts/desktop/opening-codes.js';
-import { accessibilityProblems, goTo, openApp, overflows, startBrowser, untilIn, VIEWS } from '../support/browser.js';
+import {
+  accessibilityProblems,
+  goTo,
+  newPage,
+  openApp,
+  overflows,
+  startBrowser,
+  untilIn,
+  VIEWS,
+} from '../support/browser.js';
 import { type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
+import { until } from '../support/until.js';
 
 const views = suite('the views of the app');
 let app: RunningDesktop;
@@ -39,13 +49,13 @@ for (const [width, colorScheme] of [
   [2560, 'dark'],
 ] as const) {
   views(`at a width of ${width}, ${colorScheme}, axe finds nothing, and nothing is wider than the window`, async () => {
-    const { page, complaints, foreign } = await openApp(browser, app, {
+    const { page, complaints, foreign, settled } = await openApp(browser, app, {
       viewport: { width, height: 900 },
       colorScheme,
     });
     for (const view of VIEWS) {
       await goTo(page, view);
-      await page.waitForTimeout(300);
+      await settled();
       assert.equal(await accessibilityProblems(page), [], view);
       assert.not(await overflows(page), view);
     }
@@ -151,24 +161,28 @@ views('the theme of the settings goes before that of the system, and is there ag
 });
 
 views('a hidden page has no stream of events, and reads what it missed when it is shown again', async () => {
-  const { page } = await openApp(browser, app);
-  await goTo(page, 'Settings');
+  const { page } = await newPage(browser, app.url);
   const streams: string[] = [];
   page.on('request', (request) => {
     if (request.url().endsWith('/api/v1/events')) streams.push(request.url());
   });
+  await page.goto(`${app.url}/?token=${app.token}`);
+  await goTo(page, 'Settings');
+  await until(() => streams.length === 1, 'the stream of events');
   const closed = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/api/v1/events'));
   const setHidden = (hidden: boolean) =>
     page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
       document.dispatchEvent(new Event('visibilitychange'));`);
   await setHidden(true);
   await closed;
+  const events = await app.watch();
   await app.done('PUT', '/api/v1/settings', { port: 4321 });
-  await page.waitForTimeout(300);
+  await until(() => events.seen.some(({ name }) => name === 'settings'), 'the event of the change');
+  events.close();
   assert.is(await page.getByLabel('Port').inputValue(), '1234');
   await setHidden(false);
   await untilIn(page, `document.querySelector('input[type=number]').value === '4321'`);
-  assert.is(streams.length, 1);
+  assert.is(streams.length, 2);
   await app.done('PUT', '/api/v1/settings', { port: 1234 });
   await page.context().close();
 });

@@ -3,12 +3,14 @@ import * as assert from 'uvu/assert';
 import { HOSTING_OPTIONS } from '../../ts/cli/options/hosting-option-table.js';
 import { LOAD_OPTIONS } from '../../ts/options/load-option-table.js';
 import type { OptionRow } from '../../ts/options/option-row.js';
+import { callCli } from '../support/call-cli.js';
 import { runCli } from '../support/child.js';
 
 const test = suite('cli: arguments');
 
-const REFUSED: [args: string[], says: RegExp][] = [
-  [['serve', '--port', 'abc'], /--port.*'abc' is invalid.*from 0 to 65535/],
+type Row = [args: string[], says: RegExp];
+
+const REFUSED: Row[] = [
   [['serve', '--port', '65536'], /--port.*from 0 to 65535/],
   [['serve', '--port', '-1'], /--port.*from 0 to 65535/],
   [['serve', '--ctx-size', '1'], /--ctx-size.*whole number of tokens from 16 to/],
@@ -61,24 +63,30 @@ const REFUSED: [args: string[], says: RegExp][] = [
   [['serve', '--log-format', 'xml'], /--log-format.*auto, json or text/],
   [['serve', '--log-level', 'loud'], /--log-level.*debug, info, warn, error or silent/],
   [['serve', '--prepare-timeout', '0'], /--prepare-timeout.*seconds from 1 to 1000000/],
-  [['serve', '-v', '--no-jinja', '--no-slots', '-hff', 'a.gguf', '--port', '0'], /--hf-file needs --hf/],
   [['serve', '--host', '127.0.0.1,', '--port', '0'], /--host must be addresses separated by commas/],
   [['keys', 'make'], /unknown command 'make'/],
+];
+
+/** In processes of their own: the last one does not take the fast path of `serve`. */
+const REFUSED_BY_PROCESS: Row[] = [
+  [['serve', '--port', 'abc'], /--port.*'abc' is invalid.*from 0 to 65535/],
+  [['serve', '-v', '--no-jinja', '--no-slots', '-hff', 'a.gguf', '--port', '0'], /--hf-file needs --hf/],
   [['server'], /unknown command 'server'/],
 ];
 
-const FAILED: typeof REFUSED = [
+const FAILED: Row[] = [
   [['serve', '--model-url', 'ftp://a.example/b.gguf'], /from ftp:.*start with https.*end in \.gguf/],
   [['serve', '--host', '127.0.0.1,192.0.2.1', '--port', '0'], /192\.0\.2\.1 is not an address of this machine/],
   [['serve', '--host', '192.0.2.1', '--port', '0'], /192\.0\.2\.1 is not an address of this machine.*--host/],
 ];
 
-for (const [args, says, exit] of [
-  ...REFUSED.map((row) => [...row, 2] as const),
-  ...FAILED.map((row) => [...row, 1] as const),
+for (const [args, says, exit, run] of [
+  ...REFUSED.map((row) => [...row, 2, callCli] as const),
+  ...REFUSED_BY_PROCESS.map((row) => [...row, 2, runCli] as const),
+  ...FAILED.map((row) => [...row, 1, runCli] as const),
 ]) {
   test(`refuses: ${args.join(' ')}`, async () => {
-    const { code, stdout, stderr } = await runCli(args);
+    const { code, stdout, stderr } = await run(args);
     assert.is(code, exit);
     assert.is(stdout, '');
     assert.match(stderr, says);
@@ -87,7 +95,7 @@ for (const [args, says, exit] of [
 }
 
 test('help explains every option, with its default, under headings and within 80 columns', async () => {
-  const { code, stdout } = await runCli(['serve', '--help']);
+  const { code, stdout } = await callCli(['serve', '--help']);
   assert.is(code, 0);
   assert.equal(
     stdout.split('\n').filter((line) => line.length > 80),
@@ -104,7 +112,7 @@ test('help explains every option, with its default, under headings and within 80
 });
 
 test('the commands are listed', async () => {
-  const { code, stdout } = await runCli(['--help']);
+  const { code, stdout } = await callCli(['--help']);
   assert.is(code, 0);
   assert.match(stdout, /serve \[options\]/);
   assert.match(stdout, /keys /);
@@ -114,7 +122,7 @@ test('the version is the one of the package, with the release of llama.cpp', asy
   const { code, stdout } = await runCli(['--version']);
   assert.is(code, 0);
   assert.match(stdout, /^\d+\.\d+\.\d+ \(llama\.cpp v\d+\.\d+\.\d+\)\n$/);
-  const json = JSON.parse((await runCli(['version', '--json'])).stdout);
+  const json = JSON.parse((await callCli(['version', '--json'])).stdout);
   assert.is(stdout, `${json.version} (llama.cpp ${json.llama_cpp})\n`);
 });
 

@@ -1,8 +1,11 @@
 // The programs in dist/ are bundled (native/tooling/bundle-programs.mjs), because loading hundreds of files is slow.
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { startChild, untilWritten } from '../support/child.js';
 import { usesDist } from '../support/node-arguments.mjs';
+import { root } from '../support/places.js';
 
 const MAX_COMMONJS_MODULES = 30;
 const COUNTER = `data:text/javascript,${encodeURIComponent(`
@@ -21,6 +24,14 @@ test('a server loads the packages of its start from the bundle', async () => {
   const counts = [...child.output.stderr.matchAll(/^CommonJS modules: (\d+)$/gm)].map(([, count]) => Number(count));
   assert.ok(counts.length > 0, child.output.stderr);
   assert.ok(Math.max(...counts) <= MAX_COMMONJS_MODULES, `${counts}`);
+});
+
+test('a child process loads one file', () => {
+  for (const name of ['engine/child/main', 'engine/child/preparation-main', 'native/probe-child']) {
+    const bundled = `bundle/${path.basename(name)}.js`;
+    assert.match(readFileSync(path.join(root, 'dist', `${name}.js`), 'utf8'), bundled);
+    assert.not.match(readFileSync(path.join(root, 'dist', bundled), 'utf8'), /^(import|export) .* from ['"]\./m);
+  }
 });
 
 test.run();

@@ -8,6 +8,7 @@ import * as assert from 'uvu/assert';
 import { bundleScript, type Child, startChild } from '../support/child.js';
 import { tinyModel } from '../support/fake-hub/models.js';
 import { sha256 } from '../support/fake-hub/repo.js';
+import { type DownloadPlace, resumeDownload } from '../support/fake-hub/resume-download.js';
 import { type FakeHub, fakeHub, type Misbehaviour } from '../support/fake-hub.js';
 import { until } from '../support/until.js';
 
@@ -41,9 +42,14 @@ test.after.each(async ({ folder, hub }) => {
   fs.rmSync(folder, { recursive: true });
 });
 
-function startDownloader({ folder, hub }: Context, stage = ''): Child {
-  const args = [hub.url, path.join(folder, 'cache'), path.join(folder, 'list'), REPO, stage];
-  return startChild(downloader, args);
+function placeOf({ folder, hub }: Context): DownloadPlace {
+  const [cacheFolder, list] = [path.join(folder, 'cache'), path.join(folder, 'list')];
+  return { endpoint: hub.url, cacheFolder, folder: list, model: REPO };
+}
+
+function startDownloader(context: Context, stage = ''): Child {
+  const { endpoint, cacheFolder, folder, model } = placeOf(context);
+  return startChild(downloader, [endpoint, cacheFolder, folder, model, stage]);
 }
 
 function repoFolder({ folder }: Context): string {
@@ -76,7 +82,7 @@ function checkNames(context: Context): void {
   }
 }
 
-/** The next process downloads what is missing and no more. */
+/** Resumes in this process, which downloads what is missing and no more. */
 async function checkResume(context: Context): Promise<void> {
   checkNames(context);
   const there = bytesThere(context);
@@ -84,13 +90,14 @@ async function checkResume(context: Context): Promise<void> {
   context.hub.dropConnections();
   const sent = context.hub.sentBytes();
   context.hub.misbehaviour = {};
-  const child = startDownloader(context);
-  await child.exited;
-  assert.match(child.output.stdout, `began with ${there}\n`, child.output.stderr);
-  assert.match(child.output.stdout, '"state":"completed"');
+  let began = -1;
+  const { state, path: first } = await resumeDownload(placeOf(context), (bytes) => {
+    began = bytes;
+  });
+  assert.equal([began, state], [there, 'completed']);
   assert.is(context.hub.sentBytes() - sent, TOTAL - there);
   checkNames(context);
-  const { path: first } = JSON.parse(child.output.stdout.split('\n')[1] ?? '');
+  assert.ok(first);
   assert.ok(fs.readFileSync(first).equals(CONTENTS[0] as Buffer));
   const files = fs.readdirSync(path.join(repoFolder(context), 'blobs')).sort();
   assert.equal(files, CONTENTS.map(sha256).sort());

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { progressLine } from '../../ts/cli/hub/fetch-hub-model.js';
+import { callCli } from '../support/call-cli.js';
 import { runCli, startChild } from '../support/child.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { type FakeHub, fakeHub } from '../support/fake-hub.js';
@@ -47,7 +48,7 @@ test.before(async (context) => {
     COLUMNS: '80',
   };
   context.run = async (...args) => {
-    const { code, stdout, stderr } = await runCli(args, context.variables);
+    const { code, stdout, stderr } = await callCli(args, context.variables);
     return { code, stdout, stderr };
   };
 });
@@ -127,7 +128,7 @@ test('get, ls, rm', async ({ run, hub, folder }) => {
   assert.match(gone.stderr, /^chasqui: Model chasqui\/demo-GGUF:Q4_K_M not found on this computer\.\n$/);
 });
 
-test('short names, and a list for vague ones', async ({ run, hub }) => {
+test('short names, and a list for vague ones', async ({ run, hub, variables }) => {
   hub.put('bartowski/Llama-3.2-1B-Instruct-GGUF', {
     files: { 'l-Q4_K_M.gguf': DEMO, 'l-Q8_0.gguf': DEMO },
     gguf: GGUF,
@@ -135,7 +136,7 @@ test('short names, and a list for vague ones', async ({ run, hub }) => {
   hub.put('unsloth/vague-7B-GGUF', { files: { 'v-Q4_K_M.gguf': DEMO }, gguf: GGUF });
   const got = JSON.parse((await run('get', 'llama3.2:1b-q8_0', '--json')).stdout);
   assert.equal([got.model, got.state], ['bartowski/Llama-3.2-1B-Instruct-GGUF:Q8_0', 'completed']);
-  const answer = await run('run', 'llama3.2:1b-q8_0', 'Count from 3 to 9');
+  const answer = await runCli(['run', 'llama3.2:1b-q8_0', 'Count from 3 to 9'], variables);
   assert.match(answer.stdout, '3, 4, 5, 6, 7, 8, 9');
   const unknown = await run('get', 'llama3.2:99b');
   assert.equal([unknown.code, unknown.stdout], [2, '']);

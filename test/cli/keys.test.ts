@@ -7,6 +7,7 @@ import { writeLogin } from '../../ts/cli/cloud/client.js';
 import { AuditLog } from '../../ts/cloud/accounts/audit.js';
 import { openDatabase } from '../../ts/cloud/store/database.js';
 import { KeyStore } from '../../ts/keys/key-store.js';
+import { callCli } from '../support/call-cli.js';
 import { runCli, startChild } from '../support/child.js';
 import { accountsApp, testAccounts } from '../support/cloud-accounts.js';
 
@@ -19,7 +20,7 @@ test.before.each((context) => {
 test.after.each(({ folder }) => fs.rmSync(folder, { recursive: true }));
 
 async function keys(folder: string, ...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await runCli(['keys', ...args, '--data-dir', folder]);
+  const { code, stdout, stderr } = await callCli(['keys', ...args, '--data-dir', folder]);
   assert.equal([code, stderr], [0, '']);
   return stdout;
 }
@@ -93,7 +94,7 @@ test('invalid values are refused with the name of their flag', async ({ folder }
     [['--org', 'a b'], '--org must have at most 100'],
     [['--concurrency', '0'], '--concurrency'],
   ] as [string[], string][]) {
-    const { code, stdout, stderr } = await runCli(['keys', 'create', ...args, '--data-dir', folder]);
+    const { code, stdout, stderr } = await callCli(['keys', 'create', ...args, '--data-dir', folder]);
     assert.equal([code, stdout], [2, ''], words);
     assert.match(stderr, words);
   }
@@ -122,7 +123,7 @@ test('in a cloud a key reaches as far as that of who makes it, unless something 
   const { id, key } = accounts.keys.create({ org: 'acme', scopes: ['admin', 'read'] });
   writeLogin(folder, { url, key });
   for (const args of [[], ['--app', 'chat'], ['--org', 'acme']]) await keys(folder, 'create', '--json', ...args);
-  const beyond = await runCli(['keys', 'create', '--org', 'globex', '--data-dir', folder]);
+  const beyond = await callCli(['keys', 'create', '--org', 'globex', '--data-dir', folder]);
   assert.equal([beyond.code, beyond.stdout], [3, '']);
   assert.match(beyond.stderr, 'is restricted to acme');
   const made = accounts.keys.list().filter((each) => each.id !== id);
@@ -145,7 +146,7 @@ test('create, list and revoke, for people', async ({ folder }) => {
 });
 
 test('a key that there is not', async ({ folder }) => {
-  const { code, stdout, stderr } = await runCli(['keys', 'revoke', 'abc', '--data-dir', folder]);
+  const { code, stdout, stderr } = await callCli(['keys', 'revoke', 'abc', '--data-dir', folder]);
   assert.equal([code, stdout], [5, '']);
   assert.match(stderr, /^chasqui: There is no key with the id abc; see: chasqui keys list\n$/);
 });
@@ -153,14 +154,15 @@ test('a key that there is not', async ({ folder }) => {
 test('a folder that cannot be used', async ({ folder }) => {
   const file = path.join(folder, 'file');
   fs.writeFileSync(file, '');
-  const { code, stderr } = await runCli(['keys', 'list', '--data-dir', file]);
+  const { code, stderr } = await callCli(['keys', 'list', '--data-dir', file]);
   assert.is(code, 1);
   assert.match(stderr, /^chasqui: Cannot use the keys in .*chasqui\.db: .*\n$/);
 });
 
 test('processes that create at the same time do not get in each other’s way', async ({ folder }) => {
-  const created = await Promise.all(Array.from({ length: 4 }, () => keys(folder, 'create', '--json')));
-  const ids = created.map((text) => JSON.parse(text).id).sort();
+  const args = ['keys', 'create', '--json', '--data-dir', folder];
+  const created = await Promise.all(Array.from({ length: 4 }, () => runCli(args)));
+  const ids = created.map(({ stdout }) => JSON.parse(stdout).id).sort();
   const store = KeyStore.open(folder);
   assert.equal(
     store

@@ -8,6 +8,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { callCli } from '../support/call-cli.js';
 import { runCli, startChild, untilWritten } from '../support/child.js';
 
 const test = suite('cli: how a server is reached');
@@ -176,7 +177,7 @@ const REFUSED: [args: string[], says: RegExp][] = [
 
 for (const [args, says] of REFUSED) {
   test(`refuses: ${args.join(' ').slice(0, 80)}`, async () => {
-    const { code, stderr } = await runCli(['serve', ...args]);
+    const { code, stderr } = await callCli(['serve', ...args]);
     assert.is(code, 2);
     assert.match(stderr, says);
     assert.not.match(stderr, /^\s+at /m);

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { allCommands } from '../../ts/cli/program.js';
+import { callCli } from '../support/call-cli.js';
 import { runCli } from '../support/child.js';
 
 const test = suite('cli: mistakes');
@@ -22,7 +23,7 @@ test('chasqui alone says what to do, within 80 columns', async () => {
 });
 
 test('commands are called as they were called', async () => {
-  const { stdout } = await runCli([], { npm_command: '' });
+  const { stdout } = await callCli([], { npm_command: '' });
   assert.match(stdout, /^ {2}chasqui serve /m);
   assert.not.match(stdout, 'npx');
 });
@@ -63,7 +64,7 @@ const MISTAKES: [args: string[], says: RegExp][] = [
 
 for (const [args, says] of MISTAKES) {
   test(`says what was meant by: ${args.join(' ')}`, async () => {
-    const { code, stdout, stderr } = await runCli(args);
+    const { code, stdout, stderr } = await callCli(args);
     assert.is(code, 2);
     assert.is(stdout, '');
     assert.match(stderr, says);
@@ -71,10 +72,10 @@ for (const [args, says] of MISTAKES) {
 }
 
 test('help shows the command that follows', async () => {
-  const { code, stdout } = await runCli(['help', 'keys', 'create']);
+  const { code, stdout } = await callCli(['help', 'keys', 'create']);
   assert.is(code, 0);
   assert.match(stdout, /^Usage: chasqui keys create /);
-  assert.match((await runCli(['help'])).stdout, /^Usage: chasqui \[options\] \[command\]/);
+  assert.match((await callCli(['help'])).stdout, /^Usage: chasqui \[options\] \[command\]/);
 });
 
 test('help and version end as they should', async () => {
@@ -86,7 +87,7 @@ test('help and version end as they should', async () => {
 });
 
 test('version is a command, too', async () => {
-  assert.is((await runCli(['version'])).stdout, (await runCli(['--version'])).stdout);
+  assert.is((await callCli(['version'])).stdout, (await callCli(['--version'])).stdout);
 });
 
 function helpOf(command: Command): string {

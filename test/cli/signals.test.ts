@@ -1,12 +1,17 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { CHAT_PATH, chatBody } from '../support/build-app.js';
-import { type Child, startChild, untilWritten } from '../support/child.js';
+import { bundleScript, type Child, startChild, untilWritten } from '../support/child.js';
 import { readJson } from '../support/read-json.js';
 import { readSse } from '../support/read-sse.js';
 import { until } from '../support/until.js';
 
 const test = suite('cli: signals');
+let server = '';
+
+test.before(async () => {
+  server = await bundleScript('test/support/serve-fake.ts');
+});
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   test(`${signal} lets a running answer finish, then exits with 0`, async () => {
@@ -95,7 +100,7 @@ async function startServer(
   echoMs = 60_000,
   more: string[] = [],
 ): Promise<{ child: Child; url: string }> {
-  const child = startChild('test/support/serve-fake.ts', [String(drainMs), String(echoMs), ...more]);
+  const child = startChild(server, [String(drainMs), String(echoMs), ...more]);
   const [url] = await untilWritten(child, /http:\S+/);
   return { child, url };
 }

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import type net from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { untilAborted } from '../../ts/engine/calls.js';
@@ -176,16 +178,21 @@ test('a client that does not read its whole reply is cut off as well', async () 
 test('so is one that stops reading when nothing but the last events is left', async () => {
   // Four times this is more than the system's own buffers take, which grow to 36 MiB for a client that was slow for a while.
   const length = 12_000_000;
+  const stallTimeoutMs = 1_000_000;
   const { app, engine, url } = await listeningApp(
     { batches: () => [[{ text: 'x'.repeat(length) }], [{ text: '' }]] },
-    { stallTimeoutMs: 200 },
+    { stallTimeoutMs },
   );
+  const connected = once(app.server, 'connection');
   // The last events of this protocol repeat the answer four times.
   const socket = sendRequest(url, '/v1/responses', { model: 'fake', input: 'Hi', stream: true });
   socket.on('data', () => {
     if (socket.bytesRead > length) socket.pause();
   });
-  await until(() => engine.finished === 1, 'all is computed');
+  const [connection] = (await connected) as [net.Socket];
+  const waits = () => engine.finished === 1 && socket.isPaused() && connection.timeout === stallTimeoutMs;
+  await until(waits, 'all is computed, and the client has limited time');
+  connection.emit('timeout');
   await until(async () => (await openConnections(app.server)) === 0, 'the connection is closed');
   assert.ok(socket.bytesRead < 4 * length, `${socket.bytesRead} bytes were read`);
   socket.destroy();
@@ -193,19 +200,42 @@ test('so is one that stops reading when nothing but the last events is left', as
 
 for (const stream of [false, true]) {
   test(`a client that reads the end of its reply slowly gets all of it (${stream ? 'streamed' : 'whole'})`, async () => {
-    const { url } = await listeningApp(oneLargePage, { stallTimeoutMs: 3000 });
-    const socket = sendChat(url, { stream });
-    let pieces = 0;
-    socket.on('data', () => {
-      pieces += 1;
-      if (pieces % 15 !== 0) return;
-      socket.pause();
-      setTimeout(() => socket.resume(), 100);
-    });
-    await until(() => socket.bytesRead > 30_000_000 || socket.destroyed, 'it has read all');
-    assert.ok(socket.bytesRead > 30_000_000, `${socket.bytesRead} bytes`);
-    socket.destroy();
+    // Repeats with a longer limit if the client itself could not read for a part of the limit.
+    for (let stallTimeoutMs = 600; ; stallTimeoutMs *= 2) {
+      const { bytes, tookMs, longestMs } = await readSlowly(stream, stallTimeoutMs);
+      if (bytes <= 30_000_000 && longestMs > stallTimeoutMs / 4) continue;
+      assert.ok(bytes > 30_000_000, `${bytes} bytes`);
+      assert.ok(tookMs > stallTimeoutMs, `${tookMs} ms`);
+      return;
+    }
   });
+}
+
+/** Reads 30 MB with 30 pauses, which together take longer than the limit. */
+async function readSlowly(stream: boolean, stallTimeoutMs: number) {
+  const { url } = await listeningApp(oneLargePage, { stallTimeoutMs });
+  const socket = sendChat(url, { stream });
+  let pieces = 0;
+  let longestMs = 0;
+  let began = 0;
+  let last = 0;
+  const measure = () => {
+    const now = performance.now();
+    began ||= now;
+    if (last > 0) longestMs = Math.max(longestMs, now - last);
+    last = now;
+  };
+  socket.on('data', () => {
+    measure();
+    pieces += 1;
+    if (pieces % 15 !== 0) return;
+    socket.pause();
+    setTimeout(() => socket.resume(), stallTimeoutMs / 20);
+  });
+  await until(() => socket.bytesRead > 30_000_000 || socket.destroyed, 'it has read all');
+  measure();
+  socket.destroy();
+  return { bytes: socket.bytesRead, tookMs: last - began, longestMs };
 }
 
 test('a client that reads late but in time is not', async () => {

@@ -1,7 +1,7 @@
 /** Chromium on the pages of the desktop app, as a person has them. */
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page, type Request } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { chromiumPath } from './find-chromium.mjs';
 import type { RunningDesktop } from './start-desktop.js';
@@ -13,12 +13,35 @@ export interface OpenPage {
   complaints: string[];
   /** Addresses outside the app that it asked for. */
   foreign: string[];
+  /** Waits for the replies to its requests; the stream of events never ends. */
+  settled(): Promise<void>;
 }
 
-export function startBrowser(): Promise<Browser> {
+/** How long a browser stays for the next test file of this process. */
+const IDLE_MS = 800;
+let shared: Promise<Browser> | undefined;
+let idle: NodeJS.Timeout | undefined;
+
+/** Starts Chromium, or returns the one of the file before. Its method `close` closes all pages. */
+export async function startBrowser(): Promise<Browser> {
+  clearTimeout(idle);
+  shared ??= launch();
+  return await shared;
+}
+
+async function launch(): Promise<Browser> {
   const executablePath = chromiumPath();
   assert.ok(executablePath && existsSync(executablePath), 'there is a Chromium');
-  return chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  const close = browser.close.bind(browser);
+  browser.close = async () => {
+    await Promise.all(browser.contexts().map((context) => context.close()));
+    idle = setTimeout(() => {
+      shared = undefined;
+      void close();
+    }, IDLE_MS);
+  };
+  return browser;
 }
 
 /** So generous that only a page which never gets there fails, however much else the computer does. */
@@ -53,7 +76,9 @@ export async function newPage(
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin });
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
-  const opened: OpenPage = { page, complaints: [], foreign: [] };
+  const waiting = new Set<Request>();
+  const settled = () => until(() => waiting.size === 0, 'the replies to all requests');
+  const opened: OpenPage = { page, complaints: [], foreign: [], settled };
   page.on('pageerror', (error) => opened.complaints.push(String(error)));
   page.on('console', (message) => {
     const { url } = message.location();
@@ -63,7 +88,10 @@ export async function newPage(
   page.on('request', (request) => {
     const url = request.url();
     if (!url.startsWith(origin) && !/^(data|blob):/.test(url)) opened.foreign.push(url);
+    if (!url.endsWith('/api/v1/events')) waiting.add(request);
   });
+  page.on('requestfinished', (request) => waiting.delete(request));
+  page.on('requestfailed', (request) => waiting.delete(request));
   return opened;
 }
 

@@ -1,3 +1,6 @@
+/** Quantiles by deviation: a model has few deviations, and computing a table takes 25 ms. */
+const tables = new Map<number, Uint16Array>();
+
 /**
  * Normally distributed half-precision numbers, hundreds of millions a second: each is picked from a table, which is
  * random enough for measuring speed.
@@ -7,9 +10,8 @@ export class RandomWeights {
   #state: number;
 
   constructor(seed: number, deviation: number) {
-    const size = 1 << 16;
-    // Quantiles of the normal distribution. Uniform choices among them are normally distributed.
-    this.#table = Uint16Array.from({ length: size }, (_, i) => toHalf(deviation * normalQuantile((i + 0.5) / size)));
+    this.#table = tables.get(deviation) ?? quantiles(deviation);
+    tables.set(deviation, this.#table);
     this.#state = (seed * 0x9e3779b1) | 1;
   }
 
@@ -26,6 +28,12 @@ export class RandomWeights {
     this.#state = state;
     return Buffer.from(out.buffer);
   }
+}
+
+/** Uniform choices among quantiles of the normal distribution are normally distributed. */
+function quantiles(deviation: number): Uint16Array {
+  const size = 1 << 16;
+  return Uint16Array.from({ length: size }, (_, i) => toHalf(deviation * normalQuantile((i + 0.5) / size)));
 }
 
 /** By Winitzki's approximation of the inverse error function, good to a few thousandths. */

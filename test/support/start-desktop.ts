@@ -1,6 +1,6 @@
 /** The desktop app in a process of its own, in a folder of its own. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import * as assert from 'uvu/assert';
 import { type Child, startChild, untilWritten } from './child.js';
@@ -40,6 +40,14 @@ export function desktopFolder(): string {
   return mkdtempSync(path.join(tmpdir(), 'chasqui-desktop-'));
 }
 
+const PROBES = path.join('.cache', 'chasqui', 'modules.json');
+
+/** Copies the results of module probes to another home folder. Otherwise its first model would start two more processes. */
+export function copyProbes(home: string): void {
+  const [from, to] = [path.join(homedir(), PROBES), path.join(home, PROBES)];
+  if (existsSync(from) && !existsSync(to)) cpSync(from, to);
+}
+
 /** No models but the demo model, and no hub, unless `variables` say otherwise. */
 export function desktopVariables(folder: string, variables: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   return {
@@ -58,6 +66,7 @@ export async function startDesktop(
   args: readonly string[] = [],
   { folder = desktopFolder(), variables = {} }: { folder?: string; variables?: NodeJS.ProcessEnv } = {},
 ): Promise<RunningDesktop> {
+  copyProbes(folder);
   const all = ['desktop', '--no-open', '--json', '--app-port', '0', ...args];
   const child = startChild('ts/cli.ts', all, desktopVariables(folder, variables));
   const [line] = await untilWritten(child, /^\{.*"url".*\}$/m);

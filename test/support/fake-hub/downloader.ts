@@ -1,10 +1,9 @@
 /**
  * A process that downloads a model and may kill itself at a stage on the way: `downloader.ts <endpoint> <cache folder>
- * <folder of the list> <model> <stage>`, where the stage is a name and which time it is: `rename 2`. Writes how many bytes were there at its start, and then the download's last state.
+ * <folder of the list> <model> <stage>`, where the stage is a name and which time it is: `rename 2`. Writes how many bytes were there at its start.
  */
 import fs from 'node:fs';
-import { Downloads } from '../../../ts/hub/downloads.js';
-import { HubClient } from '../../../ts/hub/hub-client.js';
+import { resumeDownload } from './resume-download.js';
 
 const [endpoint = '', cacheFolder = '', folder = '', model = '', stage = ''] = process.argv.slice(2);
 
@@ -46,19 +45,5 @@ fs.renameSync = (from, to) => {
   at(`${kind} written`);
 };
 
-const client = new HubClient({ endpoint });
-const downloads = await Downloads.open({
-  client,
-  cacheFolder,
-  folder,
-  minRangeBytes: 50_000,
-  stallTimeoutMs: 60_000,
-  retryDelayMs: 20,
-});
-downloads.on(({ state }) => at(state));
-const { id, downloadedBytes } = downloads.list()[0] ?? (await downloads.start(model));
-console.log(`began with ${downloadedBytes}`);
-const { state, error, path } = await downloads.ended(id);
-console.log(JSON.stringify({ state, error, path }));
-await downloads.close();
-await client.close();
+const began = (bytes: number) => console.log(`began with ${bytes}`);
+await resumeDownload({ endpoint, cacheFolder, folder, model }, began, at);

@@ -22,7 +22,7 @@ function sourceStamp() {
     hash.update(`${name}\0`).update(fs.readFileSync(path.join(root, 'ts', name)));
   }
   // The compiler, the bundler, and the packages in both bundles.
-  for (const name of ['native/tooling/bundle-ui.mjs', 'native/tooling/bundle-programs.mjs', 'package-lock.json'])
-    hash.update(fs.readFileSync(path.join(root, name)));
+  const tooling = ['bundle-ui', 'bundle-programs', 'describe-options'].map((name) => `native/tooling/${name}.mjs`);
+  for (const name of [...tooling, 'package-lock.json']) hash.update(fs.readFileSync(path.join(root, name)));
   return hash.digest('hex');
 }

@@ -63,6 +63,7 @@ const notInMain = [
   'native/tooling/bundle-programs.mjs',
   'native/tooling/bundle-ui.mjs',
   'native/tooling/copy-dashboard.mjs',
+  'native/tooling/describe-options.mjs',
   'native/tooling/gpu-module.mjs',
   'native/tooling/linux-arm64.cmake',
   'native/tooling/notices.mjs',

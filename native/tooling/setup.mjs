@@ -11,6 +11,7 @@ import { withSetupLock } from '../../vendor/lock.mjs';
 import { runScript, SetupError, say } from '../../vendor/progress.mjs';
 import { runGroup } from './child-group.mjs';
 import { copyDashboard } from './copy-dashboard.mjs';
+import { describeOptions } from './describe-options.mjs';
 import { isDistCurrent, writeDistStamp } from './dist-stamp.mjs';
 import { runNpm } from './npm.mjs';
 
@@ -102,6 +103,7 @@ async function compileTypeScript() {
   const result = await runGroup(process.execPath, [tsc, '-p', path.join(root, 'ts')], { cwd: root });
   if (result.status !== 0) throw new SetupError(`TypeScript does not compile:\n${result.stdout}${result.stderr}`);
   copyDashboard(path.join(root, 'dist'));
+  await describeOptions(path.join(root, 'dist'));
   // Imported late: the bundler is an npm package.
   const { bundleUi } = await import('./bundle-ui.mjs');
   await bundleUi(path.join(root, 'dist'));

@@ -2,12 +2,13 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { LOAD_OPTIONS } from '../../ts/options/load-option-table.ts';
+import { described } from '../../ts/options/option-row.ts';
 import { resolveImport } from './import-graph.ts';
 import { read, root } from './source-tree.ts';
 
 export const LIBRARY_PAGE = 'docs/library.md';
 const INDEX = 'ts/index.ts';
-const LOAD_OPTIONS = 'ts/options/described-load-options.ts';
 
 /** Exports that belong together; all others follow. */
 const SECTIONS: Readonly<Record<string, readonly string[]>> = {
@@ -126,11 +127,8 @@ function signatureOfMember(member: string): string {
 }
 
 function loadOptions(): string {
-  const rows = [...read(LOAD_OPTIONS).matchAll(/ {2}\/\*\*([\s\S]*?)\*\/\n {2}(\w+)\?:/g)].map(
-    ([, comment = '', name]) => {
-      const says = comment.replaceAll(/\s*\n\s*\*?\s*/g, ' ').trim();
-      return `| \`${name}\` | ${says.replaceAll('|', '\\|').replaceAll('<', '&lt;')} |`;
-    },
+  const rows = Object.entries(LOAD_OPTIONS).map(
+    ([name, row]) => `| \`${name}\` | ${described(row).replaceAll('|', '\\|').replaceAll('<', '&lt;')} |`,
   );
   return `\n### Load options\n\n| option | meaning |\n| --- | --- |\n${rows.join('\n')}\n`;
 }

@@ -206,6 +206,13 @@ export function wanted(row: OptionRow, { inText = false } = {}): string {
   }
 }
 
+/** The help, the accepted values and the default in one paragraph. */
+export function described(row: OptionRow): string {
+  const fallback = row.otherwise ?? String(('default' in row ? row.default : undefined) ?? 'none');
+  const must = row.type === 'boolean' ? '' : ` Must be ${wanted(row).replace(` to ${MAX_COUNT}`, ' up')}.`;
+  return `${row.help}.${must} Default: ${fallback}.`;
+}
+
 function wantedOfTexts({ says, maxLength }: Extract<OptionRow, { type: 'texts' }>): string {
   return says ?? `a text of 1 to ${maxLength} characters`;
 }

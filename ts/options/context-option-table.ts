@@ -17,17 +17,15 @@ export const DRAFT_MAX_WITH_MTP = 3;
 /** Native code stores the length of a draft in 16 bits. */
 const MAX_DRAFT = 65_535;
 
-const cellType = { type: 'choice', choices: CELL_TYPES, default: 'f16', placeholder: 'type', group: CACHE } as const;
-const factor = { type: 'number', min: 0, max: 1e9, group: ROPE, otherwise: BY_MODEL } as const;
+const cellType = { type: 'choice', choices: CELL_TYPES, default: 'f16', placeholder: 'type' } as const;
+const factor = { type: 'number', min: 0, max: 1e9, otherwise: BY_MODEL } as const;
 const yarnFactor = { ...factor, min: -1 } as const;
 
 const DRAFT_OPTIONS = inGroup(DRAFTS, {
   draftMax: {
     ...integer(0, MAX_DRAFT),
     unit: 'tokens',
-    flag: '--draft-max',
     aliases: ['--spec-draft-n-max'],
-    placeholder: 'n',
     help:
       'Maximum draft length while at most two completions are running; drafts come from the text or the grammar, up to ' +
       '64 tokens and fewer if they do not pay off, or from `draftModel` or `specType`; seeded requests use text drafts only if these ' +
@@ -36,7 +34,6 @@ const DRAFT_OPTIONS = inGroup(DRAFTS, {
   },
   draftModel: {
     type: 'path',
-    flag: '--draft-model',
     aliases: ['-md', '--model-draft', '--spec-draft-model'],
     excludes: ['specType'],
     help: 'GGUF file of a small draft model with the same vocabulary',
@@ -61,9 +58,7 @@ const DRAFT_OPTIONS = inGroup(DRAFTS, {
     ...integer(0, MAX_DRAFT),
     unit: 'tokens',
     default: 0,
-    flag: '--draft-min',
     aliases: ['--spec-draft-n-min'],
-    placeholder: 'n',
     help:
       'Discard shorter drafts of `draftModel` or `specType`; without either, draft at least this many tokens wherever ' +
       'the text repeats itself',
@@ -71,7 +66,6 @@ const DRAFT_OPTIONS = inGroup(DRAFTS, {
   draftPMin: {
     ...number(0, 1),
     default: 0,
-    flag: '--draft-p-min',
     aliases: ['--spec-draft-p-min'],
     placeholder: 'p',
     help: 'End a draft of `draftModel` or `specType` at a token less probable than this',
@@ -79,7 +73,6 @@ const DRAFT_OPTIONS = inGroup(DRAFTS, {
   specType: {
     type: 'choice',
     choices: ['none', 'draft-mtp'],
-    flag: '--spec-type',
     placeholder: 'type',
     excludes: ['draftModel'],
     help:
@@ -89,16 +82,14 @@ const DRAFT_OPTIONS = inGroup(DRAFTS, {
   },
 } as const satisfies UngroupedRows);
 
-export const CONTEXT_OPTIONS = {
+const CACHE_OPTIONS = inGroup(CACHE, {
   cacheTypeK: {
     ...cellType,
-    flag: '--cache-type-k',
     aliases: ['-ctk'],
     help: 'Data type of cached keys; q8_0 needs about half the memory of f16',
   },
   cacheTypeV: {
     ...cellType,
-    flag: '--cache-type-v',
     aliases: ['-ctv'],
     help: 'Data type of cached values; types other than f32, f16 and bf16 require flash attention',
   },
@@ -121,49 +112,40 @@ export const CONTEXT_OPTIONS = {
     flag: '--flash-attn',
     aliases: ['-fa'],
     placeholder: 'mode',
-    group: CACHE,
     help: 'Flash attention; auto uses it on devices that support it',
   },
+} as const satisfies UngroupedRows);
+
+const ROPE_OPTIONS = inGroup(ROPE, {
   ropeScaling: {
     type: 'choice',
     choices: ['none', 'linear', 'yarn'],
-    flag: '--rope-scaling',
     placeholder: 'method',
-    group: ROPE,
     help: 'RoPE scaling method beyond the trained context',
     otherwise: BY_MODEL,
   },
   ropeScale: {
     ...number(1e-6, 1e6),
     excludes: ['ropeFreqScale'],
-    flag: '--rope-scale',
-    group: ROPE,
     help: 'RoPE context scaling factor relative to the trained context',
     otherwise: BY_MODEL,
   },
-  ropeFreqBase: { ...factor, flag: '--rope-freq-base', help: 'RoPE base frequency; 0 uses the value of the model' },
+  ropeFreqBase: { ...factor, help: 'RoPE base frequency; 0 uses the value of the model' },
   ropeFreqScale: {
     ...factor,
     excludes: ['ropeScale'],
-    flag: '--rope-freq-scale',
     help: 'RoPE frequency scaling factor, 1 / `ropeScale`; 0 uses the value of the model',
   },
   yarnOrigCtx: {
     ...integer(0),
     unit: 'tokens',
-    flag: '--yarn-orig-ctx',
-    placeholder: 'n',
-    group: ROPE,
     help: 'YaRN: trained context of the original model; 0 uses the value of the model',
     otherwise: BY_MODEL,
   },
-  yarnExtFactor: {
-    ...yarnFactor,
-    flag: '--yarn-ext-factor',
-    help: 'YaRN: extrapolation factor; 0 is full interpolation',
-  },
-  yarnAttnFactor: { ...yarnFactor, flag: '--yarn-attn-factor', help: 'YaRN: attention scaling factor' },
-  yarnBetaSlow: { ...yarnFactor, flag: '--yarn-beta-slow', help: 'YaRN: high correction dimension, alpha' },
-  yarnBetaFast: { ...yarnFactor, flag: '--yarn-beta-fast', help: 'YaRN: low correction dimension, beta' },
-  ...DRAFT_OPTIONS,
-} as const satisfies OptionRows;
+  yarnExtFactor: { ...yarnFactor, help: 'YaRN: extrapolation factor; 0 is full interpolation' },
+  yarnAttnFactor: { ...yarnFactor, help: 'YaRN: attention scaling factor' },
+  yarnBetaSlow: { ...yarnFactor, help: 'YaRN: high correction dimension, alpha' },
+  yarnBetaFast: { ...yarnFactor, help: 'YaRN: low correction dimension, beta' },
+} as const satisfies UngroupedRows);
+
+export const CONTEXT_OPTIONS = { ...CACHE_OPTIONS, ...ROPE_OPTIONS, ...DRAFT_OPTIONS } as const satisfies OptionRows;

@@ -16,16 +16,13 @@ export const MAX_CACHE_SALT = 256;
 const MODEL_GROUP_OPTIONS = inGroup(MODEL, {
   alias: {
     type: 'names',
-    flag: '--alias',
     short: '-a',
     aliases: ['--served-model-name'],
-    placeholder: 'names',
     help: 'Model name in requests, and further names; comma-separated or repeatable',
     otherwise: 'the file name without .gguf',
   },
   tags: {
     type: 'names',
-    flag: '--tags',
     placeholder: 'tags',
     help: 'Tags of the model in lists of models; comma-separated or repeatable',
     otherwise: 'none',
@@ -34,7 +31,6 @@ const MODEL_GROUP_OPTIONS = inGroup(MODEL, {
   mmproj: {
     type: 'path',
     nullable: true,
-    flag: '--mmproj',
     aliases: ['-mm'],
     help: 'GGUF file of the projector for images and audio; none disables both',
     otherwise:
@@ -43,7 +39,6 @@ const MODEL_GROUP_OPTIONS = inGroup(MODEL, {
   },
   lora: {
     type: 'paths',
-    flag: '--lora',
     placeholder: '[name=]file[:scale]',
     help: 'GGUF file of a LoRA adapter, which requests select as model:name; repeatable',
     otherwise: 'none',
@@ -51,7 +46,6 @@ const MODEL_GROUP_OPTIONS = inGroup(MODEL, {
   chatTemplate: {
     type: 'string',
     excludes: ['chatTemplateFile'],
-    flag: '--chat-template',
     placeholder: 'jinja',
     help: "Jinja chat template, or one of llama.cpp's names such as chatml, llama3, gemma or mistral-v7",
     otherwise: OWN_TEMPLATE,
@@ -59,27 +53,23 @@ const MODEL_GROUP_OPTIONS = inGroup(MODEL, {
   chatTemplateFile: {
     type: 'path',
     excludes: ['chatTemplate'],
-    flag: '--chat-template-file',
     help: 'File with a Jinja chat template',
     otherwise: OWN_TEMPLATE,
   },
   chatTemplateKwargs: {
     type: 'string',
-    flag: '--chat-template-kwargs',
     placeholder: 'json',
     help: 'JSON object with default values of template variables; requests override it',
     otherwise: 'none',
   },
   specialTokensInMessages: {
     ...off,
-    flag: '--special-tokens-in-messages',
     help: 'Parse control tokens in the text of messages, tools and documents, which are plain text otherwise',
   },
   reasoning: {
     type: 'choice',
     choices: ['auto', 'on', 'off'],
     default: 'auto',
-    flag: '--reasoning',
     aliases: ['-rea'],
     placeholder: 'mode',
     help: 'Turn reasoning on or off, if the template supports it; requests override it',
@@ -88,23 +78,18 @@ const MODEL_GROUP_OPTIONS = inGroup(MODEL, {
     ...integer(-1),
     unit: 'tokens',
     default: -1,
-    flag: '--reasoning-budget',
-    placeholder: 'n',
     help:
       'Limit for each block of reasoning, if the template marks reasoning with tags; 0 disables reasoning, -1 is ' +
       'unlimited; requests override it',
   },
   reasoningBudgetMessage: {
     type: 'string',
-    flag: '--reasoning-budget-message',
-    placeholder: 'text',
     help: 'Text inserted when `reasoningBudget` ends the reasoning; requests override it',
     otherwise: 'none',
   },
   pooling: {
     type: 'choice',
     choices: ['none', 'mean', 'cls', 'last', 'rank'],
-    flag: '--pooling',
     placeholder: 'method',
     help:
       'Pooling method for embeddings; use rank for rerankers that do not declare it; none returns one vector for each ' +
@@ -116,18 +101,12 @@ const MODEL_GROUP_OPTIONS = inGroup(MODEL, {
 const LOADING_OPTIONS = inGroup(LOADING, {
   mmap: {
     ...on,
-    flag: '--mmap',
     help: 'Map the model file into memory; without it, loading is slower',
     otherwise: 'on, if the devices support it',
   },
-  mlock: {
-    ...off,
-    flag: '--mlock',
-    help: 'Lock the model in memory, so that it is never swapped out',
-  },
+  mlock: { ...off, help: 'Lock the model in memory, so that it is never swapped out' },
   repack: {
     ...on,
-    flag: '--repack',
     noAliases: ['-nr'],
     help: "Repack weights into the CPU's fastest layout",
     otherwise: 'on',
@@ -135,7 +114,6 @@ const LOADING_OPTIONS = inGroup(LOADING, {
   numa: {
     type: 'choice',
     choices: ['distribute', 'isolate', 'numactl'],
-    flag: '--numa',
     placeholder: 'policy',
     help: 'Thread placement on NUMA machines; the first model of a process decides',
     otherwise: 'off',
@@ -147,7 +125,6 @@ const LOADING_OPTIONS = inGroup(LOADING, {
     // llama.cpp stores keys and strings of up to 127 bytes.
     pattern: /^[\w.-]{1,127}=(int:-?\d{1,18}|float:-?\d*\.?\d+(e-?\d{1,3})?|bool:(true|false)|str:[\x20-\x7e]{1,127})$/,
     says: 'key=int:1, key=float:0.5, key=bool:true or key=str:text',
-    flag: '--override-kv',
     placeholder: 'key=type:value',
     help: 'Override a metadata value of the model file; repeatable',
     otherwise: 'none',

@@ -1,8 +1,10 @@
 /** An option as data: its type, check, default, flag, environment variable and help derive from one row. */
 
+type Flag = `--${string}`;
+
 interface CommonFields {
-  /** On the command line; `null` for options of the library alone. */
-  readonly flag: `--${string}` | null;
+  /** On the command line; by default the name of the option. `null` for options of the library alone. */
+  readonly flag: Flag | null;
   /** A one-letter flag. */
   readonly short?: `-${string}`;
   /** Further flags, hidden in the help: names in earlier versions and in llama.cpp. */
@@ -76,7 +78,7 @@ export type OptionRow = CommonFields & TypeFields;
 export type NumberRow = Extract<OptionRow, { type: 'integer' | 'number' }>;
 export type OptionRows = Readonly<Record<string, OptionRow>>;
 
-type Ungrouped<Row> = Row extends unknown ? Omit<Row, 'group'> : never;
+type Ungrouped<Row> = Row extends OptionRow ? Omit<Row, 'group' | 'flag'> & Partial<Pick<Row, 'flag'>> : never;
 export type UngroupedRows = Readonly<Record<string, Ungrouped<OptionRow>>>;
 
 /** Fields that many rows share. */
@@ -91,13 +93,21 @@ export function number(min: number, max: number) {
   return { type: 'number', min, max } as const;
 }
 
-/** Adds a heading to all rows. */
+type Grouped<Row> = Row & { readonly group: string } & (Row extends { flag: null } ? unknown : { readonly flag: Flag });
+
+/** Adds a heading to all rows, and the flags that derive from the names: `--cache-ram` for `cacheRamMiB`. */
 export function inGroup<Rows extends UngroupedRows>(
   group: string,
   rows: Rows,
-): { readonly [Name in keyof Rows]: Rows[Name] & { readonly group: string } } {
-  const grouped = Object.entries(rows).map(([name, row]) => [name, { ...row, group }]);
+): { readonly [Name in keyof Rows]: Grouped<Rows[Name]> } {
+  const grouped = Object.entries(rows).map(([name, row]) => [name, { flag: flagOf(name), ...row, group }]);
   return Object.fromEntries(grouped);
+}
+
+/** Units are no part of flags. */
+function flagOf(name: string): string {
+  const words = name.replace(/(MiB|Ms)$/, '').replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return `--${words}`;
 }
 
 type ValueOfType<Row> = Row extends { type: 'boolean' }

@@ -3,9 +3,18 @@
  * and environment variables, the tables in ts/cli/README.md and ts/http/README.md, and native/core/sampling-fields.h derive
  * from these rows. `npx tsx test/house/tables.ts` rewrites the generated files.
  */
-import { integer, MAX_COUNT, type NumberRow, number, type OptionRows, type OptionsOf } from './option-row.js';
+import {
+  inGroup,
+  integer,
+  MAX_COUNT,
+  type NumberRow,
+  number,
+  type OptionsOf,
+  type UngroupedRows,
+} from './option-row.js';
 
-export interface SamplingRow extends Omit<NumberRow, 'group' | 'otherwise'> {
+export interface SamplingRow extends Omit<NumberRow, 'group' | 'otherwise' | 'flag'> {
+  readonly flag?: NumberRow['flag'];
   /** The request field. The member of the C++ struct has the same name. */
   readonly field: string;
   /** A second name of the request field. If a request has both, this one wins. */
@@ -29,7 +38,7 @@ const MIN_MAGNITUDE = 1e-6;
 const share = { type: 'number', min: 0, max: 1 } as const;
 const positive = { type: 'number', min: 0, max: MAX_MAGNITUDE } as const;
 const signed = { type: 'number', min: -MAX_MAGNITUDE, max: MAX_MAGNITUDE } as const;
-const tokens = { type: 'integer', max: MAX_COUNT, unit: 'tokens', placeholder: 'n' } as const;
+const tokens = { type: 'integer', max: MAX_COUNT, unit: 'tokens' } as const;
 
 /** The numeric parameters, in the order of the `/completion` reply. */
 export const SAMPLING_NUMBERS = {
@@ -49,7 +58,6 @@ export const SAMPLING_NUMBERS = {
     field: 'top_k',
     neutral: 0,
     accepts: { minimum: -1 },
-    flag: '--top-k',
     perMode: true,
     help: 'Keep the k most probable tokens; 0 keeps all',
   },
@@ -57,7 +65,6 @@ export const SAMPLING_NUMBERS = {
     ...share,
     field: 'top_p',
     neutral: 1,
-    flag: '--top-p',
     ollama: true,
     perMode: true,
     help: 'Keep the most probable tokens up to this cumulative probability; 1 keeps all',
@@ -66,7 +73,6 @@ export const SAMPLING_NUMBERS = {
     ...share,
     field: 'min_p',
     neutral: 0,
-    flag: '--min-p',
     ollama: true,
     perMode: true,
     help: 'Drop tokens less probable than this fraction of the most probable one; 0 keeps all',
@@ -77,7 +83,6 @@ export const SAMPLING_NUMBERS = {
     alias: 'repetition_penalty',
     neutral: 1,
     accepts: { exclusiveMinimum: 0 },
-    flag: '--repeat-penalty',
     ollama: true,
     perMode: true,
     help: 'Divide the logits of tokens among the last `repeatLastN`; 1 disables it',
@@ -87,7 +92,6 @@ export const SAMPLING_NUMBERS = {
     min: -1,
     field: 'repeat_last_n',
     neutral: 64,
-    flag: '--repeat-last-n',
     ollama: true,
     help: 'Window of the three penalties; 0 disables them, -1 is the whole context',
   },
@@ -95,7 +99,6 @@ export const SAMPLING_NUMBERS = {
     ...signed,
     field: 'presence_penalty',
     neutral: 0,
-    flag: '--presence-penalty',
     ollama: true,
     help: 'Subtract this from the logits of tokens among the last `repeatLastN`',
   },
@@ -103,7 +106,6 @@ export const SAMPLING_NUMBERS = {
     ...signed,
     field: 'frequency_penalty',
     neutral: 0,
-    flag: '--frequency-penalty',
     ollama: true,
     help: 'Subtract this once for each occurrence of the token among the last `repeatLastN`',
   },
@@ -112,7 +114,6 @@ export const SAMPLING_NUMBERS = {
     field: 'typical_p',
     neutral: 1,
     accepts: { minimum: 0 },
-    flag: '--typical-p',
     aliases: ['--typical'],
     ollama: true,
     help: 'Locally typical sampling: cumulative probability to keep; 1 disables it',
@@ -122,7 +123,6 @@ export const SAMPLING_NUMBERS = {
     field: 'top_n_sigma',
     neutral: -1,
     accepts: {},
-    flag: '--top-n-sigma',
     aliases: ['--top-nsigma'],
     help: 'Drop logits more than this many standard deviations below the largest; 0 or less disables it',
   },
@@ -130,21 +130,18 @@ export const SAMPLING_NUMBERS = {
     ...share,
     field: 'xtc_probability',
     neutral: 0,
-    flag: '--xtc-probability',
     help: 'XTC: probability of dropping all tokens above `xtcThreshold` except the least probable; 0 disables it',
   },
   xtcThreshold: {
     ...share,
     field: 'xtc_threshold',
     neutral: 0.1,
-    flag: '--xtc-threshold',
     help: 'XTC: token probability threshold; above 0.5 disables it',
   },
   dynatempRange: {
     ...positive,
     field: 'dynatemp_range',
     neutral: 0,
-    flag: '--dynatemp-range',
     help: 'Dynamic temperature: range around the temperature, by entropy; 0 disables it',
   },
   dynatempExponent: {
@@ -158,7 +155,6 @@ export const SAMPLING_NUMBERS = {
     ...integer(0, 2),
     field: 'mirostat',
     neutral: 0,
-    flag: '--mirostat',
     ollama: true,
     help: 'Mirostat version, which replaces all samplers except the temperature; 0 disables it',
   },
@@ -183,21 +179,18 @@ export const SAMPLING_NUMBERS = {
     field: 'adaptive_target',
     neutral: -1,
     accepts: {},
-    flag: '--adaptive-target',
     help: 'Adaptive-p: token probability to aim at; negative disables it',
   },
   adaptiveDecay: {
     ...number(0, 0.99),
     field: 'adaptive_decay',
     neutral: 0.9,
-    flag: '--adaptive-decay',
     help: 'Adaptive-p: decay of the mean of past probabilities',
   },
   dryMultiplier: {
     ...signed,
     field: 'dry_multiplier',
     neutral: 0,
-    flag: '--dry-multiplier',
     help: 'DRY: penalty on tokens that extend a repetition; 0 disables it',
   },
   dryBase: {
@@ -206,7 +199,6 @@ export const SAMPLING_NUMBERS = {
     neutral: 1.75,
     accepts: { minimum: 0 },
     below: [1, 1.75],
-    flag: '--dry-base',
     help: 'DRY: growth of the penalty per repeated token',
   },
   dryAllowedLength: {
@@ -214,7 +206,6 @@ export const SAMPLING_NUMBERS = {
     min: 0,
     field: 'dry_allowed_length',
     neutral: 2,
-    flag: '--dry-allowed-length',
     help: 'DRY: longest repetition without a penalty',
   },
   dryPenaltyLastN: {
@@ -222,7 +213,6 @@ export const SAMPLING_NUMBERS = {
     min: -1,
     field: 'dry_penalty_last_n',
     neutral: 64,
-    flag: '--dry-penalty-last-n',
     help: 'DRY: window searched for repetitions; 0 disables it, -1 is the whole context',
   },
 } as const satisfies Readonly<Record<string, SamplingRow>>;
@@ -292,28 +282,23 @@ export const SETTING_OF = Object.fromEntries(
   NUMBERS.flatMap(([name, { field, alias }]) => [field, ...(alias ? [alias] : [])].map((each) => [each, name])),
 ) as Readonly<Record<SamplingField, SamplingNumber>>;
 
-const GROUP = 'Sampling defaults';
-
 type NumberOptions = {
-  [Name in SamplingNumber]: Pick<(typeof SAMPLING_NUMBERS)[Name], 'type' | 'min' | 'max' | 'flag' | 'help'> & {
-    group: string;
+  [Name in SamplingNumber]: Pick<(typeof SAMPLING_NUMBERS)[Name], 'type' | 'min' | 'max' | 'help'> & {
     otherwise: string;
   };
 };
 
 /** The same parameters as options of `loadModel`. */
-export const SAMPLING_OPTIONS = {
+export const SAMPLING_OPTIONS = inGroup('Sampling defaults', {
   ...(Object.fromEntries(
     NUMBERS.map(([name, { field: _, alias, neutral, accepts, below, ollama, perMode, ...row }]) => [
       name,
-      { ...row, group: GROUP, otherwise: perMode ? 'set by the mode' : String(neutral) },
+      { ...row, otherwise: perMode ? 'set by the mode' : String(neutral) },
     ]),
   ) as NumberOptions),
   seed: {
     ...integer(-1, ANY_SEED),
-    flag: '--seed',
     short: '-s',
-    group: GROUP,
     help: 'Seed of requests without one; -1 or 4294967295 draws a random seed per request',
     otherwise: '-1',
   },
@@ -322,19 +307,16 @@ export const SAMPLING_OPTIONS = {
     max: MAX_BREAKERS,
     maxLength: MAX_BREAKER_LENGTH,
     flag: '--dry-sequence-breaker',
-    group: GROUP,
     help: 'DRY: text that ends a repetition; repeatable',
     otherwise: 'line break, colon, quotation mark, asterisk',
   },
   samplers: {
     type: 'names',
     each: { pattern: new RegExp(`^(${SAMPLERS.join('|')})$`), says: `some of ${SAMPLERS.join(', ')}` },
-    flag: '--samplers',
-    group: GROUP,
     help: 'Samplers to apply, in this order',
     otherwise: "all but adaptive_p, in llama.cpp's order",
   },
-} as const satisfies OptionRows;
+} as const satisfies UngroupedRows);
 
 const OPTION_NAMES = Object.keys(SAMPLING_OPTIONS) as (keyof typeof SAMPLING_OPTIONS)[];
 

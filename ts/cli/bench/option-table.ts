@@ -7,7 +7,6 @@ const GROUP = 'Measuring';
 export const BENCH_OPTIONS = inGroup(GROUP, {
   model: {
     type: 'string',
-    flag: '--model',
     short: '-m',
     placeholder: 'path',
     help: 'GGUF file, or a model that chasqui ls lists',
@@ -16,7 +15,6 @@ export const BENCH_OPTIONS = inGroup(GROUP, {
   streams: {
     type: 'names',
     each: { pattern: /^([1-9]\d?|1\d\d|2[0-4]\d|25[0-6])$/, says: 'whole numbers from 1 to 256' },
-    flag: '--streams',
     placeholder: 'list',
     help: 'Numbers of concurrent completions, each with its own prompt',
     otherwise: '1,4,16,64',
@@ -36,7 +34,6 @@ export const BENCH_OPTIONS = inGroup(GROUP, {
     default: 512,
     flag: '--n-prompt',
     short: '-p',
-    placeholder: 'n',
     help: 'Prompt length',
   },
   newTokens: {
@@ -45,15 +42,12 @@ export const BENCH_OPTIONS = inGroup(GROUP, {
     default: 128,
     flag: '--n-gen',
     short: '-n',
-    placeholder: 'n',
     help: 'Completion length',
   },
   repetitions: {
     ...integer(1, 1000),
     default: 5,
-    flag: '--repetitions',
     short: '-r',
-    placeholder: 'n',
     help: 'Maximum number of runs per figure',
   },
   maxTimeMs: {
@@ -61,15 +55,9 @@ export const BENCH_OPTIONS = inGroup(GROUP, {
     unit: 'ms',
     flagUnit: { unit: 's', size: 1000 },
     default: 60_000,
-    flag: '--max-time',
     help: 'Time limit per figure; figures that are expected to take longer are skipped',
   },
-  json: {
-    ...off,
-    flag: '--json',
-    variable: 'CHASQUI_BENCH_JSON',
-    help: 'Print JSON with the field names of llama-bench',
-  },
+  json: { ...off, variable: 'CHASQUI_BENCH_JSON', help: 'Print JSON with the field names of llama-bench' },
 } as const satisfies UngroupedRows);
 
 export type BenchOptions = OptionsOf<typeof BENCH_OPTIONS>;

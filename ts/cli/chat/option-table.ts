@@ -1,28 +1,18 @@
 /** Options of `chasqui chat`, and of `chasqui run` with a model. */
 import { LOAD_OPTIONS } from '../../options/load-option-table.js';
-import { integer, type OptionRows, off } from '../../options/option-row.js';
+import { inGroup, integer, type OptionRows, off, type UngroupedRows } from '../../options/option-row.js';
 import { DATA_DIR_OPTION, JSON_OPTION } from '../cloud/option-table.js';
 
-const group = 'Chat';
-
-export const CHAT_OPTIONS = {
-  system: { type: 'string', flag: '--system', placeholder: 'text', group, help: 'System prompt', otherwise: 'none' },
+export const CHAT_OPTIONS = inGroup('Chat', {
+  system: { type: 'string', help: 'System prompt', otherwise: 'none' },
   maxTokens: {
     ...integer(1),
     unit: 'tokens',
-    flag: '--max-tokens',
-    placeholder: 'n',
-    group,
     help: 'Limit for each answer',
     otherwise: 'the rest of the context',
   },
-  statistics: {
-    ...off,
-    flag: '--verbose',
-    group,
-    help: 'Print tokens per second after each answer',
-  },
-} as const satisfies OptionRows;
+  statistics: { ...off, flag: '--verbose', help: 'Print tokens per second after each answer' },
+} as const satisfies UngroupedRows);
 
 const { verbose: _, alias: _alias, imageHosts: _hosts, ...LOADING } = LOAD_OPTIONS;
 

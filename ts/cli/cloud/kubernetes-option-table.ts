@@ -6,56 +6,48 @@ const GROUP = 'With --to kubernetes';
 const GROUP_OPTIONS = inGroup(GROUP, {
   image: {
     type: 'string',
-    flag: '--image',
     placeholder: 'reference',
     help: 'Container image of chasqui for the pods, preferably with its digest',
     otherwise: 'none; required',
   },
   context: {
     type: 'string',
-    flag: '--context',
     placeholder: 'name',
     help: 'Context of the kubeconfig',
     otherwise: 'the current context',
   },
   namespace: {
     type: 'string',
-    flag: '--namespace',
     placeholder: 'name',
     help: 'Namespace of the objects',
     otherwise: "the context's",
   },
   gateway: {
     type: 'string',
-    flag: '--gateway',
     placeholder: 'name',
     help: 'Gateway to attach a route to, as name or namespace/name',
     otherwise: 'no route is created',
   },
   routeHost: {
     type: 'string',
-    flag: '--route-host',
     placeholder: 'name',
     help: 'Host name of the route or the scaler',
     otherwise: 'any',
   },
   secret: {
     type: 'string',
-    flag: '--secret',
     placeholder: 'name',
     help: 'Secret of the cluster with the variables that the script references',
     otherwise: 'none',
   },
   weightsSize: {
     type: 'string',
-    flag: '--weights-size',
     placeholder: 'quantity',
     help: 'Keep downloaded weights in a volume of this size, such as 20Gi',
     otherwise: 'each pod downloads them',
   },
   storageClass: {
     type: 'string',
-    flag: '--storage-class',
     placeholder: 'name',
     help: 'Storage class of that volume',
     otherwise: "the cluster's",
@@ -71,33 +63,22 @@ const GROUP_OPTIONS = inGroup(GROUP, {
   routing: {
     type: 'choice',
     choices: ['inferencepool'],
-    flag: '--routing',
     placeholder: 'kind',
     help: 'Let an endpoint picker choose the pod for each request',
     otherwise: 'the Service chooses',
   },
   endpointPicker: {
     type: 'string',
-    flag: '--endpoint-picker',
     placeholder: 'service:port',
     help: 'Endpoint picker, such as picker:9002',
     otherwise: 'none',
   },
-  takeOver: {
-    ...off,
-    flag: '--take-over',
-    help: 'Overwrite fields that another program has changed',
-  },
-  dryRun: {
-    ...off,
-    flag: '--dry-run',
-    help: 'Print the objects without applying them',
-  },
+  takeOver: { ...off, help: 'Overwrite fields that another program has changed' },
+  dryRun: { ...off, help: 'Print the objects without applying them' },
   output: {
     type: 'choice',
     choices: ['yaml', 'json'],
     default: 'yaml',
-    flag: '--output',
     short: '-o',
     placeholder: 'format',
     help: 'Output format of --dry-run',
@@ -128,11 +109,6 @@ export const TARGET_OPTIONS = {
   ...CLUSTER_OPTIONS,
 } as const satisfies OptionRows;
 
-export const WEIGHTS_OPTION = {
-  weights: {
-    ...off,
-    flag: '--weights',
-    group: 'Apps in Kubernetes',
-    help: 'Also delete the volume with downloaded weights',
-  },
-} as const satisfies OptionRows;
+export const WEIGHTS_OPTION = inGroup('Apps in Kubernetes', {
+  weights: { ...off, help: 'Also delete the volume with downloaded weights' },
+} as const satisfies UngroupedRows);

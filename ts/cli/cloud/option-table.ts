@@ -7,13 +7,12 @@ import { KUBERNETES_OPTIONS, WEIGHTS_OPTION } from './kubernetes-option-table.js
 const GROUP = 'Options';
 
 export const JSON_OPTION = inGroup(GROUP, {
-  json: { ...off, flag: '--json', help: 'Print JSON' },
+  json: { ...off, help: 'Print JSON' },
 } as const satisfies UngroupedRows);
 
 export const ORG_OPTION = inGroup(GROUP, {
   org: {
     type: 'string',
-    flag: '--org',
     placeholder: 'org_id',
     help: 'Organisation of the app',
     otherwise: 'the own organisation of the cloud',
@@ -31,13 +30,11 @@ const ISOLATION_OPTIONS = inGroup(GROUP, {
     type: 'choice',
     choices: ['process', 'podman'],
     default: 'process',
-    flag: '--isolation',
     placeholder: 'kind',
     help: 'Run each runner as a process of this account, or in its own Podman container',
   },
   runnerImage: {
     type: 'string',
-    flag: '--runner-image',
     placeholder: 'reference',
     help: 'Container image of chasqui for --isolation podman; it must exist locally',
     otherwise: 'localhost/chasqui',
@@ -48,7 +45,6 @@ export const CLOUD_START_OPTIONS = inGroup(GROUP, {
   ...DATA_DIR_OPTION,
   publicUrl: {
     type: 'string',
-    flag: '--public-url',
     placeholder: 'url',
     help: 'URL at which clients reach the cloud',
     otherwise: 'derived from host and port',
@@ -62,7 +58,6 @@ export const CLOUD_START_OPTIONS = inGroup(GROUP, {
   runnersMemory: {
     ...integer(1),
     unit: 'MiB',
-    flag: '--runners-memory',
     help: 'Memory limit for all runners',
     otherwise: '80 % of the memory that is free at startup',
   },
@@ -72,7 +67,6 @@ export const CLOUD_START_OPTIONS = inGroup(GROUP, {
     maxLength: 130,
     pattern: QUOTA_PATTERN,
     says: 'apps=5, runners=8 or memory=16384 (MiB), for one organisation acme:apps=5',
-    flag: '--org-quota',
     placeholder: '[org:]name=value',
     help: 'Quota of each organisation, or of one: apps, runners, or MiB of memory for its runners; repeatable',
     otherwise: 'unlimited',
@@ -80,47 +74,23 @@ export const CLOUD_START_OPTIONS = inGroup(GROUP, {
   uploadsLimit: {
     ...integer(1),
     unit: 'MiB',
-    flag: '--uploads-limit',
     help: 'Disk limit for uploaded models; the least recently used ones are deleted first',
     otherwise: 'half of the disk',
   },
   allowPrivateModelHosts: {
     ...off,
-    flag: '--allow-private-model-hosts',
     help: 'Let deployments by API key fetch models from any address, including private networks',
   },
-  allowLoopbackWebhooks: {
-    ...off,
-    flag: '--allow-loopback-webhooks',
-    help: 'Let webhooks of the queue call this machine, also without TLS',
-  },
+  allowLoopbackWebhooks: { ...off, help: 'Let webhooks of the queue call this machine, also without TLS' },
   tlsCert: {
     type: 'path',
-    flag: '--tls-cert',
     help: 'PEM file with the TLS certificate; reloaded when it changes',
     otherwise: 'plain HTTP',
   },
-  tlsKey: {
-    type: 'path',
-    flag: '--tls-key',
-    help: 'PEM file with the private key of the certificate',
-    otherwise: 'none',
-  },
-  trustProxy: {
-    ...off,
-    flag: '--trust-proxy',
-    help: 'Trust a reverse proxy that terminates TLS',
-  },
-  insecure: {
-    ...off,
-    flag: '--insecure',
-    help: 'Allow other machines to connect without TLS',
-  },
-  keepRunners: {
-    ...off,
-    flag: '--keep-runners',
-    help: 'Keep runners running when the cloud stops; the next start adopts them',
-  },
+  tlsKey: { type: 'path', help: 'PEM file with the private key of the certificate', otherwise: 'none' },
+  trustProxy: { ...off, help: 'Trust a reverse proxy that terminates TLS' },
+  insecure: { ...off, help: 'Allow other machines to connect without TLS' },
+  keepRunners: { ...off, help: 'Keep runners running when the cloud stops; the next start adopts them' },
   ...ISOLATION_OPTIONS,
   shutdownTimeout: { ...HOSTING_OPTIONS.shutdownTimeout },
 } as const satisfies UngroupedRows);
@@ -129,7 +99,6 @@ export const DEPLOY_OPTIONS = inGroup(GROUP, {
   ...ORG_OPTION,
   appName: {
     type: 'string',
-    flag: '--app-name',
     placeholder: 'app_id',
     help: 'Name of the app; its address ends in /<org_id>/<app_id>',
     otherwise: 'the name of the export',
@@ -139,27 +108,12 @@ export const DEPLOY_OPTIONS = inGroup(GROUP, {
     type: 'choice',
     choices: ['rolling', 'recreate'],
     default: 'rolling',
-    flag: '--strategy',
     placeholder: 'name',
     help: 'rolling stops the old runners once a new one is ready; recreate stops them first, which needs less memory',
   },
-  detach: {
-    ...off,
-    flag: '--detach',
-    help: 'Return before the revision is ready; requests reach it only once it is',
-  },
-  check: {
-    ...off,
-    flag: '--check',
-    help: 'Show what would change without deploying',
-  },
-  message: {
-    type: 'string',
-    flag: '--message',
-    placeholder: 'text',
-    help: 'Description of the revision in lists',
-    otherwise: 'none',
-  },
+  detach: { ...off, help: 'Return before the revision is ready; requests reach it only once it is' },
+  check: { ...off, help: 'Show what would change without deploying' },
+  message: { type: 'string', help: 'Description of the revision in lists', otherwise: 'none' },
   ...DATA_DIR_OPTION,
   ...JSON_OPTION,
 } as const satisfies UngroupedRows);
@@ -177,20 +131,14 @@ export const RUN_OPTIONS = inGroup(GROUP, {
 export const COMMON_OPTIONS = { ...ORG_OPTION, ...DATA_DIR_OPTION, ...JSON_OPTION } as const satisfies OptionRows;
 
 export const SCALE_OPTIONS = inGroup(GROUP, {
-  min: {
-    ...integer(0),
-    flag: '--min',
-    help: 'Minimum number of runners, kept without requests',
-    otherwise: 'unchanged',
-  },
-  max: { ...integer(1), flag: '--max', help: 'Maximum number of runners', otherwise: 'unchanged' },
-  reset: { ...off, flag: '--reset', help: 'Return to the values in the script' },
+  min: { ...integer(0), help: 'Minimum number of runners, kept without requests', otherwise: 'unchanged' },
+  max: { ...integer(1), help: 'Maximum number of runners', otherwise: 'unchanged' },
+  reset: { ...off, help: 'Return to the values in the script' },
 } as const satisfies UngroupedRows);
 
 export const ROLLBACK_OPTIONS = inGroup(GROUP, {
   to: {
     ...integer(1),
-    flag: '--to',
     placeholder: 'revision',
     help: 'Revision to return to',
     otherwise: 'the previous one',
@@ -198,18 +146,12 @@ export const ROLLBACK_OPTIONS = inGroup(GROUP, {
 } as const satisfies UngroupedRows);
 
 export const FOLLOW_OPTION = inGroup(GROUP, {
-  follow: {
-    ...off,
-    flag: '--follow',
-    short: '-f',
-    help: 'Keep printing until Ctrl-C',
-  },
+  follow: { ...off, short: '-f', help: 'Keep printing until Ctrl-C' },
 } as const satisfies UngroupedRows);
 
 export const KEY_OPTION = inGroup(GROUP, {
   key: {
     type: 'string',
-    flag: '--key',
     placeholder: 'api_key',
     help: 'API key with the scopes deploy and read',
     otherwise: 'read from standard input',

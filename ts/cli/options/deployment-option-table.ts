@@ -4,14 +4,12 @@ import { inGroup, type UngroupedRows } from '../../options/option-row.js';
 export const DEPLOYMENT_OPTIONS = inGroup('Serverless mode', {
   org: {
     type: 'string',
-    flag: '--org',
     placeholder: 'org_id',
     help: 'Organisation of the app',
     otherwise: 'none; required',
   },
   app: {
     type: 'string',
-    flag: '--app',
     placeholder: 'app_id',
     help: 'Name of the app; its address ends in /<org_id>/<app_id>',
     otherwise: 'none; required',
@@ -19,20 +17,17 @@ export const DEPLOYMENT_OPTIONS = inGroup('Serverless mode', {
   auth: {
     type: 'choice',
     choices: ['private', 'public'],
-    flag: '--auth',
     placeholder: 'who',
     help: 'Whether requests need an API key, see chasqui keys',
     otherwise: 'private',
   },
   keysFile: {
     type: 'path',
-    flag: '--keys-file',
     help: 'JSON file with the API keys of a private app, such as a mounted secret; changes apply immediately',
     otherwise: 'the keys of chasqui keys',
   },
   appModels: {
     type: 'path',
-    flag: '--app-models',
     help: "JSON file with the paths and options of the app's models, written by the init container of the pod",
     otherwise: 'the models of the other options',
   },

@@ -15,19 +15,12 @@ import { HOSTING_OPTIONS } from './hosting-option-table.js';
 const WINDOW_OPTIONS = inGroup('Window', {
   open: {
     ...on,
-    flag: '--open',
     help: 'Open a window; --no-open prints the address of the app, with its token, as the last line',
     otherwise: 'on if there is a display',
   },
-  json: {
-    ...off,
-    flag: '--json',
-    variable: 'CHASQUI_DESKTOP_JSON',
-    help: 'Print one line of JSON with the address as `url`',
-  },
+  json: { ...off, variable: 'CHASQUI_DESKTOP_JSON', help: 'Print one line of JSON with the address as `url`' },
   install: {
     ...off,
-    flag: '--install',
     variable: 'CHASQUI_DESKTOP_INSTALL',
     help: 'Add the app to the application menu of this Linux desktop and exit; --no-install removes it',
     otherwise: 'neither',
@@ -35,15 +28,9 @@ const WINDOW_OPTIONS = inGroup('Window', {
 } as const satisfies UngroupedRows);
 
 const SERVER_OPTIONS = inGroup('Server', {
-  startServer: {
-    ...off,
-    flag: '--start-server',
-    help: 'Start the server immediately, like Start Server',
-    otherwise: 'the setting of the app',
-  },
+  startServer: { ...off, help: 'Start the server immediately, like Start Server', otherwise: 'the setting of the app' },
   model: {
     type: 'string',
-    flag: '--model',
     short: '-m',
     placeholder: 'name',
     help: 'Model to start the server with: its name in the app, or a GGUF file',
@@ -52,30 +39,26 @@ const SERVER_OPTIONS = inGroup('Server', {
   shutdownTimeout: { ...HOSTING_OPTIONS.shutdownTimeout },
 } as const satisfies UngroupedRows);
 
-export const DESKTOP_OPTIONS = {
-  ...WINDOW_OPTIONS,
+const PORT_OPTIONS = inGroup('Ports', {
   appPort: {
     ...integer(0, 65_535),
-    flag: '--app-port',
-    group: 'Ports',
     help: 'Port of the app window; 0 picks a free port',
     otherwise: `${APP_PORT}, or the next free port`,
   },
   port: {
     ...integer(0, 65_535),
-    flag: '--port',
     short: '-p',
     foreign: HOSTING_OPTIONS.port.foreign,
-    group: 'Ports',
     help: 'Port of the server that Start Server starts; 0 picks a free port',
     otherwise: `the setting of the app, or ${desktop.port}`,
   },
+} as const satisfies UngroupedRows);
+
+export const DESKTOP_OPTIONS = {
+  ...WINDOW_OPTIONS,
+  ...PORT_OPTIONS,
   ...SERVER_OPTIONS,
-  dataDir: {
-    ...HOSTING_OPTIONS.dataDir,
-    group: 'Data',
-    help: 'Data folder: settings, chats, logs',
-  },
+  dataDir: { ...HOSTING_OPTIONS.dataDir, group: 'Data', help: 'Data folder: settings, chats, logs' },
 } as const satisfies OptionRows;
 
 export interface DesktopOptions extends OptionsOf<typeof DESKTOP_OPTIONS> {}

@@ -24,7 +24,6 @@ const MIB = 2 ** 20;
 const MODEL_OPTIONS = inGroup('Model', {
   model: {
     type: 'paths',
-    flag: '--model',
     short: '-m',
     excludes: ['modelUrl', 'hf', 'hfFile'],
     help: 'GGUF file to serve, or a name that chasqui ls lists; repeatable',
@@ -32,7 +31,6 @@ const MODEL_OPTIONS = inGroup('Model', {
   },
   modelUrl: {
     type: 'string',
-    flag: '--model-url',
     excludes: ['model', 'hf', 'hfFile'],
     placeholder: 'url',
     help: 'URL of a GGUF file to download to the data folder and serve',
@@ -40,7 +38,6 @@ const MODEL_OPTIONS = inGroup('Model', {
   },
   hf: {
     type: 'string',
-    flag: '--hf',
     aliases: ['-hf', '--hf-repo'],
     excludes: ['model', 'modelUrl'],
     placeholder: 'user/repo[:quant]',
@@ -49,7 +46,6 @@ const MODEL_OPTIONS = inGroup('Model', {
   },
   hfFile: {
     type: 'string',
-    flag: '--hf-file',
     aliases: ['-hff'],
     excludes: ['model', 'modelUrl'],
     placeholder: 'file',
@@ -61,19 +57,15 @@ const MODEL_OPTIONS = inGroup('Model', {
 const POOL_OPTIONS = inGroup('Several models', {
   modelsDir: {
     type: 'path',
-    flag: '--models-dir',
     help: 'Folder of GGUF files to serve; each is loaded on its first request',
     otherwise: 'none',
   },
   modelsHub: {
     ...off,
-    flag: '--models-hub',
     help: 'Serve the models that chasqui ls lists, under the same names; each is loaded on its first request',
-    otherwise: 'off',
   },
   modelsPreset: {
     type: 'path',
-    flag: '--models-preset',
     help:
       'INI file with one section of options per model, in the format of llama-server; [*] sets the defaults; command-line ' +
       'options take precedence',
@@ -82,13 +74,11 @@ const POOL_OPTIONS = inGroup('Several models', {
   modelsMemory: {
     ...integer(1),
     unit: 'MiB',
-    flag: '--models-memory',
     help: 'Memory limit for all loaded models; a larger model is loaded alone',
     otherwise: '80 % of the memory that is free at startup, and of GPU memory',
   },
   autoload: {
     ...on,
-    flag: '--autoload',
     aliases: ['--models-autoload'],
     noAliases: ['--no-models-autoload'],
     help: 'Load a model when a request names it; --no-autoload rejects the request',
@@ -98,21 +88,18 @@ const POOL_OPTIONS = inGroup('Several models', {
     ...integer(1, 1_000_000),
     unit: 's',
     default: 600,
-    flag: '--load-timeout',
     help: 'Time limit for a request to wait until its model is loaded',
   },
   ttl: {
     ...integer(0, 1_000_000),
     unit: 's',
     default: 0,
-    flag: '--ttl',
     aliases: ['--sleep-idle-seconds'],
     unset: '-1',
     help: 'Unload a model after this many idle seconds; 0 keeps it loaded',
   },
   pin: {
     type: 'names',
-    flag: '--pin',
     placeholder: 'ids',
     help: 'Models to load at startup and never evict; comma-separated or repeatable',
     otherwise: 'none',
@@ -124,13 +111,11 @@ const SERVER_OPTIONS = inGroup('Server', {
     type: 'choice',
     choices: ['runtime', 'desktop', 'serverless'],
     default: 'runtime',
-    flag: '--mode',
     placeholder: 'mode',
     help: 'API conventions to follow',
   },
   host: {
     type: 'string',
-    flag: '--host',
     excludes: ['socket'],
     placeholder: 'address',
     help: 'Address to listen on, or several, comma-separated; 0.0.0.0 listens on all interfaces',
@@ -138,7 +123,6 @@ const SERVER_OPTIONS = inGroup('Server', {
   },
   port: {
     ...integer(0, 65_535),
-    flag: '--port',
     short: '-p',
     excludes: ['socket'],
     // For a service named `chasqui`, Kubernetes sets CHASQUI_PORT to an address like this in all pods of the namespace.
@@ -148,95 +132,73 @@ const SERVER_OPTIONS = inGroup('Server', {
   },
   socket: {
     type: 'path',
-    flag: '--socket',
     excludes: ['host', 'port'],
     help: 'Unix socket to listen on instead of an address, accessible to this account only; same as --host unix:<path>',
     otherwise: 'none',
   },
   apiKey: {
     type: 'names',
-    flag: '--api-key',
     placeholder: 'keys',
     help:
       'Accepted API keys, sent as Authorization: Bearer or X-Api-Key; comma-separated or repeatable; other accounts of ' +
       'this machine can read a command line, but not CHASQUI_API_KEY',
     otherwise: 'no key is required',
   },
-  apiKeyFile: {
-    type: 'path',
-    flag: '--api-key-file',
-    help: 'File with API keys, one per line; read at startup',
-    otherwise: 'none',
-  },
+  apiKeyFile: { type: 'path', help: 'File with API keys, one per line; read at startup', otherwise: 'none' },
   tlsCert: {
     type: 'path',
-    flag: '--tls-cert',
     aliases: ['--ssl-cert-file'],
     help: 'PEM file with the TLS certificate and its intermediate certificates; reloaded within seconds of a change',
     otherwise: 'none: plain HTTP',
   },
   tlsKey: {
     type: 'path',
-    flag: '--tls-key',
     aliases: ['--ssl-key-file'],
     help: 'PEM file with the private key of the certificate',
     otherwise: 'none',
   },
   dataDir: {
     type: 'path',
-    flag: '--data-dir',
     variable: 'CHASQUI_HOME',
     help: 'Data folder: API keys, downloaded models, conversations',
     otherwise: '~/.chasqui',
   },
   mcpConfig: {
     type: 'path',
-    flag: '--mcp-config',
     aliases: ['--mcp-servers-config'],
     help: 'JSON file of MCP servers, in the format of Claude and llama-server; requests may use their tools',
     otherwise: 'none',
   },
   strict: {
     ...off,
-    flag: '--strict',
     help: 'Reject requests with unknown fields',
     otherwise: 'ignore them and list them in a response header',
   },
   webui: {
     ...on,
-    flag: '--webui',
     aliases: ['--ui'],
     noAliases: ['--no-ui'],
     help: 'Web page with a chat at /, for browsers',
     otherwise: 'on; never in serverless mode',
   },
-  slots: {
-    ...on,
-    flag: '--slots',
-    help: 'Serve GET /slots, which shows the state of slots without prompts',
-    otherwise: 'on',
-  },
+  slots: { ...on, help: 'Serve GET /slots, which shows the state of slots without prompts', otherwise: 'on' },
   maxPriority: {
     ...integer(0),
     default: runtime.maxPriority,
-    flag: '--max-priority',
     help: 'Highest priority that a request may set; higher priorities preempt lower ones',
   },
   nPredict: {
     ...integer(1),
     unit: 'tokens',
-    flag: '--n-predict',
     short: '-n',
     aliases: ['--predict'],
     unset: '-1',
-    placeholder: 'n',
     help: 'Maximum length of completions without a limit in the request',
     otherwise: 'the rest of the context',
   },
   bodyLimit: {
     ...integer(1),
     unit: 'MiB',
-    flag: '--body-limit',
     help: `Size limit for a request body with images; without images, at most ${MAX_TEXT_BYTES / MIB}`,
     otherwise: `${runtime.bodyLimit / MIB}, or ${serverless.bodyLimit / MIB} in serverless mode`,
   },
@@ -245,14 +207,12 @@ const SERVER_OPTIONS = inGroup('Server', {
     ...integer(0, 1_000_000),
     unit: 's',
     default: 600,
-    flag: '--stall-timeout',
     help: 'Disconnect a client that has not read from its stream for this long; 0 never does',
   },
   engine: {
     type: 'choice',
     choices: ['child', 'in-process'],
     default: 'child',
-    flag: '--engine',
     placeholder: 'home',
     help: 'Run the engine in a child process, which is restarted after a crash, or in the server process',
   },
@@ -260,20 +220,13 @@ const SERVER_OPTIONS = inGroup('Server', {
     ...integer(0, 1_000_000),
     unit: 's',
     default: 60,
-    flag: '--step-timeout',
     help: 'Time limit for one engine step; beyond it, the engine process is restarted; 0 is unlimited',
   },
-  coreDumps: {
-    ...off,
-    flag: '--core-dumps',
-    help: 'Write a core dump when the engine crashes; it contains prompts',
-    otherwise: 'off',
-  },
+  coreDumps: { ...off, help: 'Write a core dump when the engine crashes; it contains prompts' },
   shutdownTimeout: {
     ...integer(0, 1_000_000),
     unit: 's',
     default: 25,
-    flag: '--shutdown-timeout',
     help: 'Time for running requests to finish at shutdown',
   },
 } as const satisfies UngroupedRows);
@@ -282,7 +235,6 @@ const WATCHING_OPTIONS = inGroup('Watching', {
   metricsNames: {
     type: 'names',
     each: { pattern: new RegExp(`^(${OTHER_NAMES.join('|')})$`), says: OTHER_NAMES.join(' or ') },
-    flag: '--metrics-names',
     placeholder: 'servers',
     help: `Also export /metrics under the names of other servers: ${OTHER_NAMES.join(', ')}`,
     otherwise: 'none',
@@ -292,13 +244,11 @@ const WATCHING_OPTIONS = inGroup('Watching', {
     default: false,
     flag: '--metrics',
     help: 'Same as --metrics-names llamacpp',
-    otherwise: 'off',
   },
   logFormat: {
     type: 'choice',
     choices: LOG_FORMATS,
     default: 'auto',
-    flag: '--log-format',
     placeholder: 'format',
     help: 'Format of the log on standard error; auto is text on a terminal, otherwise JSON',
   },
@@ -306,16 +256,10 @@ const WATCHING_OPTIONS = inGroup('Watching', {
     type: 'choice',
     choices: LOG_LEVELS,
     default: 'info',
-    flag: '--log-level',
     placeholder: 'level',
     help: 'Minimum level of log lines; debug adds probes and scrapes, warn logs only server failures',
   },
-  logPrompts: {
-    ...off,
-    flag: '--log-prompts',
-    help: 'Log the beginning of each prompt',
-    otherwise: 'never',
-  },
+  logPrompts: { ...off, help: 'Log the beginning of each prompt', otherwise: 'never' },
 } as const satisfies UngroupedRows);
 
 const MORE_SERVER_OPTIONS = inGroup('Server', {
@@ -339,7 +283,6 @@ const MORE_SERVER_OPTIONS = inGroup('Server', {
   },
   allowPrivateImageHosts: {
     ...off,
-    flag: '--allow-private-image-hosts',
     help: 'Allow images from any address, including private networks',
     otherwise: 'public addresses; in the local modes also this machine, unless `host` exposes the server to others',
   },

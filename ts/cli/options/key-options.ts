@@ -3,85 +3,64 @@
 import { invalidOptions } from '../../errors.js';
 import { endOfDate, SCOPES } from '../../keys/key-settings.js';
 import type { NewKeySettings } from '../../keys/key-store.js';
-import { MAX_COUNT, type OptionRows, off } from '../../options/option-row.js';
+import { inGroup, MAX_COUNT, off, type UngroupedRows } from '../../options/option-row.js';
 import { HOSTING_OPTIONS } from './hosting-option-table.js';
 
 const GROUP = 'Options';
 /** Only the gateway of a cloud enforces limits. */
 const LIMITS_GROUP = 'Limits, enforced by a cloud only, not by standalone servers or in Kubernetes';
-const limit = { type: 'integer', min: 1, group: LIMITS_GROUP, otherwise: 'no limit' } as const;
+const limit = { type: 'integer', min: 1, otherwise: 'no limit' } as const;
 
-export const KEYS_OPTIONS = {
-  dataDir: { ...HOSTING_OPTIONS.dataDir, group: GROUP },
-  local: {
-    ...off,
-    flag: '--local',
-    group: GROUP,
-    help: 'Use the keys of this machine, even after `chasqui login`',
-  },
-  json: { ...off, flag: '--json', group: GROUP, help: 'Print JSON' },
-} as const satisfies OptionRows;
+export const KEYS_OPTIONS = inGroup(GROUP, {
+  dataDir: HOSTING_OPTIONS.dataDir,
+  local: { ...off, help: 'Use the keys of this machine, even after `chasqui login`' },
+  json: { ...off, help: 'Print JSON' },
+} as const satisfies UngroupedRows);
 
-export const REACH_OPTIONS = {
+export const REACH_OPTIONS = inGroup(GROUP, {
   org: {
     type: 'string',
-    flag: '--org',
     placeholder: 'org_id',
-    group: GROUP,
     help: 'Restrict the key to this organisation',
     otherwise: 'all organisations',
   },
   app: {
     type: 'string',
-    flag: '--app',
     placeholder: 'app_id',
-    group: GROUP,
     help: 'Restrict the key to this app of the organisation',
     otherwise: 'all apps',
   },
-} as const satisfies OptionRows;
+} as const satisfies UngroupedRows);
 
-export const CREATE_OPTIONS = {
-  ...KEYS_OPTIONS,
-  ...REACH_OPTIONS,
-  name: { type: 'string', flag: '--name', group: GROUP, help: 'Name of the key in lists' },
+const SETTING_OPTIONS = inGroup(GROUP, {
+  name: { type: 'string', help: 'Name of the key in lists' },
   scopes: {
     type: 'names',
-    flag: '--scopes',
     placeholder: 'scopes',
-    group: GROUP,
     help: `Permissions of the key, comma-separated: ${SCOPES.join(', ')}`,
     otherwise: 'call',
   },
   expires: {
     type: 'string',
-    flag: '--expires',
     placeholder: 'when',
-    group: GROUP,
     help: 'Lifetime, such as 12h or 30d, or last day of validity, such as 2030-12-31',
     otherwise: 'never',
   },
-  requestsPerMinute: {
-    ...limit,
-    max: MAX_COUNT,
-    flag: '--requests-per-minute',
-    help: 'Maximum requests per minute',
-  },
-  tokensPerMinute: {
-    ...limit,
-    max: MAX_COUNT,
-    flag: '--tokens-per-minute',
-    help: 'Maximum prompt and completion tokens per minute',
-  },
-  concurrency: { ...limit, max: MAX_COUNT, flag: '--concurrency', help: 'Maximum concurrent requests' },
+} as const satisfies UngroupedRows);
+
+const LIMIT_OPTIONS = inGroup(LIMITS_GROUP, {
+  requestsPerMinute: { ...limit, max: MAX_COUNT, help: 'Maximum requests per minute' },
+  tokensPerMinute: { ...limit, max: MAX_COUNT, help: 'Maximum prompt and completion tokens per minute' },
+  concurrency: { ...limit, max: MAX_COUNT, help: 'Maximum concurrent requests' },
   maxBody: {
     ...limit,
     max: MAX_COUNT * 2 ** 20,
     unit: 'MiB',
-    flag: '--max-body',
     help: 'Maximum size of a request body',
   },
-} as const satisfies OptionRows;
+} as const satisfies UngroupedRows);
+
+export const CREATE_OPTIONS = { ...KEYS_OPTIONS, ...REACH_OPTIONS, ...SETTING_OPTIONS, ...LIMIT_OPTIONS };
 
 export interface CreateOptions {
   org?: string;

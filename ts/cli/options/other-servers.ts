@@ -1,7 +1,7 @@
 /** Flags of llama-server and vLLM for what chasqui always does. They have no effect. */
-import { type OptionRows, off, on } from '../../options/option-row.js';
+import { inGroup, off, on, type UngroupedRows } from '../../options/option-row.js';
 
-export const ALWAYS_ON = {
+export const ALWAYS_ON = inGroup('Server', {
   alwaysOn: {
     ...on,
     flag: '--cont-batching',
@@ -13,24 +13,19 @@ export const ALWAYS_ON = {
       ...(['--backend-sampling', '-bs'] as const),
     ],
     noAliases: ['--no-jinja'],
-    group: 'Server',
     help: 'Accepted for other servers',
   },
   offline: {
     ...off,
-    flag: '--offline',
     excludes: ['hf', 'modelUrl'],
-    group: 'Server',
     help: 'Accepted for llama-server: a model in a file needs no network',
   },
   reasoningFormat: {
     type: 'choice',
     choices: ['auto', 'deepseek'],
-    flag: '--reasoning-format',
-    group: 'Server',
     help: 'Accepted for llama-server: replies have the reasoning in a field of its own',
   },
-} as const satisfies OptionRows;
+} as const satisfies UngroupedRows);
 
 /** Flags of llama-server that `chasqui serve` refuses, with the equivalent or the reason. */
 export const EXPLAINED: Readonly<Record<string, string>> = {

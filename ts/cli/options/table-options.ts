@@ -113,8 +113,10 @@ function placeholder(row: OptionRow): string {
     case 'shares':
       return 'shares';
     case 'integer':
-    case 'number':
-      return inFlagUnit(row).unit ?? 'n';
+    case 'number': {
+      const { unit = 'tokens' } = inFlagUnit(row);
+      return unit === 'tokens' ? 'n' : unit;
+    }
     default:
       return 'text';
   }

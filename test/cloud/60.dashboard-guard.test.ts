@@ -362,7 +362,7 @@ test('names are shown and never run', async ({ dashboard }) => {
     assert.not.match(text, '<script>alert');
     assert.not.match(text, '<img');
   }
-  assert.match((await visitor.get('/dashboard/keys')).text, '&lt;script&gt;alert(1)');
+  assert.match((await visitor.get('/dashboard/keys')).text, '&#60;script&#62;alert(1)');
   const failed = await visitor.send('/dashboard/sign-in', { name: evil, password: 'x' }, '/dashboard/sign-in');
   assert.not.match(failed.text, '<script>alert');
 });

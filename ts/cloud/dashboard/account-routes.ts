@@ -1,9 +1,9 @@
 /** The account page: password and sessions. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { type Html, html } from '../../http/html.js';
 import { actorOf, type DashboardContext, formRoute, pageRoute, tryPassword } from './context.js';
 import { timeTag } from './format.js';
 import { SIGN_IN_URL } from './guard.js';
-import { type Html, html } from './html.js';
 import { BASE, heading, type Notice, sendPage, tokenField, type Viewer } from './page.js';
 import { SentForm } from './sent-form.js';
 import { newPasswordFields, problemWith } from './sign-in-routes.js';

@@ -1,7 +1,8 @@
 /** The list of apps, and the page of an app with its revisions, runners and events. */
+
+import { type Html, html } from '../../http/html.js';
 import type { AppDetail, AppSummary, EventSummary, Health, RevisionSummary, RunnerSummary } from './apps-view.js';
 import { timeTag } from './format.js';
-import { type Html, html } from './html.js';
 import { BASE, confirmed, emptyState, heading, type PageParts, tokenField, type Viewer } from './page.js';
 
 export function appUrl({ org, name }: Pick<AppSummary, 'org' | 'name'>): string {

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
+import { type Html, html } from '../../http/html.js';
 import type { AuditRow } from '../accounts/audit.js';
 import { auditQuery } from '../accounts/parse-input.js';
 import { type DashboardContext, pageRoute } from './context.js';
 import { timeTag } from './format.js';
-import { type Html, html } from './html.js';
 import { BASE, emptyState, heading, sendPage } from './page.js';
 
 const ROWS = 100;

@@ -1,5 +1,5 @@
 /** Formats times and numbers. */
-import { type Html, html } from './html.js';
+import { type Html, html } from '../../http/html.js';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;

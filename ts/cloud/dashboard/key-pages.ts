@@ -1,8 +1,9 @@
 /** Keys: list, form, and the page that shows a new key once. */
+
+import { type Html, html } from '../../http/html.js';
 import { type ApiKey, isValid } from '../../keys/key-store.js';
 import type { AppSummary } from './apps-view.js';
 import { inBytes, shortNumber, timeTag } from './format.js';
-import { type Html, html } from './html.js';
 import { BASE, confirmed, emptyState, heading, type PageParts, tokenField, type Viewer } from './page.js';
 
 /** Raw values of the form for a new key. */

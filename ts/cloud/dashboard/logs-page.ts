@@ -1,7 +1,8 @@
 /** Live output of an app's runners. */
+
+import { type Html, html } from '../../http/html.js';
 import { appUrl } from './app-pages.js';
 import type { AppSummary, LogLine } from './apps-view.js';
-import { type Html, html } from './html.js';
 import { BASE, heading, type PageParts, type Viewer } from './page.js';
 
 export function logsPage(viewer: Viewer, app: AppSummary, lines: readonly LogLine[]): PageParts {

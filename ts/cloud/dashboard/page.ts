@@ -1,9 +1,9 @@
 /** The frame of all pages: head, navigation, notices. */
 
 import type { FastifyReply } from 'fastify';
+import { type Html, html, type Part } from '../../http/html.js';
 import type { Session } from '../accounts/sessions.js';
 import { STYLES } from './assets.js';
-import { type Html, html, type Part } from './html.js';
 
 export const BASE = '/dashboard';
 

@@ -2,13 +2,13 @@
 import { STATUS_CODES } from 'node:http';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type CatalogueRow, ChasquiError, ERRORS } from '../../errors.js';
+import { html } from '../../http/html.js';
 import { accountRoutes } from './account-routes.js';
 import { appRoutes } from './app-routes.js';
 import { Assets } from './assets.js';
 import { auditRoutes } from './audit-routes.js';
 import { createContext, type DashboardContext, type DashboardParts } from './context.js';
 import { NotOurForm, protectPages } from './guard.js';
-import { html } from './html.js';
 import { keyRoutes } from './key-routes.js';
 import { BASE, page } from './page.js';
 import { FORM_LIMIT } from './sent-form.js';

@@ -1,11 +1,11 @@
 /** Sign-in, sign-out, and setting a password with a one-time link. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../errors.js';
+import { type Html, html } from '../../http/html.js';
 import { checkPassword, MIN_PASSWORD_LENGTH } from '../accounts/password.js';
 import { type DashboardContext, formRoute, nextUrl, tryPassword } from './context.js';
 import { FailedSignIns } from './failed-sign-ins.js';
 import { SIGN_IN_URL } from './guard.js';
-import { type Html, html } from './html.js';
 import { BASE, type Notice, sendPage, tokenField } from './page.js';
 import { FORM_LIMIT, SentForm } from './sent-form.js';
 

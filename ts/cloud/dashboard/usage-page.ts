@@ -1,8 +1,9 @@
 /** Usage: totals, plots and a table, per app or per key. */
+
+import { type Html, html } from '../../http/html.js';
 import type { ApiKey } from '../../keys/key-store.js';
 import type { UsageCounts, UsageRow } from '../accounts/usage-store.js';
 import { shortNumber, wholeNumber } from './format.js';
-import { type Html, html } from './html.js';
 import { BASE, emptyState, heading, type PageParts, type Viewer } from './page.js';
 
 /** Time ranges: `count` steps of `hours` hours. */

@@ -1,7 +1,7 @@
 /** The OpenAPI document as a self-contained page without scripts. */
+import { type Html, html } from '../html.js';
 import type { JsonSchema } from '../schema/json-schema.js';
 import type { OpenApiDocument } from './document.js';
-import { type Html, html, prose } from './html.js';
 
 export function toPage(document: OpenApiDocument): string {
   const { info, servers, paths } = document;
@@ -118,4 +118,10 @@ function toExamples(title: string, { examples }: MediaType): Html {
 function toFailure(status: string, description: string): Html {
   const meanings = description.split('\n\n').map((meaning) => html`<div>${prose(meaning)}</div>`);
   return html`<tr><td>${status}</td><td>${meanings}</td></tr>\n`;
+}
+
+/** Text with `code` in it. */
+function prose(text: string): Html {
+  const parts = text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
+  return html`${parts}`;
 }

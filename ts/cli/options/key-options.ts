@@ -3,7 +3,7 @@
 import { invalidOptions } from '../../errors.js';
 import { endOfDate, SCOPES } from '../../keys/key-settings.js';
 import type { NewKeySettings } from '../../keys/key-store.js';
-import { inGroup, MAX_COUNT, off, type UngroupedRows } from '../../options/option-row.js';
+import { inGroup, MAX_COUNT, type OptionsOf, off, type UngroupedRows } from '../../options/option-row.js';
 import { HOSTING_OPTIONS } from './hosting-option-table.js';
 
 const GROUP = 'Options';
@@ -62,17 +62,7 @@ const LIMIT_OPTIONS = inGroup(LIMITS_GROUP, {
 
 export const CREATE_OPTIONS = { ...KEYS_OPTIONS, ...REACH_OPTIONS, ...SETTING_OPTIONS, ...LIMIT_OPTIONS };
 
-export interface CreateOptions {
-  org?: string;
-  app?: string;
-  name?: string;
-  scopes?: string | readonly string[];
-  expires?: string;
-  requestsPerMinute?: number;
-  tokensPerMinute?: number;
-  concurrency?: number;
-  maxBody?: number;
-}
+export type CreateOptions = OptionsOf<typeof CREATE_OPTIONS>;
 
 const MIB = 2 ** 20;
 

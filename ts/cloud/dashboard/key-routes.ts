@@ -80,18 +80,7 @@ function showForm(
   return sendPage(reply, newKeyPage({ viewer, form, problem, asksPassword, apps: apps.list(), expiries: EXPIRIES }));
 }
 
-const EMPTY_FORM: KeyForm = {
-  name: '',
-  org: '',
-  app: '',
-  scopes: ['call'],
-  expires: '90',
-  date: '',
-  requestsPerMinute: '',
-  tokensPerMinute: '',
-  concurrency: '',
-  bodyMib: '',
-};
+const EMPTY_FORM: KeyForm = { ...readForm(new SentForm(null)), scopes: ['call'], expires: '90' };
 
 function readForm(sent: SentForm): KeyForm {
   return {

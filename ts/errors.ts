@@ -252,7 +252,7 @@ export function invalidOptions(message: string, param: string | null = null): Ch
   return new ChasquiError('invalid_options', message, param);
 }
 
-type StoreError = 'store_failed' | 'key_store_failed' | 'cloud_store_failed';
+export type StoreError = 'store_failed' | 'key_store_failed' | 'cloud_store_failed';
 
 /** Runs an action on a store. Its failures get `code`, and a message that begins with `what`. */
 export function onStore<T>(code: StoreError, what: string, action: () => T): T {

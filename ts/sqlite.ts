@@ -6,8 +6,11 @@ import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import type Libsql from 'libsql';
+import { onStore, type StoreError } from './errors.js';
 
 export type Sqlite = InstanceType<typeof Libsql>;
+
+export type SqlValue = string | number | bigint | Uint8Array | null;
 
 export function openSqlite(file: string): Sqlite {
   const Database = createRequire(import.meta.url)('libsql') as typeof Libsql;
@@ -32,7 +35,7 @@ const BUSY_TIMEOUT_MS = 5000;
  * Opens or creates a database that several processes may use. File and folder are private to this account. A power loss
  * damages no file; with `NORMAL` it may lose the latest transactions.
  */
-export function openPrivateSqlite(file: string, synchronous: 'NORMAL' | 'FULL'): Sqlite {
+function openPrivateSqlite(file: string, synchronous: 'NORMAL' | 'FULL'): Sqlite {
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
   closeSync(openSync(file, 'a', 0o600));
   chmodSync(file, 0o600);
@@ -44,11 +47,76 @@ export function openPrivateSqlite(file: string, synchronous: 'NORMAL' | 'FULL'):
 }
 
 /** Writes the write-ahead log to the file first, so a copy of the file is complete. Closing alone does not. */
-export function closeSqlite(database: Sqlite): void {
+function closeSqlite(database: Sqlite): void {
   try {
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   } catch {
     // The disk is full, or another process writes. The log stays.
   }
   database.close();
+}
+
+export interface PrivateDatabaseSettings {
+  /** The code of failures, and the beginning of their messages. */
+  code: StoreError;
+  what: string;
+  synchronous?: 'NORMAL' | 'FULL';
+}
+
+/** A private database. Methods throw an error with the code of the settings if the file cannot be read or written. */
+export class PrivateDatabase {
+  readonly connection: Sqlite;
+  /** Nested transactions join the outermost. */
+  #depth = 0;
+
+  constructor(
+    readonly file: string,
+    private readonly settings: PrivateDatabaseSettings,
+  ) {
+    this.connection = this.orFail(() => openPrivateSqlite(file, settings.synchronous ?? 'NORMAL'));
+  }
+
+  exec(sql: string): void {
+    this.orFail(() => this.connection.exec(sql));
+  }
+
+  all<Row>(sql: string, values: readonly SqlValue[] = []): Row[] {
+    // Prepare per call: a kept libsql statement returns rows of its earlier use.
+    return this.orFail(() => this.connection.prepare(sql).all([...values]) as Row[]);
+  }
+
+  get<Row>(sql: string, values: readonly SqlValue[] = []): Row | undefined {
+    return this.all<Row>(sql, values)[0];
+  }
+
+  /** Returns the number of changed rows. */
+  run(sql: string, values: readonly SqlValue[] = []): number {
+    return this.orFail(() => this.connection.prepare(sql).run([...values]).changes);
+  }
+
+  /** Commits the writes of `action`, or rolls them back if it throws. */
+  transaction<T>(action: () => T): T {
+    if (this.#depth > 0) return action();
+    this.exec('BEGIN IMMEDIATE');
+    this.#depth++;
+    try {
+      const result = action();
+      this.exec('COMMIT');
+      return result;
+    } catch (error) {
+      // SQLite rolls back by itself after some errors.
+      if (this.connection.inTransaction) this.connection.exec('ROLLBACK');
+      throw error;
+    } finally {
+      this.#depth--;
+    }
+  }
+
+  close(): void {
+    closeSqlite(this.connection);
+  }
+
+  orFail<T>(action: () => T): T {
+    return onStore(this.settings.code, this.settings.what, action);
+  }
 }

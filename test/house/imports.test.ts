@@ -27,7 +27,8 @@ const floors = [
   ['native'],
   ['process'],
   ['options'],
-  ['errors.ts', 'version.ts', 'sqlite.ts'],
+  ['sqlite.ts'],
+  ['errors.ts', 'version.ts'],
 ];
 
 /** The folder under ts/ that a file lies in, or the file itself where it lies in none. */

@@ -3,8 +3,7 @@
  * request.
  */
 import path from 'node:path';
-import { onStore } from '../errors.js';
-import { closeSqlite, openPrivateSqlite, type Sqlite } from '../sqlite.js';
+import { PrivateDatabase, type SqlValue } from '../sqlite.js';
 import { isSecret, newKey, splitKey } from './api-key.js';
 import type { StoredKey } from './key-file.js';
 import { migrateKeys } from './key-schema.js';
@@ -56,24 +55,27 @@ const MAX_CACHED_KEYS = 10_000;
 
 /** Methods throw `key_store_failed` if the file cannot be read or written. */
 export class KeyStore {
-  readonly #database: Sqlite;
+  readonly #database: PrivateDatabase;
   readonly #dataVersion: { get(): unknown };
   /** Cache, cleared after each change of the file. */
   readonly #cache = new Map<string, CachedKey>();
   #cacheVersion = -1;
   readonly #refused = new Set<string>();
 
-  private constructor(private readonly file: string) {
+  private constructor(file: string) {
     // A new or revoked key must survive a power loss.
-    this.#database = openPrivateSqlite(file, 'FULL');
-    migrateKeys(this.#database);
-    this.#dataVersion = this.#database.prepare('PRAGMA data_version').raw();
+    const what = `Cannot use the keys in ${file}`;
+    this.#database = new PrivateDatabase(file, { code: 'key_store_failed', what, synchronous: 'FULL' });
+    const { connection } = this.#database;
+    this.#dataVersion = this.#database.orFail(() => {
+      migrateKeys(connection);
+      return connection.prepare('PRAGMA data_version').raw();
+    });
   }
 
   /** Opens or creates the database in `folder`. Both are private to this account. */
   static open(folder: string): KeyStore {
-    const file = path.join(path.resolve(folder), 'chasqui.db');
-    return orFail(file, () => new KeyStore(file));
+    return new KeyStore(path.join(path.resolve(folder), 'chasqui.db'));
   }
 
   /** Returns the key, which is not stored. Throws `invalid_value` with the name of the setting. */
@@ -102,16 +104,18 @@ export class KeyStore {
 
   /** Lists keys, oldest first. `org` and `app` select the keys that are valid for them. */
   list({ org = null, app = null }: KeyFilter = {}): ApiKey[] {
-    return this.#rows(
-      `SELECT * FROM api_keys WHERE (?1 IS NULL OR org IS NULL OR org = ?1) AND (?2 IS NULL OR app IS NULL OR app = ?2)
+    return this.#database
+      .all<KeyRow>(
+        `SELECT * FROM api_keys WHERE (?1 IS NULL OR org IS NULL OR org = ?1) AND (?2 IS NULL OR app IS NULL OR app = ?2)
       ORDER BY created_at, id`,
-      [org, app],
-    ).map(toApiKey);
+        [org, app],
+      )
+      .map(toApiKey);
   }
 
   /** The valid keys of this app for a `KeyFile`: hashes without limits. */
   storedFor(org: string, app: string, now = Date.now() / 1000): StoredKey[] {
-    const rows = this.#rows(
+    const rows = this.#database.all<KeyRow>(
       'SELECT * FROM api_keys WHERE (org IS NULL OR org = ?) AND (app IS NULL OR app = ?) ORDER BY created_at, id',
       [org, app],
     );
@@ -141,10 +145,8 @@ export class KeyStore {
 
   /** Stores the times of last use, in Unix seconds. */
   setLastUsed(times: ReadonlyMap<string, number>): void {
-    orFail(this.file, () => {
-      this.#database.transaction(() => {
-        for (const values of times) this.#database.prepare(SET_LAST_USED).run(values);
-      })();
+    this.#database.transaction(() => {
+      for (const values of times) this.#database.run(SET_LAST_USED, values);
     });
   }
 
@@ -181,11 +183,11 @@ export class KeyStore {
   }
 
   close(): void {
-    closeSqlite(this.#database);
+    this.#database.close();
   }
 
   #cached(id: string): CachedKey | undefined {
-    const [version] = orFail(this.file, () => this.#dataVersion.get()) as [number];
+    const [version] = this.#database.orFail(() => this.#dataVersion.get()) as [number];
     if (version !== this.#cacheVersion || this.#cache.size >= MAX_CACHED_KEYS) this.#cache.clear();
     this.#cacheVersion = version;
     const known = this.#cache.get(id);
@@ -198,15 +200,11 @@ export class KeyStore {
   }
 
   #find(id: string): KeyRow | undefined {
-    return this.#rows('SELECT * FROM api_keys WHERE id = ?', [id])[0];
+    return this.#database.get('SELECT * FROM api_keys WHERE id = ?', [id]);
   }
 
-  #rows(sql: string, values: readonly unknown[]): KeyRow[] {
-    return orFail(this.file, () => this.#database.prepare(sql).all(values) as KeyRow[]);
-  }
-
-  #run(sql: string, values: readonly unknown[]): void {
-    orFail(this.file, () => this.#database.prepare(sql).run(values));
+  #run(sql: string, values: readonly SqlValue[]): void {
+    this.#database.run(sql, values);
     // `data_version` reports changes of other connections only.
     this.#cache.clear();
   }
@@ -220,10 +218,6 @@ const NO_HASH = Buffer.alloc(32);
 /** `now`: Unix seconds of the system clock. */
 export function isValid({ revokedAt, expiresAt }: ApiKey, now: number): boolean {
   return revokedAt === null && (expiresAt === null || now < expiresAt);
-}
-
-function orFail<T>(file: string, action: () => T): T {
-  return onStore('key_store_failed', `Cannot use the keys in ${file}`, action);
 }
 
 function toApiKey(row: KeyRow): ApiKey {

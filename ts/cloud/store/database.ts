@@ -4,10 +4,10 @@
  */
 import fs from 'node:fs';
 import path from 'node:path';
-import { ChasquiError, onStore } from '../../errors.js';
-import { type AsyncSqlite, closeSqlite, openPrivateSqlite, openSqliteAsync, type Sqlite } from '../../sqlite.js';
+import { ChasquiError } from '../../errors.js';
+import { type AsyncSqlite, openSqliteAsync, PrivateDatabase, type SqlValue } from '../../sqlite.js';
 
-export type SqlValue = string | number | bigint | Uint8Array | null;
+export type { SqlValue };
 
 const FILE_NAME = 'cloud.db';
 /** A longer write-ahead log is copied to the file. SQLite's default is the same: 1,000 pages. */
@@ -16,8 +16,7 @@ const LOOK_AT_LOG_MS = 5000;
 
 /** Opens or creates the database in `folder`. File and folder are private to this account. */
 export function openDatabase(folder: string): Database {
-  const file = path.join(path.resolve(folder), FILE_NAME);
-  return orFail(file, () => new Database(file));
+  return new Database(path.join(path.resolve(folder), FILE_NAME));
 }
 
 /**
@@ -25,25 +24,22 @@ export function openDatabase(folder: string): Database {
  * commits do not wait for the disk: a crash of the process loses nothing, a power failure the last commits. `synced()`
  * waits, on another thread. Checkpoints also run on another thread.
  */
-export class Database {
-  readonly #connection: Sqlite;
+export class Database extends PrivateDatabase {
   readonly #dataVersion: { get(): unknown };
-  /** Nested transactions join the outermost. */
-  #depth = 0;
   #ownWrites = 0;
   #syncedWrites = 0;
   #checkpoints: AsyncSqlite | null = null;
   readonly #timer: NodeJS.Timeout;
 
-  constructor(readonly file: string) {
-    this.#connection = openPrivateSqlite(file, 'NORMAL');
-    this.#connection.exec('PRAGMA foreign_keys = ON');
-    this.#connection.exec('PRAGMA wal_autocheckpoint = 0');
-    this.#connection.exec(`PRAGMA journal_size_limit = ${MAX_LOG_BYTES}`);
-    this.#connection.exec(
+  constructor(file: string) {
+    super(file, { code: 'cloud_store_failed', what: `Cannot use the cloud's database ${file}` });
+    this.exec('PRAGMA foreign_keys = ON');
+    this.exec('PRAGMA wal_autocheckpoint = 0');
+    this.exec(`PRAGMA journal_size_limit = ${MAX_LOG_BYTES}`);
+    this.exec(
       'CREATE TABLE IF NOT EXISTS migrations (room TEXT PRIMARY KEY, step INTEGER NOT NULL) STRICT, WITHOUT ROWID',
     );
-    this.#dataVersion = this.#connection.prepare('PRAGMA data_version');
+    this.#dataVersion = this.orFail(() => this.connection.prepare('PRAGMA data_version'));
     this.#timer = setInterval(() => this.#checkpoint(), LOOK_AT_LOG_MS).unref();
   }
 
@@ -58,42 +54,14 @@ export class Database {
         const message = `The database ${this.file} was written by a newer version of chasqui. Install that version.`;
         throw new ChasquiError('cloud_store_failed', message);
       }
-      for (const step of steps.slice(taken)) this.#orFail(() => this.#connection.exec(step));
+      for (const step of steps.slice(taken)) this.exec(step);
       this.run('INSERT OR REPLACE INTO migrations (room, step) VALUES (?, ?)', [owner, steps.length]);
     });
   }
 
-  all<Row>(sql: string, values: readonly SqlValue[] = []): Row[] {
-    // Prepare per call: a kept libsql statement returns rows of its earlier use.
-    return this.#orFail(() => this.#connection.prepare(sql).all([...values]) as Row[]);
-  }
-
-  get<Row>(sql: string, values: readonly SqlValue[] = []): Row | undefined {
-    return this.all<Row>(sql, values)[0];
-  }
-
-  run(sql: string, values: readonly SqlValue[] = []): number {
-    return this.#orFail(() => {
-      this.#ownWrites++;
-      return this.#connection.prepare(sql).run([...values]).changes;
-    });
-  }
-
-  /** Commits the writes of `action`, or rolls them back if it throws. */
-  transaction<T>(action: () => T): T {
-    if (this.#depth > 0) return action();
-    this.#orFail(() => this.#connection.exec('BEGIN IMMEDIATE'));
-    this.#depth++;
-    try {
-      const result = action();
-      this.#orFail(() => this.#connection.exec('COMMIT'));
-      return result;
-    } catch (error) {
-      if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK');
-      throw error;
-    } finally {
-      this.#depth--;
-    }
+  override run(sql: string, values: readonly SqlValue[] = []): number {
+    this.#ownWrites++;
+    return super.run(sql, values);
   }
 
   /** Resolves when all earlier commits are on the disk. */
@@ -104,7 +72,7 @@ export class Database {
       const log = await fs.promises.open(this.#logFile, 'r+');
       await log.datasync().finally(() => log.close());
     } catch (error) {
-      this.#orFail(() => {
+      this.orFail(() => {
         throw error;
       });
     }
@@ -113,16 +81,16 @@ export class Database {
 
   /** Changes with every possible write by this process or another. Takes about 10 µs. */
   version(): string {
-    return this.#orFail(() => {
+    return this.orFail(() => {
       const { data_version: version } = this.#dataVersion.get() as { data_version: number };
       return `${version}.${this.#ownWrites}`;
     });
   }
 
-  close(): void {
+  override close(): void {
     clearInterval(this.#timer);
     this.#checkpoints?.close();
-    closeSqlite(this.#connection);
+    super.close();
   }
 
   get #logFile(): string {
@@ -135,12 +103,4 @@ export class Database {
     // If the disk is full, the log stays.
     this.#checkpoints.exec('PRAGMA wal_checkpoint(PASSIVE)').catch(() => undefined);
   }
-
-  #orFail<T>(action: () => T): T {
-    return orFail(this.file, action);
-  }
-}
-
-function orFail<T>(file: string, action: () => T): T {
-  return onStore('cloud_store_failed', `Cannot use the cloud's database ${file}`, action);
 }

@@ -1,7 +1,6 @@
 /** The app's SQLite database in the data folder, readable by this account only. */
 import path from 'node:path';
-import { onStore } from '../../errors.js';
-import { openPrivateSqlite, type Sqlite } from '../../sqlite.js';
+import { PrivateDatabase } from '../../sqlite.js';
 import { MIGRATIONS } from './migrations.js';
 
 export type SqlValue = string | number | null;
@@ -11,46 +10,32 @@ const MAX_PAGES = 2 ** 20;
 
 /** Methods throw `store_failed` on read or write errors. */
 export class Store {
-  readonly #database: Sqlite;
+  readonly #database: PrivateDatabase;
 
-  private constructor(private readonly file: string) {
-    this.#database = openPrivateSqlite(file, 'NORMAL');
+  private constructor(file: string) {
+    this.#database = new PrivateDatabase(file, { code: 'store_failed', what: `Cannot use the app's database ${file}` });
     this.#database.exec('PRAGMA foreign_keys = ON');
     this.#database.exec(`PRAGMA max_page_count = ${MAX_PAGES}`);
+    this.#database.orFail(() => this.#migrate());
   }
 
   /** Opens `desktop.db`; creates the folder and file if needed. */
   static open(folder: string): Store {
-    const file = path.join(path.resolve(folder), 'desktop.db');
-    return orFail(file, () => {
-      const store = new Store(file);
-      store.#migrate();
-      return store;
-    });
+    return new Store(path.join(path.resolve(folder), 'desktop.db'));
   }
 
   /** Decodes BLOBs as UTF-8: all columns are text or numbers. */
   rows<Row>(sql: string, ...values: SqlValue[]): Row[] {
-    const rows = orFail(this.file, () => this.#database.prepare(sql).all(values) as Record<string, unknown>[]);
-    return rows.map((row) => decoded(row) as Row);
+    return this.#database.all<Record<string, unknown>>(sql, values).map((row) => decoded(row) as Row);
   }
 
   run(sql: string, ...values: SqlValue[]): number {
-    return orFail(this.file, () => this.#database.prepare(sql).run(values).changes);
+    return this.#database.run(sql, values);
   }
 
   /** Rolls back if `action` throws. */
-  transaction<Result>(work: () => Result): Result {
-    orFail(this.file, () => this.#database.exec('BEGIN IMMEDIATE'));
-    try {
-      const result = work();
-      orFail(this.file, () => this.#database.exec('COMMIT'));
-      return result;
-    } catch (error) {
-      // SQLite rolls back by itself after some errors.
-      if (this.#database.inTransaction) this.#database.exec('ROLLBACK');
-      throw error;
-    }
+  transaction<Result>(action: () => Result): Result {
+    return this.#database.transaction(action);
   }
 
   close(): void {
@@ -77,8 +62,4 @@ function decoded(row: Record<string, unknown>): Record<string, unknown> {
     if (value instanceof ArrayBuffer) row[name] = Buffer.from(value).toString();
   }
   return row;
-}
-
-function orFail<Result>(file: string, action: () => Result): Result {
-  return onStore('store_failed', `Cannot use the app's database ${file}`, action);
 }

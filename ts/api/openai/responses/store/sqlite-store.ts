@@ -1,8 +1,7 @@
 /** Stored responses in a database in the data folder, readable by this account only. */
 import path from 'node:path';
 import { replaceLoneSurrogates } from '../../../../engine/job.js';
-import { onStore } from '../../../../errors.js';
-import { closeSqlite, openPrivateSqlite, type Sqlite } from '../../../../sqlite.js';
+import { PrivateDatabase } from '../../../../sqlite.js';
 import {
   asConversation,
   DISK_LIMITS,
@@ -59,17 +58,21 @@ DROP TABLE items;
 
 /** Methods throw `store_failed` if the file cannot be read or written. */
 export class SqliteStore implements ResponseStore {
-  readonly #database: Sqlite;
+  readonly #database: PrivateDatabase;
 
   private constructor(
-    private readonly file: string,
+    file: string,
     private readonly limits: StoreLimits,
     private readonly now: () => number,
   ) {
-    this.#database = openPrivateSqlite(file, 'NORMAL');
-    this.#inTransaction(() => {
+    this.#database = new PrivateDatabase(file, {
+      code: 'store_failed',
+      what: `The responses in ${file} cannot be used`,
+    });
+    this.#database.transaction(() => {
       this.#database.exec(SCHEMA);
-      if (this.#rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'items'").length === 0) return;
+      if (this.#database.all("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'items'").length === 0)
+        return;
       this.#database.exec(TAKE_OVER_ITEMS);
       this.#database.exec(SCHEMA);
     });
@@ -77,16 +80,19 @@ export class SqliteStore implements ResponseStore {
 
   /** Opens `responses.db` in the folder. Creates both if necessary. */
   static open(folder: string, limits: StoreLimits = DISK_LIMITS, now: () => number = Date.now): SqliteStore {
-    const file = path.join(path.resolve(folder), 'responses.db');
-    return orFail(file, () => new SqliteStore(file, limits, now));
+    return new SqliteStore(path.join(path.resolve(folder), 'responses.db'), limits, now);
   }
 
   put(owner: string, stored: Stored): void {
-    this.#inTransaction(() => this.#write(owner, stored));
+    this.#database.transaction(() => this.#write(owner, stored));
   }
 
   read(owner: string, id: string): Stored | null {
-    return orFail(this.file, () => this.#read(owner, id));
+    const now = this.now();
+    const used = 'UPDATE responses SET used_at = ? WHERE owner = ? AND id = ? AND expires_at > ? RETURNING id';
+    if (this.#database.all(used, [now, owner, id, now]).length === 0) return null;
+    const row = this.#database.get<{ json: string }>('SELECT json FROM texts WHERE owner = ? AND id = ?', [owner, id]);
+    return row === undefined ? null : this.#database.orFail(() => JSON.parse(row.json) as Stored);
   }
 
   list(owner: string, prefix: string): Stored[] {
@@ -95,7 +101,7 @@ export class SqliteStore implements ResponseStore {
       'WHERE owner = ? AND id >= ? AND id < ? AND expires_at > ?';
     // Ids are ASCII, so they sort before this character.
     const end = `${prefix}\u{7f}`;
-    const rows = orFail(this.file, () => this.#rows<{ json: string }>(sql, owner, prefix, end, this.now()));
+    const rows = this.#database.all<{ json: string }>(sql, [owner, prefix, end, this.now()]);
     return rows.map(({ json }) => JSON.parse(json) as Stored);
   }
 
@@ -104,8 +110,8 @@ export class SqliteStore implements ResponseStore {
     id: string,
     change: (stored: StoredConversation) => StoredConversation,
   ): StoredConversation | null {
-    return this.#inTransaction(() => {
-      const stored = asConversation(this.#read(owner, id));
+    return this.#database.transaction(() => {
+      const stored = asConversation(this.read(owner, id));
       if (stored === null) return null;
       const changed = change(stored);
       this.#write(owner, changed);
@@ -117,26 +123,17 @@ export class SqliteStore implements ResponseStore {
     const sql =
       'SELECT holders.id FROM holders JOIN responses ON responses.owner = holders.owner AND responses.id = holders.id ' +
       'WHERE holders.owner = ? AND item = ? AND expires_at > ? ORDER BY is_response DESC, holders.rowid DESC LIMIT 1';
-    const [row] = orFail(this.file, () => this.#rows<{ id: string }>(sql, owner, itemId, this.now()));
-    return row?.id ?? null;
+    return this.#database.get<{ id: string }>(sql, [owner, itemId, this.now()])?.id ?? null;
   }
 
   delete(owner: string, id: string): boolean {
     const sql = 'DELETE FROM responses WHERE owner = ? AND id = ? RETURNING expires_at';
-    const [row] = orFail(this.file, () => this.#rows<{ expires_at: number }>(sql, owner, id));
+    const row = this.#database.get<{ expires_at: number }>(sql, [owner, id]);
     return row !== undefined && row.expires_at > this.now();
   }
 
   close(): void {
-    closeSqlite(this.#database);
-  }
-
-  #read(owner: string, id: string): Stored | null {
-    const now = this.now();
-    const used = 'UPDATE responses SET used_at = ? WHERE owner = ? AND id = ? AND expires_at > ? RETURNING id';
-    if (this.#rows(used, now, owner, id, now).length === 0) return null;
-    const [row] = this.#rows<{ json: string }>('SELECT json FROM texts WHERE owner = ? AND id = ?', owner, id);
-    return row === undefined ? null : (JSON.parse(row.json) as Stored);
+    this.#database.close();
   }
 
   /** Must run within a transaction. */
@@ -144,55 +141,28 @@ export class SqliteStore implements ResponseStore {
     const id = idOf(stored);
     const json = JSON.stringify(stored);
     const now = this.now();
-    this.#run('DELETE FROM responses WHERE (owner = ? AND id = ?) OR expires_at <= ?', owner, id, now);
+    this.#database.run('DELETE FROM responses WHERE (owner = ? AND id = ?) OR expires_at <= ?', [owner, id, now]);
     const columns = 'INSERT INTO responses (owner, id, bytes, used_at, expires_at) VALUES (?, ?, ?, ?, ?)';
-    this.#run(columns, owner, id, 2 * json.length, now, now + this.limits.maxAgeMs);
-    this.#run('INSERT INTO texts (owner, id, json) VALUES (?, ?, ?)', owner, id, json);
+    this.#database.run(columns, [owner, id, 2 * json.length, now, now + this.limits.maxAgeMs]);
+    this.#database.run('INSERT INTO texts (owner, id, json) VALUES (?, ?, ?)', [owner, id, json]);
     const isResponse = 'response' in stored ? 1 : 0;
     // One statement, because thousands of them would block the server.
     const items = 'INSERT OR IGNORE INTO holders SELECT ?, value, ?, ? FROM json_each(?)';
-    this.#run(items, owner, id, isResponse, replaceLoneSurrogates(JSON.stringify(itemIdsOf(stored))));
+    this.#database.run(items, [owner, id, isResponse, replaceLoneSurrogates(JSON.stringify(itemIdsOf(stored)))]);
     this.#makeRoom();
-  }
-
-  #inTransaction<Result>(action: () => Result): Result {
-    return orFail(this.file, () => {
-      this.#database.exec('BEGIN IMMEDIATE');
-      try {
-        const result = action();
-        this.#database.exec('COMMIT');
-        return result;
-      } catch (error) {
-        this.#database.exec('ROLLBACK');
-        throw error;
-      }
-    });
   }
 
   #makeRoom(): void {
     const { maxResponses, maxBytes } = this.limits;
     for (;;) {
-      const [total] = this.#rows<{ count: number; bytes: number }>('SELECT count, bytes FROM total');
+      const total = this.#database.get<{ count: number; bytes: number }>('SELECT count, bytes FROM total');
       if (total === undefined || (total.count <= maxResponses && total.bytes <= maxBytes)) return;
-      const [most] = this.#rows<{ owner: string }>('SELECT owner FROM owners ORDER BY bytes DESC, rowid LIMIT 1');
+      const most = this.#database.get<{ owner: string }>('SELECT owner FROM owners ORDER BY bytes DESC, rowid LIMIT 1');
       if (most === undefined) return;
-      this.#run(
-        'DELETE FROM responses WHERE owner = ? AND id = (SELECT id FROM responses WHERE owner = ? ORDER BY used_at, rowid LIMIT 1)',
-        most.owner,
-        most.owner,
+      this.#database.run(
+        'DELETE FROM responses WHERE owner = ?1 AND id = (SELECT id FROM responses WHERE owner = ?1 ORDER BY used_at, rowid LIMIT 1)',
+        [most.owner],
       );
     }
   }
-
-  #run(sql: string, ...values: (string | number)[]): void {
-    this.#database.prepare(sql).run(values);
-  }
-
-  #rows<Row>(sql: string, ...values: (string | number)[]): Row[] {
-    return this.#database.prepare(sql).all(values) as Row[];
-  }
-}
-
-function orFail<Result>(file: string, action: () => Result): Result {
-  return onStore('store_failed', `The responses in ${file} cannot be used`, action);
 }

@@ -11,7 +11,7 @@ import { wantedText } from '../../ts/cli/options/parse-option.ts';
 import { defaultText } from '../../ts/cli/options/table-options.ts';
 import { LOAD_OPTIONS } from '../../ts/options/load-option-table.ts';
 import type { OptionRow } from '../../ts/options/option-row.ts';
-import { SAMPLERS, SAMPLING_NUMBERS, SETTING_OF } from '../../ts/options/sampling-table.ts';
+import { fieldOf, SAMPLERS, SAMPLING_NUMBERS, SETTING_OF } from '../../ts/options/sampling-table.ts';
 import { defaultText as fieldDefault, modesText } from './field-table.ts';
 import { read, root } from './source-tree.ts';
 
@@ -72,11 +72,11 @@ function fieldsOf(name: string): ChatParameter[] {
 }
 
 function samplingHeader(): string {
-  const numbers = Object.entries(SAMPLING_NUMBERS).map(([name, { type, field, neutral }]) => {
+  const numbers = Object.entries(SAMPLING_NUMBERS).map(([name, { type, neutral }]) => {
     const value = type === 'integer' || !Number.isInteger(neutral) ? `${neutral}` : `${neutral}.0`;
     return type === 'integer'
-      ? `Number(int32_t, ${field}, "${name}", ${value})`
-      : `Number(float, ${field}, "${name}", ${value}f)`;
+      ? `Number(int32_t, ${fieldOf(name)}, "${name}", ${value})`
+      : `Number(float, ${fieldOf(name)}, "${name}", ${value}f)`;
   });
   return `// Thread: any. Generated from ts/options/sampling-table.ts: npx tsx test/house/tables.ts
 #pragma once

@@ -15,8 +15,6 @@ import {
 
 export interface SamplingRow extends Omit<NumberRow, 'group' | 'otherwise' | 'flag'> {
   readonly flag?: NumberRow['flag'];
-  /** The request field. The member of the C++ struct has the same name. */
-  readonly field: string;
   /** A second name of the request field. If a request has both, this one wins. */
   readonly alias?: string;
   /** The value that disables it. */
@@ -44,7 +42,6 @@ const tokens = { type: 'integer', max: MAX_COUNT, unit: 'tokens' } as const;
 export const SAMPLING_NUMBERS = {
   temperature: {
     ...positive,
-    field: 'temperature',
     neutral: 1,
     below: [MIN_MAGNITUDE, 0],
     flag: '--temp',
@@ -55,7 +52,6 @@ export const SAMPLING_NUMBERS = {
   },
   topK: {
     ...integer(0),
-    field: 'top_k',
     neutral: 0,
     accepts: { minimum: -1 },
     perMode: true,
@@ -63,7 +59,6 @@ export const SAMPLING_NUMBERS = {
   },
   topP: {
     ...share,
-    field: 'top_p',
     neutral: 1,
     ollama: true,
     perMode: true,
@@ -71,7 +66,6 @@ export const SAMPLING_NUMBERS = {
   },
   minP: {
     ...share,
-    field: 'min_p',
     neutral: 0,
     ollama: true,
     perMode: true,
@@ -79,7 +73,6 @@ export const SAMPLING_NUMBERS = {
   },
   repeatPenalty: {
     ...number(MIN_MAGNITUDE, MAX_MAGNITUDE),
-    field: 'repeat_penalty',
     alias: 'repetition_penalty',
     neutral: 1,
     accepts: { exclusiveMinimum: 0 },
@@ -90,28 +83,24 @@ export const SAMPLING_NUMBERS = {
   repeatLastN: {
     ...tokens,
     min: -1,
-    field: 'repeat_last_n',
     neutral: 64,
     ollama: true,
     help: 'Window of the three penalties; 0 disables them, -1 is the whole context',
   },
   presencePenalty: {
     ...signed,
-    field: 'presence_penalty',
     neutral: 0,
     ollama: true,
     help: 'Subtract this from the logits of tokens among the last `repeatLastN`',
   },
   frequencyPenalty: {
     ...signed,
-    field: 'frequency_penalty',
     neutral: 0,
     ollama: true,
     help: 'Subtract this once for each occurrence of the token among the last `repeatLastN`',
   },
   typicalP: {
     ...share,
-    field: 'typical_p',
     neutral: 1,
     accepts: { minimum: 0 },
     aliases: ['--typical'],
@@ -120,7 +109,6 @@ export const SAMPLING_NUMBERS = {
   },
   topNSigma: {
     ...number(-1, MAX_MAGNITUDE),
-    field: 'top_n_sigma',
     neutral: -1,
     accepts: {},
     aliases: ['--top-nsigma'],
@@ -128,39 +116,33 @@ export const SAMPLING_NUMBERS = {
   },
   xtcProbability: {
     ...share,
-    field: 'xtc_probability',
     neutral: 0,
     help: 'XTC: probability of dropping all tokens above `xtcThreshold` except the least probable; 0 disables it',
   },
   xtcThreshold: {
     ...share,
-    field: 'xtc_threshold',
     neutral: 0.1,
     help: 'XTC: token probability threshold; above 0.5 disables it',
   },
   dynatempRange: {
     ...positive,
-    field: 'dynatemp_range',
     neutral: 0,
     help: 'Dynamic temperature: range around the temperature, by entropy; 0 disables it',
   },
   dynatempExponent: {
     ...positive,
-    field: 'dynatemp_exponent',
     neutral: 1,
     flag: '--dynatemp-exp',
     help: 'Dynamic temperature: exponent of the normalized entropy',
   },
   mirostat: {
     ...integer(0, 2),
-    field: 'mirostat',
     neutral: 0,
     ollama: true,
     help: 'Mirostat version, which replaces all samplers except the temperature; 0 disables it',
   },
   mirostatTau: {
     ...positive,
-    field: 'mirostat_tau',
     neutral: 5,
     flag: '--mirostat-ent',
     ollama: true,
@@ -168,7 +150,6 @@ export const SAMPLING_NUMBERS = {
   },
   mirostatEta: {
     ...positive,
-    field: 'mirostat_eta',
     neutral: 0.1,
     flag: '--mirostat-lr',
     ollama: true,
@@ -176,26 +157,22 @@ export const SAMPLING_NUMBERS = {
   },
   adaptiveTarget: {
     ...number(-1, 1),
-    field: 'adaptive_target',
     neutral: -1,
     accepts: {},
     help: 'Adaptive-p: token probability to aim at; negative disables it',
   },
   adaptiveDecay: {
     ...number(0, 0.99),
-    field: 'adaptive_decay',
     neutral: 0.9,
     help: 'Adaptive-p: decay of the mean of past probabilities',
   },
   dryMultiplier: {
     ...signed,
-    field: 'dry_multiplier',
     neutral: 0,
     help: 'DRY: penalty on tokens that extend a repetition; 0 disables it',
   },
   dryBase: {
     ...number(1, MAX_MAGNITUDE),
-    field: 'dry_base',
     neutral: 1.75,
     accepts: { minimum: 0 },
     below: [1, 1.75],
@@ -204,14 +181,12 @@ export const SAMPLING_NUMBERS = {
   dryAllowedLength: {
     ...tokens,
     min: 0,
-    field: 'dry_allowed_length',
     neutral: 2,
     help: 'DRY: longest repetition without a penalty',
   },
   dryPenaltyLastN: {
     ...tokens,
     min: -1,
-    field: 'dry_penalty_last_n',
     neutral: 64,
     help: 'DRY: window searched for repetitions; 0 disables it, -1 is the whole context',
   },
@@ -269,17 +244,23 @@ export const NEUTRAL_SAMPLING: Readonly<SamplingSettings> = {
   seed: null,
 };
 
-type FieldsOf<Row> = Row extends { field: infer Field; alias: infer Alias }
-  ? Field | Alias
-  : Row extends { field: infer Field }
-    ? Field
-    : never;
+type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
+  : '';
+
+/** The request field, and the member of the C++ struct: `top_k` for `topK`. */
+export function fieldOf<Name extends string>(name: Name): SnakeCase<Name> {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) as SnakeCase<Name>;
+}
+
 /** A request field that sets a number of the sampler. */
-export type SamplingField = FieldsOf<(typeof SAMPLING_NUMBERS)[SamplingNumber]> & string;
+export type SamplingField =
+  | SnakeCase<SamplingNumber>
+  | Extract<(typeof SAMPLING_NUMBERS)[SamplingNumber], { alias: string }>['alias'];
 
 /** Request field → the number that it sets. The alias of a field comes after the field. */
 export const SETTING_OF = Object.fromEntries(
-  NUMBERS.flatMap(([name, { field, alias }]) => [field, ...(alias ? [alias] : [])].map((each) => [each, name])),
+  NUMBERS.flatMap(([name, { alias }]) => [fieldOf(name), ...(alias ? [alias] : [])].map((each) => [each, name])),
 ) as Readonly<Record<SamplingField, SamplingNumber>>;
 
 type NumberOptions = {
@@ -291,7 +272,7 @@ type NumberOptions = {
 /** The same parameters as options of `loadModel`. */
 export const SAMPLING_OPTIONS = inGroup('Sampling defaults', {
   ...(Object.fromEntries(
-    NUMBERS.map(([name, { field: _, alias, neutral, accepts, below, ollama, perMode, ...row }]) => [
+    NUMBERS.map(([name, { alias, neutral, accepts, below, ollama, perMode, ...row }]) => [
       name,
       { ...row, otherwise: perMode ? 'set by the mode' : String(neutral) },
     ]),

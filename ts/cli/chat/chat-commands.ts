@@ -1,7 +1,7 @@
 /** The commands of a chat: `/set temperature 0.2`. */
 import fs from 'node:fs';
 import { MAX_COUNT, type NumberRow } from '../../options/option-row.js';
-import { ANY_SEED, NEUTRAL_SAMPLING, SAMPLING_NUMBERS } from '../../options/sampling-table.js';
+import { ANY_SEED, fieldOf, NEUTRAL_SAMPLING, SAMPLING_NUMBERS } from '../../options/sampling-table.js';
 import { parseOption, wantedText } from '../options/parse-option.js';
 import type { ChatSettings, Conversation } from './conversation.js';
 
@@ -72,7 +72,7 @@ const whole = { type: 'integer', flag: null, group: '', help: '' } as const;
 /** Settings that are numbers: the field of `generate`, and its values. */
 const NUMBERS = new Map<string, { field: string; row: NumberRow }>([
   ...Object.entries(SAMPLING_NUMBERS).map(
-    ([field, row]) => [row.field, { field, row: { ...row, group: '' } as NumberRow }] as const,
+    ([field, row]) => [fieldOf(field), { field, row: { ...row, group: '' } as NumberRow }] as const,
   ),
   ['seed', { field: 'seed', row: { ...whole, min: 0, max: ANY_SEED - 1 } }],
   ['max_tokens', { field: 'maxTokens', row: { ...whole, min: 1, max: MAX_COUNT } }],

@@ -1,6 +1,7 @@
 /** The request fields of the sampling parameters, from their table. */
 import * as s from '../../../http/schema/json-schema.js';
 import {
+  fieldOf,
   MAX_BREAKER_LENGTH,
   MAX_BREAKERS,
   MAX_MAGNITUDE,
@@ -29,15 +30,11 @@ function boundsOf({ min, max }: { min: number; max: number }): s.JsonSchema {
 
 /** Refers to other parameters by their names in requests. */
 function description(help: string): string {
-  return `${help.replace(/`(\w+)`/g, (_, name) => `\`${fieldOf(name)}\``)}.`;
+  return `${help.replace(/`(\w+)`/g, (_, name) => `\`${Object.hasOwn(SAMPLING_NUMBERS, name) ? fieldOf(name) : name}\``)}.`;
 }
 
-function fieldOf(name: string): string {
-  return (SAMPLING_NUMBERS as Readonly<Record<string, { field: string }>>)[name]?.field ?? name;
-}
-
-export const ollamaSampling: readonly string[] = Object.values(SAMPLING_NUMBERS).flatMap((row) =>
-  'ollama' in row ? row.field : [],
+export const ollamaSampling: readonly string[] = Object.entries(SAMPLING_NUMBERS).flatMap(([name, row]) =>
+  'ollama' in row ? fieldOf(name) : [],
 );
 
 export const samplerFields = {

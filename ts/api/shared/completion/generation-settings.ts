@@ -1,7 +1,7 @@
 /** The settings of a job under llama.cpp's names. */
 import type { Finish, ModelInfo } from '../../../engine/engine.js';
 import type { Job } from '../../../engine/job.js';
-import { ANY_SEED } from '../../../options/sampling-table.js';
+import { ANY_SEED, fieldOf } from '../../../options/sampling-table.js';
 import { toTimings } from './reply-fields.js';
 
 /** A job that ignores the end of text lists the tokens for it as llama-server does: banned, and JSON has no -Infinity. */
@@ -14,7 +14,7 @@ export function toGenerationSettings(
   const limit = job.maxTokens ?? -1;
   return {
     seed: seed ?? ANY_SEED,
-    ...Object.fromEntries(Object.entries(sampling).map(([name, value]) => [toSnakeCase(name), value])),
+    ...Object.fromEntries(Object.entries(sampling).map(([name, value]) => [fieldOf(name), value])),
     logit_bias: [
       ...Object.entries(logitBias).map(([token, bias]) => ({ token: Number(token), bias })),
       ...(job.ignoreEos ? endTokens.map((token) => ({ token, bias: null })) : []),
@@ -52,9 +52,4 @@ export function toEnding(finish: Finish, { contextLength }: Pick<ModelInfo, 'con
 
 function each(ms: number, count: number): number {
   return count > 0 ? ms / count : 0;
-}
-
-/** `repeatLastN` → `repeat_last_n` */
-function toSnakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -1,5 +1,5 @@
 /** Options of `loadModel` about the context and drafts: KV cache, attention, RoPE, speculative decoding. */
-import { inGroup, integer, number, type OptionRows, type UngroupedRows } from './option-row.js';
+import { choice, inGroup, integer, number, type OptionRows, type UngroupedRows } from './option-row.js';
 
 const CACHE = 'KV cache and attention';
 const DRAFTS = 'Drafts (speculative decoding)';
@@ -71,8 +71,7 @@ const DRAFT_OPTIONS = inGroup(DRAFTS, {
     help: 'End a draft of `draftModel` or `specType` at a token less probable than this',
   },
   specType: {
-    type: 'choice',
-    choices: ['none', 'draft-mtp'],
+    ...choice('none', 'draft-mtp'),
     placeholder: 'type',
     excludes: ['draftModel'],
     help:
@@ -106,8 +105,7 @@ const CACHE_OPTIONS = inGroup(CACHE, {
     help: 'Data type of cached values of `draftModel` or `specType`',
   },
   flashAttention: {
-    type: 'choice',
-    choices: ['auto', 'on', 'off'],
+    ...choice('auto', 'on', 'off'),
     default: 'auto',
     flag: '--flash-attn',
     aliases: ['-fa'],
@@ -118,8 +116,7 @@ const CACHE_OPTIONS = inGroup(CACHE, {
 
 const ROPE_OPTIONS = inGroup(ROPE, {
   ropeScaling: {
-    type: 'choice',
-    choices: ['none', 'linear', 'yarn'],
+    ...choice('none', 'linear', 'yarn'),
     placeholder: 'method',
     help: 'RoPE scaling method beyond the trained context',
     otherwise: BY_MODEL,

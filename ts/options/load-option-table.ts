@@ -7,7 +7,18 @@
  */
 import { CONTEXT_OPTIONS } from './context-option-table.js';
 import { MODEL_OPTIONS } from './model-option-table.js';
-import { inGroup, integer, MAX_COUNT, number, type OptionRows, off, on, type UngroupedRows } from './option-row.js';
+import {
+  choice,
+  inGroup,
+  integer,
+  MAX_COUNT,
+  number,
+  type OptionRows,
+  off,
+  on,
+  text,
+  type UngroupedRows,
+} from './option-row.js';
 import { SAMPLING_OPTIONS } from './sampling-table.js';
 
 /** GPU backends, best first. */
@@ -32,8 +43,7 @@ const COMPUTE_OPTIONS = inGroup(COMPUTE, {
     otherwise: 'the trained context, limited to half of the free memory',
   },
   fit: {
-    type: 'choice',
-    choices: ['on', 'off'],
+    ...choice('on', 'off'),
     default: 'on',
     aliases: ['-fit'],
     placeholder: 'mode',
@@ -57,8 +67,7 @@ const COMPUTE_OPTIONS = inGroup(COMPUTE, {
   },
   /** The first model of a process decides. The library also reads CHASQUI_BACKEND. */
   backend: {
-    type: 'choice',
-    choices: ['auto', ...BACKENDS],
+    ...choice('auto', ...BACKENDS),
     placeholder: 'name',
     help: 'Compute backend; auto chooses the best one that passes its self-test, see chasqui doctor',
     otherwise: 'auto',
@@ -153,8 +162,7 @@ const COMPUTE_OPTIONS = inGroup(COMPUTE, {
   },
   /** Applies to `generate`. A server has its own setting. */
   imageHosts: {
-    type: 'choice',
-    choices: ['public', 'loopback', 'any'],
+    ...choice('public', 'loopback', 'any'),
     default: 'public',
     flag: null,
     help: 'Allowed hosts of images and audio',
@@ -186,8 +194,7 @@ const GPU_OPTIONS = inGroup(GPUS, {
     help: '-ngl: number of layers on GPUs, output layer included; auto offloads as many as fit into their free memory',
   },
   splitMode: {
-    type: 'choice',
-    choices: ['none', 'layer', 'row'],
+    ...choice('none', 'layer', 'row'),
     default: 'layer',
     aliases: ['-sm'],
     placeholder: 'mode',
@@ -242,9 +249,8 @@ const GPU_OPTIONS = inGroup(GPUS, {
   opOffload: { ...on, help: 'Compute large batches on the GPU for layers in main memory', otherwise: 'on' },
   mmprojOffload: { ...on, help: 'Run the projector on a GPU; without it, on the CPU', otherwise: 'on' },
   mmprojDevice: {
-    type: 'string',
+    ...text('device'),
     aliases: ['-mmdev'],
-    placeholder: 'device',
     help: 'GPU for the projector, see chasqui doctor; none runs it on the CPU',
     otherwise: 'the first of `device`',
   },

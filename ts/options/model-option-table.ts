@@ -1,5 +1,5 @@
 /** Options of `loadModel` about the model's files: names, projector, adapters, template, reasoning, loading. */
-import { inGroup, integer, type OptionRows, off, on, type UngroupedRows } from './option-row.js';
+import { choice, inGroup, integer, type OptionRows, off, on, text, type UngroupedRows } from './option-row.js';
 
 const MODEL = 'Model';
 const LOADING = 'Loading';
@@ -44,9 +44,8 @@ const MODEL_GROUP_OPTIONS = inGroup(MODEL, {
     otherwise: 'none',
   },
   chatTemplate: {
-    type: 'string',
+    ...text('jinja'),
     excludes: ['chatTemplateFile'],
-    placeholder: 'jinja',
     help: "Jinja chat template, or one of llama.cpp's names such as chatml, llama3, gemma or mistral-v7",
     otherwise: OWN_TEMPLATE,
   },
@@ -57,8 +56,7 @@ const MODEL_GROUP_OPTIONS = inGroup(MODEL, {
     otherwise: OWN_TEMPLATE,
   },
   chatTemplateKwargs: {
-    type: 'string',
-    placeholder: 'json',
+    ...text('json'),
     help: 'JSON object with default values of template variables; requests override it',
     otherwise: 'none',
   },
@@ -67,8 +65,7 @@ const MODEL_GROUP_OPTIONS = inGroup(MODEL, {
     help: 'Parse control tokens in the text of messages, tools and documents, which are plain text otherwise',
   },
   reasoning: {
-    type: 'choice',
-    choices: ['auto', 'on', 'off'],
+    ...choice('auto', 'on', 'off'),
     default: 'auto',
     aliases: ['-rea'],
     placeholder: 'mode',
@@ -88,8 +85,7 @@ const MODEL_GROUP_OPTIONS = inGroup(MODEL, {
     otherwise: 'none',
   },
   pooling: {
-    type: 'choice',
-    choices: ['none', 'mean', 'cls', 'last', 'rank'],
+    ...choice('none', 'mean', 'cls', 'last', 'rank'),
     placeholder: 'method',
     help:
       'Pooling method for embeddings; use rank for rerankers that do not declare it; none returns one vector for each ' +
@@ -112,8 +108,7 @@ const LOADING_OPTIONS = inGroup(LOADING, {
     otherwise: 'on',
   },
   numa: {
-    type: 'choice',
-    choices: ['distribute', 'isolate', 'numactl'],
+    ...choice('distribute', 'isolate', 'numactl'),
     placeholder: 'policy',
     help: 'Thread placement on NUMA machines; the first model of a process decides',
     otherwise: 'off',

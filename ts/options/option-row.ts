@@ -93,6 +93,14 @@ export function number(min: number, max: number) {
   return { type: 'number', min, max } as const;
 }
 
+export function choice<const Choices extends readonly string[]>(...choices: Choices) {
+  return { type: 'choice', choices } as const;
+}
+
+export function text(placeholder: string) {
+  return { type: 'string', placeholder } as const;
+}
+
 type Grouped<Row> = Row & { readonly group: string } & (Row extends { flag: null } ? unknown : { readonly flag: Flag });
 
 /** Adds a heading to all rows, and the flags that derive from the names: `--cache-ram` for `cacheRamMiB`. */

@@ -1,19 +1,17 @@
 /** Options of `chasqui batch run`, beside the load options. */
-import { inGroup, type UngroupedRows } from '../../options/option-row.js';
+import { inGroup, text, type UngroupedRows } from '../../options/option-row.js';
 
 export const BATCH_OPTIONS = inGroup('Batch', {
   model: {
-    type: 'string',
+    ...text('path'),
     short: '-m',
-    placeholder: 'path',
     help: 'GGUF file, or a model that chasqui ls lists; requests may name any model',
     otherwise: 'the built-in demo model',
   },
   output: {
-    type: 'string',
+    ...text('path'),
     short: '-o',
     variable: 'CHASQUI_BATCH_OUTPUT',
-    placeholder: 'path',
     help: 'JSONL file of replies',
     otherwise: 'the file of requests with .out.jsonl as its extension',
   },

@@ -1,14 +1,13 @@
 /** Options of `chasqui bench`, named as in llama-bench if it has the same option. */
 import { LOAD_OPTIONS } from '../../options/load-option-table.js';
-import { inGroup, integer, type OptionsOf, off, type UngroupedRows } from '../../options/option-row.js';
+import { inGroup, integer, type OptionsOf, off, text, type UngroupedRows } from '../../options/option-row.js';
 
 const GROUP = 'Measuring';
 
 export const BENCH_OPTIONS = inGroup(GROUP, {
   model: {
-    type: 'string',
+    ...text('path'),
     short: '-m',
-    placeholder: 'path',
     help: 'GGUF file, or a model that chasqui ls lists',
     otherwise: 'the built-in demo model',
   },

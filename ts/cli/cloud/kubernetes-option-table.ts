@@ -1,83 +1,51 @@
 /** Options of `chasqui deploy` for a Kubernetes cluster. */
-import { inGroup, type OptionRows, off, type UngroupedRows } from '../../options/option-row.js';
+import { choice, inGroup, type OptionRows, off, text, type UngroupedRows } from '../../options/option-row.js';
 
 const GROUP = 'With --to kubernetes';
 
 const GROUP_OPTIONS = inGroup(GROUP, {
   image: {
-    type: 'string',
-    placeholder: 'reference',
+    ...text('reference'),
     help: 'Container image of chasqui for the pods, preferably with its digest',
     otherwise: 'none; required',
   },
-  context: {
-    type: 'string',
-    placeholder: 'name',
-    help: 'Context of the kubeconfig',
-    otherwise: 'the current context',
-  },
-  namespace: {
-    type: 'string',
-    placeholder: 'name',
-    help: 'Namespace of the objects',
-    otherwise: "the context's",
-  },
+  context: { ...text('name'), help: 'Context of the kubeconfig', otherwise: 'the current context' },
+  namespace: { ...text('name'), help: 'Namespace of the objects', otherwise: "the context's" },
   gateway: {
-    type: 'string',
-    placeholder: 'name',
+    ...text('name'),
     help: 'Gateway to attach a route to, as name or namespace/name',
     otherwise: 'no route is created',
   },
-  routeHost: {
-    type: 'string',
-    placeholder: 'name',
-    help: 'Host name of the route or the scaler',
-    otherwise: 'any',
-  },
+  routeHost: { ...text('name'), help: 'Host name of the route or the scaler', otherwise: 'any' },
   secret: {
-    type: 'string',
-    placeholder: 'name',
+    ...text('name'),
     help: 'Secret of the cluster with the variables that the script references',
     otherwise: 'none',
   },
   weightsSize: {
-    type: 'string',
-    placeholder: 'quantity',
+    ...text('quantity'),
     help: 'Keep downloaded weights in a volume of this size, such as 20Gi',
     otherwise: 'each pod downloads them',
   },
-  storageClass: {
-    type: 'string',
-    placeholder: 'name',
-    help: 'Storage class of that volume',
-    otherwise: "the cluster's",
-  },
+  storageClass: { ...text('name'), help: 'Storage class of that volume', otherwise: "the cluster's" },
   scaler: {
-    type: 'choice',
-    choices: ['keda-http'],
+    ...choice('keda-http'),
     flag: '--scale',
     placeholder: 'scaler',
     help: 'Scale to zero and back with this add-on of the cluster',
     otherwise: '`scale.min` of the script, at least one pod',
   },
   routing: {
-    type: 'choice',
-    choices: ['inferencepool'],
+    ...choice('inferencepool'),
     placeholder: 'kind',
     help: 'Let an endpoint picker choose the pod for each request',
     otherwise: 'the Service chooses',
   },
-  endpointPicker: {
-    type: 'string',
-    placeholder: 'service:port',
-    help: 'Endpoint picker, such as picker:9002',
-    otherwise: 'none',
-  },
+  endpointPicker: { ...text('service:port'), help: 'Endpoint picker, such as picker:9002', otherwise: 'none' },
   takeOver: { ...off, help: 'Overwrite fields that another program has changed' },
   dryRun: { ...off, help: 'Print the objects without applying them' },
   output: {
-    type: 'choice',
-    choices: ['yaml', 'json'],
+    ...choice('yaml', 'json'),
     default: 'yaml',
     short: '-o',
     placeholder: 'format',
@@ -87,8 +55,7 @@ const GROUP_OPTIONS = inGroup(GROUP, {
 
 export const KUBERNETES_OPTIONS = {
   target: {
-    type: 'choice',
-    choices: ['cloud', 'kubernetes'],
+    ...choice('cloud', 'kubernetes'),
     default: 'cloud',
     flag: '--to',
     placeholder: 'target',

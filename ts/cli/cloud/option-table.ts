@@ -1,6 +1,6 @@
 /** Options of the cloud commands. Flags and help derive from these rows. */
 import { QUOTA_PATTERN } from '../../cloud/apps/quotas.js';
-import { inGroup, integer, type OptionRows, off, type UngroupedRows } from '../../options/option-row.js';
+import { choice, inGroup, integer, type OptionRows, off, text, type UngroupedRows } from '../../options/option-row.js';
 import { HOSTING_OPTIONS } from '../options/hosting-option-table.js';
 import { KUBERNETES_OPTIONS, WEIGHTS_OPTION } from './kubernetes-option-table.js';
 
@@ -11,12 +11,7 @@ export const JSON_OPTION = inGroup(GROUP, {
 } as const satisfies UngroupedRows);
 
 export const ORG_OPTION = inGroup(GROUP, {
-  org: {
-    type: 'string',
-    placeholder: 'org_id',
-    help: 'Organisation of the app',
-    otherwise: 'the own organisation of the cloud',
-  },
+  org: { ...text('org_id'), help: 'Organisation of the app', otherwise: 'the own organisation of the cloud' },
 } as const satisfies UngroupedRows);
 
 export const DATA_DIR_OPTION = inGroup(GROUP, {
@@ -27,15 +22,13 @@ const AUTH = { ...HOSTING_OPTIONS.auth, otherwise: 'the value in the script, or 
 
 const ISOLATION_OPTIONS = inGroup(GROUP, {
   isolation: {
-    type: 'choice',
-    choices: ['process', 'podman'],
+    ...choice('process', 'podman'),
     default: 'process',
     placeholder: 'kind',
     help: 'Run each runner as a process of this account, or in its own Podman container',
   },
   runnerImage: {
-    type: 'string',
-    placeholder: 'reference',
+    ...text('reference'),
     help: 'Container image of chasqui for --isolation podman; it must exist locally',
     otherwise: 'localhost/chasqui',
   },
@@ -43,12 +36,7 @@ const ISOLATION_OPTIONS = inGroup(GROUP, {
 
 export const CLOUD_START_OPTIONS = inGroup(GROUP, {
   ...DATA_DIR_OPTION,
-  publicUrl: {
-    type: 'string',
-    placeholder: 'url',
-    help: 'URL at which clients reach the cloud',
-    otherwise: 'derived from host and port',
-  },
+  publicUrl: { ...text('url'), help: 'URL at which clients reach the cloud', otherwise: 'derived from host and port' },
   host: {
     ...HOSTING_OPTIONS.host,
     help: 'Address to listen on; 0.0.0.0 listens on all interfaces',
@@ -98,15 +86,13 @@ export const CLOUD_START_OPTIONS = inGroup(GROUP, {
 export const DEPLOY_OPTIONS = inGroup(GROUP, {
   ...ORG_OPTION,
   appName: {
-    type: 'string',
-    placeholder: 'app_id',
+    ...text('app_id'),
     help: 'Name of the app; its address ends in /<org_id>/<app_id>',
     otherwise: 'the name of the export',
   },
   auth: AUTH,
   strategy: {
-    type: 'choice',
-    choices: ['rolling', 'recreate'],
+    ...choice('rolling', 'recreate'),
     default: 'rolling',
     placeholder: 'name',
     help: 'rolling stops the old runners once a new one is ready; recreate stops them first, which needs less memory',
@@ -150,12 +136,7 @@ export const FOLLOW_OPTION = inGroup(GROUP, {
 } as const satisfies UngroupedRows);
 
 export const KEY_OPTION = inGroup(GROUP, {
-  key: {
-    type: 'string',
-    placeholder: 'api_key',
-    help: 'API key with the scopes deploy and read',
-    otherwise: 'read from standard input',
-  },
+  key: { ...text('api_key'), help: 'API key with the scopes deploy and read', otherwise: 'read from standard input' },
 } as const satisfies UngroupedRows);
 
 export const CLOUD_OPTIONS: OptionRows = {

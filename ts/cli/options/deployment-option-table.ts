@@ -1,22 +1,15 @@
 /** Options of `chasqui serve --mode serverless`. */
-import { inGroup, type UngroupedRows } from '../../options/option-row.js';
+import { choice, inGroup, text, type UngroupedRows } from '../../options/option-row.js';
 
 export const DEPLOYMENT_OPTIONS = inGroup('Serverless mode', {
-  org: {
-    type: 'string',
-    placeholder: 'org_id',
-    help: 'Organisation of the app',
-    otherwise: 'none; required',
-  },
+  org: { ...text('org_id'), help: 'Organisation of the app', otherwise: 'none; required' },
   app: {
-    type: 'string',
-    placeholder: 'app_id',
+    ...text('app_id'),
     help: 'Name of the app; its address ends in /<org_id>/<app_id>',
     otherwise: 'none; required',
   },
   auth: {
-    type: 'choice',
-    choices: ['private', 'public'],
+    ...choice('private', 'public'),
     placeholder: 'who',
     help: 'Whether requests need an API key, see chasqui keys',
     otherwise: 'private',

@@ -7,6 +7,7 @@ import {
   type OptionsOf,
   off,
   on,
+  text,
   type UngroupedRows,
 } from '../../options/option-row.js';
 import { desktop } from '../../profiles/desktop.js';
@@ -30,9 +31,8 @@ const WINDOW_OPTIONS = inGroup('Window', {
 const SERVER_OPTIONS = inGroup('Server', {
   startServer: { ...off, help: 'Start the server immediately, like Start Server', otherwise: 'the setting of the app' },
   model: {
-    type: 'string',
+    ...text('name'),
     short: '-m',
-    placeholder: 'name',
     help: 'Model to start the server with: its name in the app, or a GGUF file',
     otherwise: 'the last one used, or the first',
   },

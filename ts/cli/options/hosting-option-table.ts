@@ -4,12 +4,14 @@ import { MAX_TEXT_BYTES } from '../../http/body/limits.js';
 import { LOG_LEVELS } from '../../http/log-levels.js';
 import { OTHER_NAMES } from '../../metrics/other-names.js';
 import {
+  choice,
   inGroup,
   integer,
   type OptionRows,
   type OptionsOf,
   off,
   on,
+  text,
   type UngroupedRows,
 } from '../../options/option-row.js';
 import { desktop } from '../../profiles/desktop.js';
@@ -30,25 +32,22 @@ const MODEL_OPTIONS = inGroup('Model', {
     otherwise: 'the built-in demo model',
   },
   modelUrl: {
-    type: 'string',
+    ...text('url'),
     excludes: ['model', 'hf', 'hfFile'],
-    placeholder: 'url',
     help: 'URL of a GGUF file to download to the data folder and serve',
     otherwise: 'none',
   },
   hf: {
-    type: 'string',
+    ...text('user/repo[:quant]'),
     aliases: ['-hf', '--hf-repo'],
     excludes: ['model', 'modelUrl'],
-    placeholder: 'user/repo[:quant]',
     help: '-hf: Hugging Face model to serve; downloaded if it is not on this computer',
     otherwise: 'none',
   },
   hfFile: {
-    type: 'string',
+    ...text('file'),
     aliases: ['-hff'],
     excludes: ['model', 'modelUrl'],
-    placeholder: 'file',
     help: 'File in the repository of -hf, instead of a quantization',
     otherwise: 'none',
   },
@@ -108,16 +107,14 @@ const POOL_OPTIONS = inGroup('Several models', {
 
 const SERVER_OPTIONS = inGroup('Server', {
   mode: {
-    type: 'choice',
-    choices: ['runtime', 'desktop', 'serverless'],
+    ...choice('runtime', 'desktop', 'serverless'),
     default: 'runtime',
     placeholder: 'mode',
     help: 'API conventions to follow',
   },
   host: {
-    type: 'string',
+    ...text('address'),
     excludes: ['socket'],
-    placeholder: 'address',
     help: 'Address to listen on, or several, comma-separated; 0.0.0.0 listens on all interfaces',
     otherwise: runtime.host,
   },
@@ -210,8 +207,7 @@ const SERVER_OPTIONS = inGroup('Server', {
     help: 'Disconnect a client that has not read from its stream for this long; 0 never does',
   },
   engine: {
-    type: 'choice',
-    choices: ['child', 'in-process'],
+    ...choice('child', 'in-process'),
     default: 'child',
     placeholder: 'home',
     help: 'Run the engine in a child process, which is restarted after a crash, or in the server process',
@@ -246,15 +242,13 @@ const WATCHING_OPTIONS = inGroup('Watching', {
     help: 'Same as --metrics-names llamacpp',
   },
   logFormat: {
-    type: 'choice',
-    choices: LOG_FORMATS,
+    ...choice(...LOG_FORMATS),
     default: 'auto',
     placeholder: 'format',
     help: 'Format of the log on standard error; auto is text on a terminal, otherwise JSON',
   },
   logLevel: {
-    type: 'choice',
-    choices: LOG_LEVELS,
+    ...choice(...LOG_LEVELS),
     default: 'info',
     placeholder: 'level',
     help: 'Minimum level of log lines; debug adds probes and scrapes, warn logs only server failures',

@@ -3,7 +3,7 @@
 import { invalidOptions } from '../../errors.js';
 import { endOfDate, SCOPES } from '../../keys/key-settings.js';
 import type { NewKeySettings } from '../../keys/key-store.js';
-import { inGroup, MAX_COUNT, type OptionsOf, off, type UngroupedRows } from '../../options/option-row.js';
+import { inGroup, MAX_COUNT, type OptionsOf, off, text, type UngroupedRows } from '../../options/option-row.js';
 import { HOSTING_OPTIONS } from './hosting-option-table.js';
 
 const GROUP = 'Options';
@@ -18,18 +18,8 @@ export const KEYS_OPTIONS = inGroup(GROUP, {
 } as const satisfies UngroupedRows);
 
 export const REACH_OPTIONS = inGroup(GROUP, {
-  org: {
-    type: 'string',
-    placeholder: 'org_id',
-    help: 'Restrict the key to this organisation',
-    otherwise: 'all organisations',
-  },
-  app: {
-    type: 'string',
-    placeholder: 'app_id',
-    help: 'Restrict the key to this app of the organisation',
-    otherwise: 'all apps',
-  },
+  org: { ...text('org_id'), help: 'Restrict the key to this organisation', otherwise: 'all organisations' },
+  app: { ...text('app_id'), help: 'Restrict the key to this app of the organisation', otherwise: 'all apps' },
 } as const satisfies UngroupedRows);
 
 const SETTING_OPTIONS = inGroup(GROUP, {
@@ -41,8 +31,7 @@ const SETTING_OPTIONS = inGroup(GROUP, {
     otherwise: 'call',
   },
   expires: {
-    type: 'string',
-    placeholder: 'when',
+    ...text('when'),
     help: 'Lifetime, such as 12h or 30d, or last day of validity, such as 2030-12-31',
     otherwise: 'never',
   },

@@ -1,5 +1,5 @@
 /** Flags of llama-server and vLLM for what chasqui always does. They have no effect. */
-import { inGroup, off, on, type UngroupedRows } from '../../options/option-row.js';
+import { choice, inGroup, off, on, type UngroupedRows } from '../../options/option-row.js';
 
 export const ALWAYS_ON = inGroup('Server', {
   alwaysOn: {
@@ -21,8 +21,7 @@ export const ALWAYS_ON = inGroup('Server', {
     help: 'Accepted for llama-server: a model in a file needs no network',
   },
   reasoningFormat: {
-    type: 'choice',
-    choices: ['auto', 'deepseek'],
+    ...choice('auto', 'deepseek'),
     help: 'Accepted for llama-server: replies have the reasoning in a field of its own',
   },
 } as const satisfies UngroupedRows);

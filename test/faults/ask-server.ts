@@ -1,6 +1,7 @@
 /** A server process with the demo model, and its replies. */
 import * as assert from 'uvu/assert';
 import { type Child, startChild, untilWritten } from '../support/child.js';
+import { SHORT_DELAYS } from '../support/engine-process.js';
 import { readSse } from '../support/read-sse.js';
 
 export interface Context {
@@ -15,8 +16,13 @@ export interface Outcome {
   retryAfter: string | null;
 }
 
-export async function serve(args: readonly string[] = []): Promise<Context> {
-  const server = startChild('ts/cli.ts', ['serve', '--port', '0', '--parallel', '16', ...args]);
+export async function serve(
+  args: readonly string[] = [],
+  variables: NodeJS.ProcessEnv = SHORT_DELAYS,
+): Promise<Context> {
+  // A second thread doubles the CPU time of a tiny model.
+  const all = ['serve', '--port', '0', '--parallel', '16', '--threads', '1', ...args];
+  const server = startChild('ts/cli.ts', all, variables);
   try {
     const [, url = ''] = await untilWritten(server, /^Serving .* at (http:\S+)\/v1$/m);
     return { server, url };
@@ -53,7 +59,7 @@ export async function ask(url: string, body: object, onBegun?: () => void): Prom
 export function question(at: number): object {
   return {
     messages: [{ role: 'user', content: `Count from ${at} to ${at + 40}.` }],
-    max_tokens: 200,
+    max_tokens: 80,
     ignore_eos: true,
     stream: at % 2 === 0,
   };

@@ -249,7 +249,7 @@ const STOPPED_WHILE: Record<string, (engine: number) => void> = {
 
 for (const [when, harm] of Object.entries(STOPPED_WHILE)) {
   test(`a server that is stopped while ${when} ends well, and leaves no process`, async () => {
-    const context = await serve(['--shutdown-timeout', '2']);
+    const context = await serve(['--shutdown-timeout', '2'], {});
     const { server, url } = context;
     const first = await untilEngineOf(pidOf(context));
     process.kill(first, 'SIGSEGV');

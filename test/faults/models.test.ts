@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Child, runCli, startChild, untilWritten } from '../support/child.js';
 import { demoModelPath } from '../support/demo-model.js';
-import { enginesOf, isAlive, preparationsOf, residentMiB } from '../support/engine-process.js';
+import { enginesOf, isAlive, preparationsOf, residentMiB, SHORT_DELAYS } from '../support/engine-process.js';
 import { readJson } from '../support/read-json.js';
 import { until } from '../support/until.js';
 
@@ -30,7 +30,8 @@ class Served {
   ) {}
 
   static async start(args: readonly string[]): Promise<Served> {
-    const child = startChild('ts/cli.ts', ['serve', '--port', '0', '--ctx-size', '512', '--threads', '1', ...args]);
+    const all = ['serve', '--port', '0', '--ctx-size', '512', '--threads', '1', ...args];
+    const child = startChild('ts/cli.ts', all, SHORT_DELAYS);
     const [, url = ''] = await untilWritten(child, /^Serving .* at (http:\S+)\/v1$/m);
     return new Served(child, url);
   }

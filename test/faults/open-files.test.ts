@@ -7,12 +7,12 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Child, startChild, untilWritten } from '../support/child.js';
 import { demoModelPath } from '../support/demo-model.js';
-import { untilEngineOf, untilPreparationOf } from '../support/engine-process.js';
+import { SHORT_DELAYS, untilEngineOf, untilPreparationOf } from '../support/engine-process.js';
 import { type Answer, OneConnection } from '../support/one-connection.js';
 import { leaveAllFiles, leaveFiles } from '../support/open-files.js';
 import { until } from '../support/until.js';
 
-/** The third comes 10 s after the first. */
+/** After delays. */
 const FAILED_STARTS = 3;
 
 class Served {
@@ -50,9 +50,8 @@ async function withServer(use: (served: Served) => Promise<void>): Promise<void>
   mkdirSync(models);
   for (const name of ['one', 'two']) copyFileSync(demoModelPath, path.join(models, `${name}.gguf`));
   const data = path.join(folder, 'data');
-  const child = startChild('ts/cli.ts', [
-    ...['serve', '--port', '0', '--ctx-size', '512', '--threads', '1', '--models-dir', models, '--data-dir', data],
-  ]);
+  const args = ['--port', '0', '--ctx-size', '512', '--threads', '1', '--models-dir', models, '--data-dir', data];
+  const child = startChild('ts/cli.ts', ['serve', ...args], SHORT_DELAYS);
   try {
     const [, url = ''] = await untilWritten(child, /^Serving .* at (http:\S+)\/v1$/m);
     await use(new Served(child, url));

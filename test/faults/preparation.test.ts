@@ -51,7 +51,7 @@ class Streams {
       const begun = new Promise<void>((resolve) => {
         onBegun = resolve;
       });
-      const outcome = ask(url, { messages, max_tokens: 200, ignore_eos: true, stream: true }, onBegun);
+      const outcome = ask(url, { messages, max_tokens: 80, ignore_eos: true, stream: true }, onBegun);
       this.#preparing.set(at, Promise.race([begun, outcome.catch(() => {})]));
       this.#outcomes.push(await outcome);
     }

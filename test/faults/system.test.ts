@@ -7,10 +7,11 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Child, startChild, startCliInShell, untilWritten } from '../support/child.js';
 import { demoModelPath } from '../support/demo-model.js';
-import { openDescriptors, untilEngineOf } from '../support/engine-process.js';
+import { openDescriptors, SHORT_DELAYS, untilEngineOf } from '../support/engine-process.js';
 import { until } from '../support/until.js';
 
 const MAX_DESCRIPTORS = 200;
+const SERVE = ['serve', '--port', '0', '--alias', 'm', '--threads', '1'];
 
 const test = suite<{ folder: string; model: string; servers: Child[] }>('faults: the system');
 
@@ -29,7 +30,7 @@ test.after.each(async ({ folder, servers }) => {
 });
 
 async function serve(servers: Child[], args: readonly string[]): Promise<{ server: Child; url: string }> {
-  return untilServing(servers, startChild('ts/cli.ts', ['serve', '--port', '0', '--alias', 'm', ...args]));
+  return untilServing(servers, startChild('ts/cli.ts', [...SERVE, ...args], SHORT_DELAYS));
 }
 
 async function untilServing(servers: Child[], server: Child): Promise<{ server: Child; url: string }> {
@@ -91,7 +92,7 @@ test('an engine that ends while there are no free descriptors is started again w
 
 async function serveLimited(servers: Child[]): Promise<{ server: Child; url: string }> {
   const script = `ulimit -n ${MAX_DESCRIPTORS}; exec "$@"`;
-  return untilServing(servers, startCliInShell(script, ['serve', '--port', '0', '--alias', 'm']));
+  return untilServing(servers, startCliInShell(script, SERVE, SHORT_DELAYS));
 }
 
 /** Connects until the server has no descriptor left. */

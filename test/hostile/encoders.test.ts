@@ -34,7 +34,18 @@ test.after.each(async ({ folder, child }) => {
 });
 
 async function serve(context: Context, model: string, ...args: string[]): Promise<void> {
-  context.child = startChild('ts/cli.ts', ['serve', '--port', '0', '--alias', 'm', '--model', model, ...args]);
+  context.child = startChild('ts/cli.ts', [
+    'serve',
+    '--port',
+    '0',
+    '--alias',
+    'm',
+    '--threads',
+    '1',
+    '--model',
+    model,
+    ...args,
+  ]);
   const [, port = ''] = await untilWritten(context.child, /^Serving .* at http:\S+:(\d+)\/v1$/m);
   context.port = Number(port);
 }

@@ -39,9 +39,9 @@ export function startCommand(command: string, args: readonly string[], variables
 }
 
 /** Starts the command line in a shell: `script` must `exec "$@"`. */
-export function startCliInShell(script: string, args: readonly string[]): Child {
+export function startCliInShell(script: string, args: readonly string[], variables: NodeJS.ProcessEnv = {}): Child {
   const command = [process.execPath, ...nodeArguments('ts/cli.ts'), ...args];
-  return watch(spawn('sh', ['-c', script, 'sh', ...command], { cwd: root }));
+  return startCommand('sh', ['-c', script, 'sh', ...command], variables);
 }
 
 function watch(process_: ChildProcessWithoutNullStreams): Child {

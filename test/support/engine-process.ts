@@ -4,6 +4,10 @@ import * as assert from 'uvu/assert';
 import { parentOf, statusMiB } from './process-tree.js';
 import { until } from './until.js';
 
+const shortDelays = `--import=${new URL('./short-delays.mjs', import.meta.url).href}`;
+/** Variables of a server: engines that failed are started again soon. */
+export const SHORT_DELAYS = { NODE_OPTIONS: [process.env.NODE_OPTIONS, shortDelays].filter(Boolean).join(' ') };
+
 /** Process ids of the engines with the parent `pid`. */
 export function enginesOf(pid: number): number[] {
   return childrenOf(pid, 'engine/child/main');

@@ -45,34 +45,25 @@ export interface Totals {
   engines: readonly EngineStats[];
 }
 
-type LlamaRow = [name: string, kind: FamilyKind, help: string, value: (totals: Totals) => number];
+/** The value: a sum over the engines, or a function. */
+type LlamaRow = [name: string, kind: FamilyKind, help: string, value: keyof EngineStats | ((totals: Totals) => number)];
 
 const LLAMACPP: readonly LlamaRow[] = [
   [
     'prompt_tokens_total',
     'counter',
     'Tokens of prompts that were computed.',
-    (all) => all.promptTokens - all.cachedTokens + sum(all, ({ embeddedTokens }) => embeddedTokens),
+    (all) => all.promptTokens - all.cachedTokens + sum(all, 'embeddedTokens'),
   ],
   ['prompt_tokens_cached_total', 'counter', 'Tokens of prompts that came from the cache.', (all) => all.cachedTokens],
   ['prompt_seconds_total', 'counter', 'Time spent on prompts.', (all) => all.promptSeconds],
   ['tokens_predicted_total', 'counter', 'Tokens generated.', (all) => all.generatedTokens],
   ['tokens_predicted_seconds_total', 'counter', 'Time spent generating.', (all) => all.generationSeconds],
-  ['n_decode_total', 'counter', 'Steps computed.', (all) => sum(all, ({ decodeSteps }) => decodeSteps)],
+  ['n_decode_total', 'counter', 'Steps computed.', 'decodeSteps'],
   ['n_tokens_max', 'counter', 'The longest sequence so far.', (all) => all.longestSequence],
-  ['spec_decode_num_drafts_total', 'counter', 'Drafts that were verified.', (all) => sum(all, ({ drafts }) => drafts)],
-  [
-    'spec_decode_num_draft_tokens_total',
-    'counter',
-    'Tokens that drafts proposed.',
-    (all) => sum(all, ({ draftedTokens }) => draftedTokens),
-  ],
-  [
-    'spec_decode_num_accepted_tokens_total',
-    'counter',
-    'Tokens of drafts that were accepted.',
-    (all) => sum(all, ({ acceptedTokens }) => acceptedTokens),
-  ],
+  ['spec_decode_num_drafts_total', 'counter', 'Drafts that were verified.', 'drafts'],
+  ['spec_decode_num_draft_tokens_total', 'counter', 'Tokens that drafts proposed.', 'draftedTokens'],
+  ['spec_decode_num_accepted_tokens_total', 'counter', 'Tokens of drafts that were accepted.', 'acceptedTokens'],
   [
     'prompt_tokens_seconds',
     'gauge',
@@ -89,14 +80,10 @@ const LLAMACPP: readonly LlamaRow[] = [
     'n_busy_slots_per_decode',
     'gauge',
     'Slots computed in a step, on average.',
-    (all) =>
-      ratio(
-        sum(all, ({ busySlots }) => busySlots),
-        sum(all, ({ decodeSteps }) => decodeSteps),
-      ),
+    (all) => ratio(sum(all, 'busySlots'), sum(all, 'decodeSteps')),
   ],
-  ['requests_processing', 'gauge', 'Completions that are running.', (all) => sum(all, ({ active }) => active)],
-  ['requests_deferred', 'gauge', 'Completions that wait.', (all) => sum(all, ({ queued }) => queued)],
+  ['requests_processing', 'gauge', 'Completions that are running.', 'active'],
+  ['requests_deferred', 'gauge', 'Completions that wait.', 'queued'],
 ];
 
 /** `families` are the metrics under our own names. */
@@ -117,7 +104,7 @@ function vllmFamilies(families: readonly Family[], totals: Totals): Family[] {
 
 /** Kubernetes' endpoint picker reports an error at every scrape of a vLLM server without these two. */
 function vllmInfos(totals: Totals): Family[] {
-  const blocks = Math.floor(sum(totals, ({ kvCellsTotal }) => kvCellsTotal) / VLLM_BLOCK);
+  const blocks = Math.floor(sum(totals, 'kvCellsTotal') / VLLM_BLOCK);
   const cache = { engine: '0', block_size: String(VLLM_BLOCK), num_gpu_blocks: String(blocks) };
   const adapters = { max_lora: '0', running_lora_adapters: '', waiting_lora_adapters: '' };
   return [
@@ -137,16 +124,16 @@ function vllmInfos(totals: Totals): Family[] {
 }
 
 function llamaFamilies(totals: Totals): Family[] {
-  return LLAMACPP.map(([name, kind, help, numberOf]) => ({
+  return LLAMACPP.map(([name, kind, help, value]) => ({
     name: `llamacpp:${name}`,
     kind,
     help,
-    samples: [{ labels: {}, value: numberOf(totals) }],
+    samples: [{ labels: {}, value: typeof value === 'string' ? sum(totals, value) : value(totals) }],
   }));
 }
 
-function sum({ engines }: Totals, numberOf: (stats: EngineStats) => number): number {
-  return engines.reduce((total, stats) => total + numberOf(stats), 0);
+function sum({ engines }: Totals, name: keyof EngineStats): number {
+  return engines.reduce((total, stats) => total + stats[name], 0);
 }
 
 function ratio(amount: number, per: number): number {

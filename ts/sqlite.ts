@@ -2,7 +2,7 @@
  * Opens SQLite databases. The native package is loaded on first use, because it is optional and most commands do not need
  * it.
  */
-import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, mkdirSync, openSync, promises, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import type Libsql from 'libsql';
@@ -17,13 +17,13 @@ export function openSqlite(file: string): Sqlite {
   return new Database(file);
 }
 
-export interface AsyncSqlite {
+interface AsyncSqlite {
   exec(sql: string): Promise<unknown>;
   close(): void;
 }
 
 /** An asynchronous connection: libsql runs its statements on another thread. */
-export function openSqliteAsync(file: string): AsyncSqlite {
+function openSqliteAsync(file: string): AsyncSqlite {
   const Database = createRequire(import.meta.url)('libsql/promise') as new (file: string) => AsyncSqlite;
   return new Database(file);
 }
@@ -118,5 +118,69 @@ export class PrivateDatabase {
 
   orFail<T>(action: () => T): T {
     return onStore(this.settings.code, this.settings.what, action);
+  }
+}
+
+/** A longer write-ahead log is copied to the file. SQLite's default is the same: 1,000 pages. */
+const MAX_LOG_BYTES = 4_096_000;
+const LOOK_AT_LOG_MS = 5000;
+
+/**
+ * A private database whose commits do not wait for the disk: a crash of the process loses nothing, a power failure the last
+ * commits. `synced` and checkpoints run on other threads.
+ */
+export class BackgroundDatabase extends PrivateDatabase {
+  #writes = 0;
+  #syncedWrites = 0;
+  #checkpoints: AsyncSqlite | null = null;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(file: string, settings: Omit<PrivateDatabaseSettings, 'synchronous'>) {
+    super(file, settings);
+    this.exec('PRAGMA wal_autocheckpoint = 0');
+    this.exec(`PRAGMA journal_size_limit = ${MAX_LOG_BYTES}`);
+    this.#timer = setInterval(() => this.#checkpoint(), LOOK_AT_LOG_MS).unref();
+  }
+
+  /** Number of calls of `run`. */
+  get writes(): number {
+    return this.#writes;
+  }
+
+  override run(sql: string, values: readonly SqlValue[] = []): number {
+    this.#writes++;
+    return super.run(sql, values);
+  }
+
+  /** Resolves when all earlier commits are on the disk. */
+  async synced(): Promise<void> {
+    const writes = this.#writes;
+    if (writes === this.#syncedWrites) return;
+    try {
+      const log = await promises.open(this.#logFile, 'r+');
+      await log.datasync().finally(() => log.close());
+    } catch (error) {
+      this.orFail(() => {
+        throw error;
+      });
+    }
+    this.#syncedWrites = Math.max(this.#syncedWrites, writes);
+  }
+
+  override close(): void {
+    clearInterval(this.#timer);
+    this.#checkpoints?.close();
+    super.close();
+  }
+
+  get #logFile(): string {
+    return `${this.file}-wal`;
+  }
+
+  #checkpoint(): void {
+    if ((statSync(this.#logFile, { throwIfNoEntry: false })?.size ?? 0) <= MAX_LOG_BYTES) return;
+    this.#checkpoints ??= openSqliteAsync(this.file);
+    // If the disk is full, the log stays.
+    this.#checkpoints.exec('PRAGMA wal_checkpoint(PASSIVE)').catch(() => undefined);
   }
 }

@@ -6,8 +6,10 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { KeyStore } from '../../ts/keys/key-store.js';
 import { TestCloud } from '../support/cloud.js';
 import { demoModelPath } from '../support/demo-model.js';
+import { until } from '../support/until.js';
 
 const test = suite('cloud: a full disk');
 
@@ -48,6 +50,34 @@ test('a full disk is reported, and old weights are evicted', async () => {
     if (isDisk) spawnSync('umount', ['-l', folder]);
     assert.equal(await cloud.stop(), { code: 0, signal: null });
     origin.close();
+  }
+});
+
+test('on a full disk a key is revoked, and that is stored later', async () => {
+  const cloud = new TestCloud();
+  const isDisk = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=32m', 'none', cloud.home]).status === 0;
+  // `86.keys` simulates a full disk without the right to mount.
+  if (!isDisk) return fs.rmSync(cloud.home, { recursive: true });
+  await cloud.begin();
+  const filler = path.join(cloud.home, 'filler');
+  try {
+    await cloud.deployed('chat', { auth: 'private', scale: { min: 1 } });
+    const { id, key } = await cloud.client.post<{ id: string; key: string }>('/keys', { org: 'me' });
+    const ask = async () => (await cloud.post('chat', { max_tokens: 1 }, { authorization: `Key ${key}` })).status;
+    assert.is(await ask(), 200);
+    assert.not.equal(spawnSync('dd', ['if=/dev/zero', `of=${filler}`, 'bs=4096']).status, 0);
+    assert.is((await cloud.cli('keys', 'revoke', id)).code, 0);
+    assert.is(await ask(), 401);
+    fs.rmSync(filler);
+    const stored = KeyStore.open(cloud.home);
+    await until(() => stored.find(id)?.revokedAt !== null, 'the stored revocation');
+    stored.close();
+  } finally {
+    fs.rmSync(filler, { force: true });
+    cloud.child.process.kill('SIGTERM');
+    assert.equal(await cloud.child.exited, { code: 0, signal: null });
+    spawnSync('umount', ['-l', cloud.home]);
+    fs.rmSync(cloud.home, { recursive: true, force: true });
   }
 });
 

@@ -1,8 +1,10 @@
 // A key's life, by the command line, with a runner that computes.
+import fs from 'node:fs';
 import path from 'node:path';
 import type { ChatCompletion } from 'openai/resources';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { ChasquiError } from '../../ts/errors.js';
 import { openSqlite } from '../../ts/sqlite.js';
 import { TestCloud } from '../support/cloud.js';
 import { parseReply, sendBytes } from '../support/raw-client.js';
@@ -136,6 +138,15 @@ test('a key is revoked although the disk is full, and that is stored later', asy
     const { audit } = await cloud.client.get<{ audit: { action: string; subject: string }[] }>('/audit?limit=20');
     return audit.some(({ action, subject }) => action === 'key.revoke' && subject === made.id);
   }, 'it is in the audit log');
+});
+
+test('the reply to a new key waits until the key is on the disk', async () => {
+  const log = path.join(cloud.home, 'chasqui.db-wal');
+  fs.renameSync(log, `${log}.moved`);
+  const failure = await cloud.client.post('/keys', { org: 'me' }).catch((error: unknown) => error);
+  fs.renameSync(`${log}.moved`, log);
+  assert.is((failure as ChasquiError).code, 'key_store_failed');
+  await create();
 });
 
 test('a key does not learn from cached tokens what another one has sent', async () => {

@@ -7,6 +7,7 @@ import * as assert from 'uvu/assert';
 import { CloudClient } from '../../ts/cli/cloud/client.js';
 import { takePassedSocket } from '../../ts/cloud/hand-over.js';
 import { readAddress } from '../../ts/cloud/places.js';
+import type { QueuedJson } from '../../ts/cloud/queue/management-routes.js';
 import { ORG, TestCloud } from '../support/cloud.js';
 import { isAlive } from '../support/engine-process.js';
 import { until } from '../support/until.js';
@@ -31,12 +32,32 @@ function call(url: string): Promise<number> {
   });
 }
 
+/** Returns the id of the request. */
+async function enqueue(cloud: TestCloud, maxTokens: number): Promise<string> {
+  const messages = [{ role: 'user', content: 'Hello!' }];
+  const options = { max_tokens: maxTokens, ignore_eos: true, temperature: 9 };
+  const reply = await fetch(`${cloud.url}/queue/${ORG}/single/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Key ${cloud.key}` },
+    body: JSON.stringify({ model: 'chasqui-demo', messages, ...options }),
+  });
+  assert.is(reply.status, 200);
+  return ((await reply.json()) as { request_id: string }).request_id;
+}
+
+async function queueOf({ client }: TestCloud): Promise<QueuedJson[]> {
+  return (await client.get<{ requests: QueuedJson[] }>(`/apps/${ORG}/single/queue`)).requests;
+}
+
 test('a new process serves the same address; no request and no stream is lost', async () => {
   const cloud = await TestCloud.start();
   const first = cloud.child;
   const pidOf = () => Number(/process (\d+) takes over/.exec(first.output.stderr)?.[1] ?? 0);
   try {
     await cloud.deployed('chat', { scale: { min: 1 }, slots: 16, context: 2048 });
+    await cloud.deployed('single', { scale: { min: 1 }, slots: 1, context: 4096 });
+    const queued = [await enqueue(cloud, 3000), await enqueue(cloud, 1)];
+    await until(async () => (await queueOf(cloud))[0]?.state === 'running', 'the first queued request');
     const before = (await cloud.status('chat')).runners.map(({ id, pid }) => [id, pid]);
     const { token } = readAddress(cloud.home) as { token: string };
     let isOver = false;
@@ -84,6 +105,19 @@ test('a new process serves the same address; no request and no stream is lost', 
       before,
     );
     assert.ok(fs.existsSync(path.join(cloud.home, 'cloud', 'address.json')));
+    await until(
+      async () => (await queueOf(cloud)).every(({ state }) => state === 'completed'),
+      'the queued requests',
+      300_000,
+    );
+    const ended = await queueOf(cloud);
+    assert.equal(
+      ended.map(({ id, status, attempts }) => [id, status, attempts]),
+      queued.reverse().map((id) => [id, 200, 1]),
+    );
+    // One slot: the second request has not started before the repeated first one has ended.
+    const [second, repeated] = ended as [QueuedJson, QueuedJson];
+    assert.ok(Number(second.started_at) >= Number(repeated.finished_at));
   } finally {
     // The new process has another token.
     cloud.client = await CloudClient.find(cloud.home);

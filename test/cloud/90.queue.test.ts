@@ -4,6 +4,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { DetailedJson, QueuedJson } from '../../ts/cloud/queue/management-routes.js';
 import { TestCloud } from '../support/cloud.js';
 import { until } from '../support/until.js';
 
@@ -178,6 +179,82 @@ test('waiting and running requests can be cancelled, and clients do not wait for
   }
   await untilStatus(last, 'COMPLETED');
   assert.is((await resultOf(last)).status, 200);
+});
+
+test('`chasqui queue` lists, shows and cancels requests of an app', async () => {
+  // Eight choices, so it outlasts the commands.
+  const running = await submit({ ...LONG, n: 8 });
+  await untilStatus(running, 'IN_PROGRESS');
+  const waiting = await submit(LONG);
+  const queue = async (code: number, ...args: string[]) => {
+    const { code: ended, stdout, stderr } = await cloud.cli('queue', ...args);
+    assert.is(ended, code, `${args}: ${stderr}`);
+    return stdout;
+  };
+  const rows: QueuedJson[] = JSON.parse(await queue(0, 'list', 'chat', '--json'));
+  assert.equal(
+    rows.slice(0, 2).map(({ id, state, attempts, webhook }) => [id, state, attempts, webhook]),
+    [
+      [running.request_id, 'running', 1, null],
+      [waiting.request_id, 'queued', 0, null],
+    ],
+  );
+  assert.ok(rows.some(({ webhook }) => webhook?.state === 'delivered' && webhook.attempts === 2));
+  assert.match(await queue(0, 'ls', 'chat'), new RegExp(`${running.request_id}  running  .*  1 `));
+  assert.match(await queue(0, 'show', 'chat', waiting.request_id), /state +queued, 0 before it/);
+  for (const { request_id: id } of [waiting, running]) {
+    await queue(0, 'cancel', 'chat', id);
+    const { state, status, error_type }: DetailedJson = JSON.parse(await queue(0, 'show', 'chat', id, '--json'));
+    assert.equal([state, status, error_type], ['completed', 400, 'request_cancelled']);
+  }
+  await queue(1, 'cancel', 'chat', running.request_id);
+  await queue(5, 'cancel', 'chat', 'none');
+  await queue(5, 'list', 'none');
+  await queue(5, 'list', 'chat', '--org', 'acme');
+  const { audit } = await cloud.client.get<{ audit: { action: string; detail: object }[] }>('/audit');
+  const cancelled = audit.filter(({ action }) => action === 'queue.cancel').map(({ detail }) => detail);
+  const key = cloud.key.split(':', 1)[0];
+  assert.equal(cancelled, [
+    { request: running.request_id, key },
+    { request: waiting.request_id, key },
+  ]);
+});
+
+test('the queue of an app is managed by keys of its organisation only', async () => {
+  const submitted = await submit({});
+  const id = submitted.request_id;
+  const keyOf = async (settings: object) => (await cloud.client.post<{ key: string }>('/keys', settings)).key;
+  const acme = await keyOf({ org: 'acme', scopes: ['read', 'deploy', 'admin'] });
+  const reader = await keyOf({ org: 'me', scopes: ['read'] });
+  const other = await keyOf({ org: 'me', app: 'other', scopes: ['read', 'deploy'] });
+  const QUEUE = '/api/cloud/v1/apps/me/chat/queue';
+  for (const [key, method, target, status] of [
+    [acme, 'GET', QUEUE, 403],
+    [acme, 'GET', `${QUEUE}/${id}`, 403],
+    [acme, 'DELETE', `${QUEUE}/${id}`, 403],
+    [acme, 'GET', `/api/cloud/v1/apps/acme/chat/queue/${id}`, 404],
+    [acme, 'DELETE', `/api/cloud/v1/apps/acme/chat/queue/${id}`, 404],
+    [other, 'GET', QUEUE, 403],
+    [other, 'DELETE', `/api/cloud/v1/apps/me/other/queue/${id}`, 404],
+    [cloud.key, 'GET', QUEUE, 403],
+    [reader, 'DELETE', `${QUEUE}/${id}`, 403],
+    ['nonsense', 'GET', QUEUE, 401],
+    [reader, 'GET', QUEUE, 200],
+    [reader, 'GET', `${QUEUE}/${id}`, 200],
+    [reader, 'GET', `${QUEUE}/%1b%5b2J`, 404],
+    [reader, 'GET', `${QUEUE}/${'0'.repeat(2000)}`, 400],
+    [reader, 'GET', `${QUEUE}?limit=-1`, 400],
+    [reader, 'GET', `${QUEUE}?limit=1001`, 400],
+    [reader, 'GET', `${QUEUE}?limit=1&limit=2`, 400],
+  ] as const) {
+    const reply = await fetch(cloud.url + target, { method, headers: { authorization: `Key ${key}` } });
+    const text = await reply.text();
+    assert.is(reply.status, status, `${method} ${target.slice(0, 100)} with ${key}: ${text}`);
+    if (status >= 400) assert.type(JSON.parse(text).error.code, 'string');
+    assert.not.match(text, 'Hello!');
+  }
+  await untilStatus(submitted, 'COMPLETED');
+  assert.is((await resultOf(submitted)).status, 200);
 });
 
 test('after kill -9, requests that waited or ran complete', async () => {

@@ -34,6 +34,7 @@ import type { UsageSink } from './gateway/usage.js';
 import { reportReady, startSuccessor } from './hand-over.js';
 import { CloudMetrics, metricsRoute } from './metrics/cloud-metrics.js';
 import { makePlaces, OWN_ORG, type Places, placesIn, type WrittenAddress } from './places.js';
+import { queueManagementRoutes } from './queue/management-routes.js';
 import { Queue } from './queue/queue.js';
 import { queueRoutes } from './queue/routes.js';
 import { TicketRing } from './queue/ticket-ring.js';
@@ -190,7 +191,8 @@ function assemble(
   { database, podman }: { database: Database; podman: Podman },
 ) {
   const { home, command, demoModel, endsWithParent = false, onEvent, onError } = settings;
-  const accounts = openAccounts({ database, home, ...(onError && { onError }) });
+  const keyStore = { waitsForDisk: false };
+  const accounts = openAccounts({ database, home, keyStore, ...(onError && { onError }) });
   const store = new AppStore(database);
   const secrets = new SecretStore(database, places.cloud);
   const hub = new HubWeights(settings.hub, places.downloads);
@@ -257,11 +259,12 @@ function assemble(
   });
   const localToken = randomBytes(32).toString('base64url');
   const authorize = authorizer({ ring, localToken });
-  const api = buildApi(settings, database);
+  const api = buildApi(settings, [database, accounts.keys]);
   metricsRoute(api, { metrics, authorize });
   setupLinkRoute(api, { accounts, authorize, publicUrl: () => publicUrl.value });
   apiRoutes(api, { control, secrets, uploads, audit, authorize, ownOrg: OWN_ORG, publicUrl: () => publicUrl.value });
   queueRoutes(api, { queue, directory: supervisor, keys: ring, publicUrl: () => publicUrl.value });
+  queueManagementRoutes(api, { queue, directory: supervisor, audit, authorize });
   accountsRoutes(api, { accounts, authorize, publicUrl: () => publicUrl.value });
   dashboardRoutes(api, {
     accounts,
@@ -298,11 +301,14 @@ function setupLinkRoute(
   });
 }
 
-function buildApi({ onError, trustProxy = false }: CloudSettings, database: Database): FastifyInstance {
+function buildApi(
+  { onError, trustProxy = false }: CloudSettings,
+  stores: Parameters<typeof confirmChanges>[1],
+): FastifyInstance {
   // Trust the headers of one proxy in front, but not what clients sent to that proxy.
   const api = Fastify({ forceCloseConnections: true, trustProxy: (_address, hop) => trustProxy && hop === 0 });
   api.addHook('onRequest', async ({ raw }) => checkHostHeader(raw));
-  confirmChanges(api, database);
+  confirmChanges(api, stores);
   api.setErrorHandler(errorHandler({ onServerError: (error) => onError?.(error), optionNames: {} }));
   api.setNotFoundHandler((request) => {
     throw new ChasquiError('unknown_url', `Unknown URL: ${request.method} ${request.url.slice(0, 200)}.`);

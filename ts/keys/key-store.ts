@@ -3,7 +3,7 @@
  * request.
  */
 import path from 'node:path';
-import { PrivateDatabase, type SqlValue } from '../sqlite.js';
+import { BackgroundDatabase, PrivateDatabase, type SqlValue } from '../sqlite.js';
 import { isSecret, newKey, splitKey } from './api-key.js';
 import type { StoredKey } from './key-file.js';
 import { migrateKeys } from './key-schema.js';
@@ -51,6 +51,11 @@ interface CachedKey {
   hash: Uint8Array;
 }
 
+export interface KeyStoreOptions {
+  /** Whether commits survive a power failure. Otherwise only those before `synced` do. */
+  waitsForDisk: boolean;
+}
+
 const MAX_CACHED_KEYS = 10_000;
 
 /** Methods throw `key_store_failed` if the file cannot be read or written. */
@@ -62,10 +67,11 @@ export class KeyStore {
   #cacheVersion = -1;
   readonly #refused = new Set<string>();
 
-  private constructor(file: string) {
-    // A new or revoked key must survive a power loss.
-    const what = `Cannot use the keys in ${file}`;
-    this.#database = new PrivateDatabase(file, { code: 'key_store_failed', what, synchronous: 'FULL' });
+  private constructor(file: string, { waitsForDisk }: KeyStoreOptions) {
+    const settings = { code: 'key_store_failed', what: `Cannot use the keys in ${file}` } as const;
+    this.#database = waitsForDisk
+      ? new PrivateDatabase(file, { ...settings, synchronous: 'FULL' })
+      : new BackgroundDatabase(file, settings);
     const { connection } = this.#database;
     this.#dataVersion = this.#database.orFail(() => {
       migrateKeys(connection);
@@ -74,8 +80,8 @@ export class KeyStore {
   }
 
   /** Opens or creates the database in `folder`. Both are private to this account. */
-  static open(folder: string): KeyStore {
-    return new KeyStore(path.join(path.resolve(folder), 'chasqui.db'));
+  static open(folder: string, options: KeyStoreOptions = { waitsForDisk: true }): KeyStore {
+    return new KeyStore(path.join(path.resolve(folder), 'chasqui.db'), options);
   }
 
   /** Returns the key, which is not stored. Throws `invalid_value` with the name of the setting. */
@@ -180,6 +186,11 @@ export class KeyStore {
     const found = this.check(key);
     if (!found?.scopes.includes('call')) return false;
     return (found.org === null || found.org === org) && (found.app === null || app === undefined || found.app === app);
+  }
+
+  /** Resolves when all earlier commits are on the disk. */
+  async synced(): Promise<void> {
+    if (this.#database instanceof BackgroundDatabase) await this.#database.synced();
   }
 
   close(): void {

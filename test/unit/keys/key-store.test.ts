@@ -49,6 +49,19 @@ test('nothing but the key itself will do', ({ keys }) => {
   assert.ok(keys.admits(key, 'acme'));
 });
 
+test('without waiting for the disk, `synced` waits for the log of keys', async ({ folder }) => {
+  const keys = KeyStore.open(folder, { waitsForDisk: false });
+  await keys.synced();
+  keys.create();
+  const log = path.join(folder, 'chasqui.db-wal');
+  fs.renameSync(log, `${log}.moved`);
+  const failure = await keys.synced().catch((error: unknown) => error);
+  assert.is((failure as ChasquiError).code, 'key_store_failed');
+  fs.renameSync(`${log}.moved`, log);
+  await keys.synced();
+  keys.close();
+});
+
 test('two keys have nothing in common', ({ keys }) => {
   const made = Array.from({ length: 100 }, () => keys.create());
   assert.is(new Set(made.map(({ id }) => id)).size, 100);

@@ -4,6 +4,7 @@ import { appsCommand } from './apps.js';
 import { cloudCommand } from './cloud.js';
 import { deployCommand } from './deploy.js';
 import { loginCommand } from './login.js';
+import { queueCommand } from './queue.js';
 import { runCommand } from './run.js';
 import { runnersCommand } from './runners.js';
 import { secretsCommand } from './secrets.js';
@@ -14,6 +15,7 @@ export function cloudCommands(): Command[] {
     deployCommand(),
     appsCommand(),
     runnersCommand(),
+    queueCommand(),
     secretsCommand(),
     cloudCommand(),
     loginCommand(),

@@ -32,6 +32,7 @@ const NOT_FOUND: readonly ErrorCode[] = [
   'local_model_not_found',
   'model_not_found',
   'quantisation_not_found',
+  'response_not_found',
 ];
 
 /**

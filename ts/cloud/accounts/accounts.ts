@@ -1,5 +1,5 @@
 /** The accounts of a cloud: keys, users, sessions, usage and the audit log. */
-import { KeyStore } from '../../keys/key-store.js';
+import { KeyStore, type KeyStoreOptions } from '../../keys/key-store.js';
 import type { CloudKey, KeyRing } from '../gateway/access.js';
 import type { Database } from '../store/database.js';
 import { AuditLog } from './audit.js';
@@ -16,6 +16,8 @@ export interface AccountsParts {
   database: Database;
   /** Folder of the keys, which `chasqui keys` and servers without a cloud share. */
   home: string;
+  /** Of the keys; default: changes wait for the disk. */
+  keyStore?: KeyStoreOptions;
   /** Called after a failed write. The next flush retries. Without it, changes throw instead. */
   onError?: (error: unknown) => void;
   flushMs?: number;
@@ -38,9 +40,9 @@ export interface Accounts {
   close(): void;
 }
 
-export function openAccounts({ database, home, onError, flushMs = FLUSH_MS }: AccountsParts): Accounts {
+export function openAccounts({ database, home, keyStore, onError, flushMs = FLUSH_MS }: AccountsParts): Accounts {
   migrateAccounts(database);
-  const keys = KeyStore.open(home);
+  const keys = KeyStore.open(home, keyStore);
   const ring = new StoredKeyRing(keys);
   const usage = new UsageStore(database);
   const users = new Users(database, new Passwords());

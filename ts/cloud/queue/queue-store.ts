@@ -112,6 +112,21 @@ export class QueueStore {
     return this.database.get(`SELECT ${COLUMNS} FROM queue_requests WHERE id = ?`, [id]);
   }
 
+  /** Running requests of the app, then waiting ones in their order, then completed ones, the newest first. */
+  list(org: string, app: string, limit: number): QueuedRequest[] {
+    const rows: QueuedRequest[] = [];
+    for (const [state, order] of [
+      ['running', 'ASC'],
+      ['queued', 'ASC'],
+      ['done', 'DESC'],
+    ] as const) {
+      // One query per state follows the index, so its cost is that of the returned rows.
+      const sql = `SELECT ${COLUMNS} FROM queue_requests WHERE state = ? AND org = ? AND app = ? ORDER BY seq ${order} LIMIT ?`;
+      rows.push(...this.database.all<QueuedRequest>(sql, [state, org, app, limit - rows.length]));
+    }
+    return rows;
+  }
+
   /** Number of requests of the same app that are before this one. */
   position(id: string): number {
     const sql = `SELECT count(*) AS count FROM queue_requests AS own JOIN queue_requests AS other

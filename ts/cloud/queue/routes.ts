@@ -10,6 +10,7 @@ import { isPublicPath, parseAppAddress } from '../gateway/app-address.js';
 import type { AppDirectory } from '../gateway/directory.js';
 import type { Queue } from './queue.js';
 import type { QueuedRequest } from './queue-store.js';
+import { errorIn, webhookState } from './request-state.js';
 
 export interface QueueRoutesParts {
   queue: Queue;
@@ -150,25 +151,6 @@ function toStatus(found: QueuedRequest, { queue, publicUrl }: QueueRoutesParts):
     ...(isDone && startedAt !== null && { metrics: { inference_time: ((finishedAt ?? 0) - startedAt) / 1000 } }),
     ...(isDone && found.status !== 200 && errorIn(queue.store.result(id))),
     ...(found.webhook !== null && { webhook: webhookState(found) }),
-  };
-}
-
-function errorIn(result: Buffer): object {
-  try {
-    const { error } = JSON.parse(result.toString('utf8'));
-    return { error: error.message, error_type: error.code ?? error.type };
-  } catch {
-    return { error: 'The request failed.' };
-  }
-}
-
-function webhookState({ state, webhookDue, webhookAttempts, webhookError }: QueuedRequest): object {
-  const isPending = state !== 'done' || webhookDue !== null;
-  const isDelivered = !isPending && webhookError === null;
-  return {
-    state: isPending ? 'pending' : isDelivered ? 'delivered' : 'failed',
-    attempts: webhookAttempts,
-    error: webhookError,
   };
 }
 

@@ -1,10 +1,13 @@
 /** Replies to changes wait for the disk: a confirmed change survives a power failure. */
 import type { FastifyInstance } from 'fastify';
-import type { Database } from './database.js';
+
+interface Store {
+  synced(): Promise<void>;
+}
 
 /** Call it before the routes are added. */
-export function confirmChanges(api: FastifyInstance, database: Pick<Database, 'synced'>): void {
+export function confirmChanges(api: FastifyInstance, stores: readonly Store[]): void {
   api.addHook('onSend', async ({ method }, { statusCode }) => {
-    if (method !== 'GET' && statusCode < 400) await database.synced();
+    if (method !== 'GET' && statusCode < 400) await Promise.all(stores.map((store) => store.synced()));
   });
 }

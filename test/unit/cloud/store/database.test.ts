@@ -67,7 +67,7 @@ test('the reply to a change waits until it is on the disk', async () => {
   const waits: ((error?: Error) => void)[] = [];
   const synced = () =>
     new Promise<void>((resolve, reject) => waits.push((error) => (error ? reject(error) : resolve())));
-  confirmChanges(api, { synced });
+  confirmChanges(api, [{ synced }]);
   api.get('/', async () => 'read');
   api.post('/', async () => 'changed');
   api.post('/refused', async (_request, reply) => reply.code(400).send('refused'));

@@ -33,7 +33,9 @@ pages('a message is sent by the keyboard, and its completion is streamed into th
   await page.keyboard.type('Hello!');
   await page.keyboard.press('Enter');
   await page.getByText('Hello!', { exact: true }).waitFor();
-  await page.getByText(/^\d+ tokens in \d+\.\d s$/).waitFor();
+  await page
+    .getByText(/^\d+ tokens in \d+\.\d s · first token after \d+\.\d\d s · \d+\.\d tokens\/s · \d+ prompt tokens$/)
+    .waitFor();
   const completion = page.getByRole('article', { name: 'Model' });
   assert.match(await completion.innerText(), /\w/);
   assert.equal(await accessibilityProblems(page), []);

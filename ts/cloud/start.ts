@@ -26,6 +26,7 @@ import { readQuotas } from './apps/quotas.js';
 import { Supervisor } from './apps/supervisor.js';
 import { measure } from './apps/views.js';
 import { WeightStore } from './apps/weights.js';
+import type { ChatPage } from './dashboard/chat-page.js';
 import { dashboardRoutes } from './dashboard/routes.js';
 import { ClientReply } from './gateway/client-reply.js';
 import { createFrontServer, refusePlainPublicListen } from './gateway/front-server.js';
@@ -75,6 +76,8 @@ export interface CloudSettings {
   /** Source and cache of `hf:` models. */
   hub: HubSettings;
   demoModel: string;
+  /** The page of the dashboard that tries apps. */
+  chatPage?: ChatPage;
   /** Whether runners exit with this process, even if it is killed; default: false. */
   endsWithParent?: boolean;
   certificate?: Certificate | undefined;
@@ -268,6 +271,7 @@ function assemble(
   accountsRoutes(api, { accounts, authorize, publicUrl: () => publicUrl.value });
   dashboardRoutes(api, {
     accounts,
+    chatPage: settings.chatPage,
     apps: new LiveApps({
       supervisor,
       store,

@@ -29,6 +29,15 @@ export function webPage(app: FastifyInstance): void {
   });
 }
 
+/** The page for servers that have it at another path, and set the attributes of its main element. */
+export const chatPage = {
+  contentPolicy: CONTENT_POLICY,
+  html: (): string => readFileSync(path.join(PAGES, PAGE), 'utf8'),
+  /** `name` is that of a file in `/assets/`. Returns null for unknown names. */
+  sendAsset: (request: FastifyRequest, reply: FastifyReply, name: string): FastifyReply | null =>
+    assetsIn(PAGES).includes(`/assets/${name}`) ? sendFile(request, reply, `/assets/${name}`) : null,
+};
+
 function acceptsHtml({ headers }: FastifyRequest): boolean {
   return /\btext\/html\b/i.test(headers.accept ?? '');
 }

@@ -43,9 +43,9 @@ function fact(label: string, value: string | number): Html {
   return html`<div><dt>${label}</dt><dd>${value}</dd></div>`;
 }
 
-export function appPage(viewer: Viewer, app: AppDetail): PageParts {
+export function appPage(viewer: Viewer, app: AppDetail, hasPlayground: boolean): PageParts {
   const { org, name, auth, state, health, reason, revision, ready, running, queued, scale } = app;
-  const actions = html`<a class="button" href="${appUrl(app)}/logs">Logs</a>${restartForm(app, viewer)}`;
+  const actions = html`${hasPlayground && html`<a class="button" href="${appUrl(app)}/try">Try</a>`}<a class="button" href="${appUrl(app)}/logs">Logs</a>${restartForm(app, viewer)}`;
   const body = html`${heading(html`<span class="faint">${org}/</span>${name}`, actions, html`<code>${app.url}</code>`)}
 ${live(html`<div class="split"><section class="card" aria-labelledby="now"><div class="line"><h2 id="now">Status</h2>${stateTag(state, health)}${reason && html`<p class="reason">${reason}</p>`}</div>
 <dl class="facts">${fact('Access', auth)}${fact('Revision', revision ?? '–')}${fact('Runners', `${ready} of ${scale.max}`)}${fact('Running', running)}${fact('Waiting', queued)}</dl></section>

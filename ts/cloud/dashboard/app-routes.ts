@@ -11,25 +11,28 @@ import { BASE, sendPage, type Viewer } from './page.js';
 import { SentForm } from './sent-form.js';
 
 const LOG_LINES = 500;
-const APP = `${BASE}/apps/:org/:name`;
+export const APP = `${BASE}/apps/:org/:name`;
 
 export function appRoutes(app: FastifyInstance, context: DashboardContext): void {
   const { apps, accounts } = context;
+  const hasPlayground = context.chatPage !== undefined;
   const streams = new LiveStreams((id) => accounts.sessions.isOpen(id));
   app.addHook('preClose', async () => streams.close());
   pageRoute(app, context, `${BASE}/apps`, (_request, reply, viewer) =>
     sendPage(reply, appListPage(viewer, apps.list())),
   );
-  pageRoute(app, context, APP, (request, reply, viewer) => sendPage(reply, appPage(viewer, find(context, request))));
+  pageRoute(app, context, APP, (request, reply, viewer) =>
+    sendPage(reply, appPage(viewer, findApp(context, request), hasPlayground)),
+  );
   pageRoute(app, context, `${APP}/logs`, (request, reply, viewer) => {
-    const found = find(context, request);
+    const found = findApp(context, request);
     return sendPage(reply, logsPage(viewer, found, apps.logs(found.org, found.name, LOG_LINES)));
   });
   pageRoute(app, context, `${BASE}/live/changes`, (_request, reply, viewer) => {
     streams.open(reply, viewer.session.id, (send) => apps.onChange(() => send('change')));
   });
   pageRoute(app, context, `${BASE}/live/logs/:org/:name`, (request, reply, viewer) => {
-    const { org, name } = find(context, request);
+    const { org, name } = findApp(context, request);
     streams.open(reply, viewer.session.id, (send) => apps.onLog(org, name, (line) => send('line', line)));
   });
   changeRoutes(app, context);
@@ -39,7 +42,7 @@ function changeRoutes(app: FastifyInstance, context: DashboardContext): void {
   const { apps } = context;
   const change = (path: string, act: (found: AppDetail, form: SentForm, actor: Actor) => Promise<void>) => {
     formRoute(app, context, `${APP}/${path}`, async (request, reply, viewer) => {
-      const found = find(context, request);
+      const found = findApp(context, request);
       try {
         await act(found, new SentForm(request.body), actorOf(viewer, request));
       } catch (error) {
@@ -66,7 +69,10 @@ function refused(
 ): FastifyReply {
   if (!(error instanceof ChasquiError) || ERRORS[error.code].status >= 500) throw error;
   reply.code(ERRORS[error.code].status);
-  return sendPage(reply, { ...appPage(viewer, find(context, request)), notice: { kind: 'bad', text: error.message } });
+  return sendPage(reply, {
+    ...appPage(viewer, findApp(context, request), context.chatPage !== undefined),
+    notice: { kind: 'bad', text: error.message },
+  });
 }
 
 /** NaN is refused by the control plane. */
@@ -76,7 +82,7 @@ function numberIn(form: SentForm, name: string): number {
   throw invalidValue(`\`${name}\` must be a whole number.`, name);
 }
 
-function find({ apps }: DashboardContext, request: FastifyRequest): AppDetail {
+export function findApp({ apps }: DashboardContext, request: FastifyRequest): AppDetail {
   const { org, name } = request.params as { org: string; name: string };
   const found = apps.find(org, name);
   if (found) return found;

@@ -6,6 +6,7 @@ import { TooManyPasswords } from '../accounts/password.js';
 import { SignInLimits } from '../accounts/sign-in-limits.js';
 import type { User } from '../accounts/users.js';
 import type { AppsView } from './apps-view.js';
+import type { ChatPage } from './chat-page.js';
 import { Guard, SIGN_IN_URL } from './guard.js';
 import { BASE, type Viewer } from './page.js';
 import { FORM_LIMIT } from './sent-form.js';
@@ -14,6 +15,8 @@ import { ShownOnce } from './shown-once.js';
 export interface DashboardParts {
   accounts: Accounts;
   apps: AppsView;
+  /** Without it, there is no playground. */
+  chatPage?: ChatPage | undefined;
   /** Base URL of the cloud, without a trailing slash. */
   publicUrl: () => string;
   /** Called with internal errors. */

@@ -11,11 +11,12 @@ import { createContext, type DashboardContext, type DashboardParts } from './con
 import { NotOurForm, protectPages } from './guard.js';
 import { keyRoutes } from './key-routes.js';
 import { BASE, page } from './page.js';
+import { playgroundRoutes } from './playground-routes.js';
 import { FORM_LIMIT } from './sent-form.js';
 import { signInRoutes } from './sign-in-routes.js';
 import { usageRoutes } from './usage-routes.js';
 
-const ROUTES = [signInRoutes, appRoutes, keyRoutes, usageRoutes, auditRoutes, accountRoutes];
+const ROUTES = [signInRoutes, appRoutes, playgroundRoutes, keyRoutes, usageRoutes, auditRoutes, accountRoutes];
 
 /** Encapsulated: parsers and error handlers apply to the dashboard only. */
 export function dashboardRoutes(app: FastifyInstance, parts: DashboardParts): void {

@@ -6,7 +6,7 @@ import { EachFrame } from '../state/each-frame.js';
 /** A model as `/v1/models` lists it. */
 export interface ServedModel {
   id: string;
-  status: { value: string };
+  status?: { value: string };
   size?: number;
   context_length?: number;
   quantization?: string;
@@ -24,11 +24,24 @@ export interface Turn {
 
 interface Chunk {
   choices?: { delta: { content?: string | null; reasoning_content?: string | null } }[];
-  usage?: { completion_tokens: number } | null;
+  usage?: Usage | null;
   error?: { message: string };
 }
 
-const KEY_NAME = 'chasqui.key';
+interface Usage {
+  prompt_tokens: number;
+  completion_tokens: number;
+}
+
+const { base = './', app, back = '', formToken = '' } = (document.getElementById('web-page') as HTMLElement).dataset;
+/** Base URL of the API. */
+export const apiBase = new URL(base, location.href).href;
+/** In the dashboard of a cloud: the app, and the address of its page. */
+export const cloudApp = app === undefined ? null : { name: app, back };
+/** Apps of a cloud do not share keys. */
+const KEY_NAME = cloudApp ? `chasqui.key.${cloudApp.name}` : 'chasqui.key';
+/** Scheme of the header `Authorization`. */
+export const keyScheme = cloudApp ? 'Key' : 'Bearer';
 
 export const models = signal<readonly ServedModel[] | null>(null);
 export const model = signal('');
@@ -67,9 +80,21 @@ export function setKey(key: string): Promise<void> {
   return openServer();
 }
 
-/** A model that is not loaded has no defaults. */
+/** Asks the dashboard for a key that expires soon. */
+export async function createKey(): Promise<void> {
+  const reply = await fetch(`${cloudApp?.back}/try/key`, {
+    method: 'POST',
+    body: new URLSearchParams({ form_token: formToken }),
+  });
+  const { key } = (await reply.json().catch(() => ({}))) as { key?: string };
+  if (key === undefined) throw new Error('The session has ended. Open the dashboard and sign in again.');
+  await setKey(key);
+}
+
+/** A model that is not loaded has no defaults. Apps of a cloud do not show theirs. */
 export async function showDefaults(): Promise<void> {
   samplingDefaults.value = [];
+  if (cloudApp) return;
   const reply = await ask(`props?model=${encodeURIComponent(model.value)}`).catch(() => null);
   if (reply === null) return;
   const { default_generation_settings: settings } = (await reply.json()) as {
@@ -123,16 +148,33 @@ async function stream(asked: readonly Turn[], turn: Turn, signal: AbortSignal): 
   const headers = { 'content-type': 'application/json' };
   const reply = await ask('v1/chat/completions', { method: 'POST', headers, body: JSON.stringify(body), signal });
   let growing = turn;
+  let firstToken: number | null = null;
   for await (const { choices, usage, error } of readChunks(reply)) {
     if (error) throw new Error(error.message);
     const delta = choices?.[0]?.delta;
     const content = growing.content + (delta?.content ?? '');
     const reasoning = growing.reasoning + (delta?.reasoning_content ?? '');
-    const seconds = ((performance.now() - started) / 1000).toFixed(1);
-    const stats = usage ? `${usage.completion_tokens} tokens in ${seconds} s` : growing.stats;
+    if (content !== '' || reasoning !== '') firstToken ??= performance.now();
+    const stats = usage ? statsOf(usage, started, firstToken) : growing.stats;
     growing = { ...growing, content, reasoning, stats };
     if (!signal.aborted) frame.set(growing);
   }
+}
+
+function statsOf(
+  { prompt_tokens: prompt, completion_tokens: count }: Usage,
+  start: number,
+  first: number | null,
+): string {
+  const now = performance.now();
+  const seconds = (ms: number, digits: number) => `${(ms / 1000).toFixed(digits)} s`;
+  const parts = [`${count} tokens in ${seconds(now - start, 1)}`];
+  if (first !== null) parts.push(`first token after ${seconds(first - start, 2)}`);
+  // The first token has no interval before it.
+  if (first !== null && now > first && count > 1) {
+    parts.push(`${(((count - 1) * 1000) / (now - first)).toFixed(1)} tokens/s`);
+  }
+  return [...parts, `${prompt} prompt tokens`].join(' · ');
 }
 
 async function* readChunks(reply: Response): AsyncGenerator<Chunk> {
@@ -151,8 +193,8 @@ async function* readChunks(reply: Response): AsyncGenerator<Chunk> {
 
 async function ask(path: string, init: RequestInit = {}): Promise<Response> {
   const key = sessionStorage.getItem(KEY_NAME);
-  const headers = { ...init.headers, ...(key !== null && { authorization: `Bearer ${key}` }) };
-  const reply = await fetch(path, { ...init, headers }).catch((error) => {
+  const headers = { ...init.headers, ...(key !== null && { authorization: `${keyScheme} ${key}` }) };
+  const reply = await fetch(`${apiBase}${path}`, { ...init, headers }).catch((error) => {
     throw isAbort(error) ? error : new Error('The server is not running, or it is restarting.');
   });
   if (reply.ok) return reply;

@@ -10,10 +10,14 @@ import { Boundary, ScrollRegion } from '../parts/page.js';
 import { bytes, count } from '../state/format.js';
 import { startLanguage } from '../state/language.js';
 import {
+  apiBase,
   busy,
   clear,
+  cloudApp,
   complete,
+  createKey,
   hasKey,
+  keyScheme,
   model,
   models,
   needsKey,
@@ -32,7 +36,7 @@ function WebPage() {
   return (
     <>
       <header class="web-head">
-        <h1>chasqui</h1>
+        <h1>{cloudApp ? <a href={cloudApp.back}>{cloudApp.name}</a> : 'chasqui'}</h1>
         <ModelChoice />
         <Action label="New chat" icon="plus" disabled={turns.value.length === 0} run={clear} />
       </header>
@@ -78,7 +82,7 @@ function KeyForm() {
       }}
     >
       <div class="field">
-        <label for="key">API key of this server</label>
+        <label for="key">API key of this {cloudApp ? 'app' : 'server'}</label>
         <input id="key" ref={field} type="password" autocomplete="off" required />
       </div>
       <p class="help">The page keeps the key until the tab is closed.</p>
@@ -86,6 +90,7 @@ function KeyForm() {
       <button type="submit" class="primary">
         Continue
       </button>
+      {cloudApp && <Action label="Create a key for one hour" run={createKey} />}
     </form>
   );
 }
@@ -209,11 +214,13 @@ function Composer() {
 
 /** Shown before the first message. */
 function Start() {
-  const base = new URL('v1', location.href).href;
+  const base = `${apiBase}v1`;
   const body = JSON.stringify({ model: model.value, messages: [{ role: 'user', content: 'Hello!' }] });
-  const examples = {
-    curl: `curl ${base}/chat/completions -H 'Content-Type: application/json' \\\n  -d '${body.replaceAll("'", "'\\''")}'`,
-    Python: `from openai import OpenAI\n\nclient = OpenAI(base_url="${base}", api_key="unused")\nmessages = [{"role": "user", "content": "Hello!"}]\ncompletion = client.chat.completions.create(model=${JSON.stringify(model.value)}, messages=messages)\nprint(completion.choices[0].message.content)`,
+  const examples: Record<string, string> = {
+    curl: `curl ${base}/chat/completions${cloudApp ? ` -H 'Authorization: ${keyScheme} <API_KEY>'` : ''} -H 'Content-Type: application/json' \\\n  -d '${body.replaceAll("'", "'\\''")}'`,
+    ...(!cloudApp && {
+      Python: `from openai import OpenAI\n\nclient = OpenAI(base_url="${base}", api_key="unused")\nmessages = [{"role": "user", "content": "Hello!"}]\ncompletion = client.chat.completions.create(model=${JSON.stringify(model.value)}, messages=messages)\nprint(completion.choices[0].message.content)`,
+    }),
   };
   return (
     <div class="web-start">
@@ -228,9 +235,11 @@ function Start() {
           </div>
         </details>
       ))}
-      <p>
-        <a href="docs">All endpoints</a> · <a href="openapi.json">OpenAPI</a>
-      </p>
+      {!cloudApp && (
+        <p>
+          <a href="docs">All endpoints</a> · <a href="openapi.json">OpenAPI</a>
+        </p>
+      )}
     </div>
   );
 }
@@ -241,7 +250,7 @@ function Facts() {
   if (!chosen) return null;
   const { status, context_length: context, size, quantization, capabilities = [] } = chosen;
   const facts: [string, string | undefined][] = [
-    ['State', status.value],
+    ['State', status?.value],
     ['Context', context && `${count(context)} tokens`],
     ['Size', size && bytes(size)],
     ['Quantization', quantization],

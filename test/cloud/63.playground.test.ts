@@ -1,0 +1,90 @@
+// The playground of the dashboard, in a real browser, with an app that computes.
+import type { Browser } from 'playwright-core';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { KeyJson } from '../../ts/cli/keys-place.js';
+import { axeViolations, loadAxe, type OpenedPage, openPage, startBrowser } from '../support/chromium.js';
+import { TestCloud } from '../support/cloud.js';
+
+const test = suite('cloud: playground');
+const PASSWORD = 'a relay of runners';
+let cloud: TestCloud;
+let browser: Browser;
+let opened: OpenedPage;
+
+test.before(async () => {
+  [cloud, browser] = await Promise.all([TestCloud.start(), startBrowser()]);
+  await cloud.deployed('chat', { auth: 'private', scale: { min: 1 } });
+  await cloud.client.post('/apps/acme/other/revisions', { options: { model: 'demo', context: 512, auth: 'private' } });
+  opened = await openPage(browser);
+  const { url } = await cloud.client.post<{ url: string }>('/setup-link');
+  await opened.page.goto(url);
+  await opened.page.getByLabel('New password').fill(PASSWORD);
+  await opened.page.getByLabel('Repeat password').fill(PASSWORD);
+  await opened.page.getByRole('button', { name: 'Set password' }).click();
+  await opened.page.waitForURL('**/dashboard/keys');
+});
+test.after(async () => {
+  await browser.close();
+  assert.equal(await cloud.stop(), { code: 0, signal: null });
+});
+
+test('an app is tried with a key that expires soon and opens no other app', async () => {
+  const { page, problems } = opened;
+  const acme = await cloud.client.post<{ key: string }>('/keys', { org: 'acme' });
+  await page.goto(`${cloud.url}/dashboard/apps/me/chat`);
+  await page.getByRole('link', { name: 'Try' }).click();
+  const field = page.getByLabel('API key of this app');
+  await field.fill(acme.key);
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByRole('alert').waitFor();
+  await loadAxe(page);
+  assert.equal(await axeViolations(page), []);
+  const replied = page.waitForResponse('**/try/key');
+  await page.getByRole('button', { name: 'Create a key for one hour' }).click();
+  const { key } = (await (await replied).json()) as { key: string };
+  await page.getByText('chasqui-demo', { exact: true }).waitFor();
+  await page.getByLabel('Message', { exact: true }).fill('Hello!');
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByText(/^\d+ tokens in .* · first token after .* · \d+\.\d tokens\/s · \d+ prompt tokens$/).waitFor();
+  assert.match(await page.getByRole('article', { name: 'Model' }).innerText(), /\w/);
+  assert.equal(problems, []);
+  const { keys } = await cloud.client.get<{ keys: KeyJson[] }>('/keys');
+  const made = keys.find(({ id }) => key.startsWith(`${id}:`)) as KeyJson;
+  assert.equal([made.org, made.app, made.scopes], ['me', 'chat', ['call']]);
+  assert.is((made.expires_at ?? 0) - made.created_at, 3600);
+  const other = await fetch(`${cloud.url}/acme/other/v1/models`, { headers: { authorization: `Key ${key}` } });
+  assert.is(other.status, 401);
+  const management = await fetch(`${cloud.url}/api/cloud/v1/apps`, { headers: { authorization: `Key ${key}` } });
+  assert.is(management.status, 403);
+});
+
+test('keys of the playground are for signed-in users and forms of the page', async () => {
+  const { page } = opened;
+  const tryUrl = `${cloud.url}/dashboard/apps/me/chat/try`;
+  const headers = { origin: cloud.url };
+  const post = async (url: string, options: object) =>
+    (await page.request.post(url, { maxRedirects: 0, ...options })).status();
+  await page.goto(tryUrl);
+  const token = await page.locator('#web-page').getAttribute('data-form-token');
+  const form = { form_token: token };
+  assert.is(await post(`${tryUrl}/key`, { headers, form }), 200);
+  assert.is(await post(`${tryUrl}/key`, { headers, form: { form_token: 'x'.repeat(43) } }), 403);
+  assert.is(await post(`${tryUrl}/key`, { headers: { origin: 'https://evil.example' }, form }), 403);
+  assert.is(await post(`${tryUrl}/key`, { headers, data: { form_token: token } }), 403);
+  assert.is(await post(`${tryUrl}/key`, { headers, form: { ...form, more: 'x'.repeat(100_000) } }), 413);
+  for (const app of ['me/none', 'none/chat', 'me/%1b%5b2J']) {
+    assert.is(await post(`${cloud.url}/dashboard/apps/${app}/try/key`, { headers, form }), 404, app);
+    assert.is((await page.request.get(`${cloud.url}/dashboard/apps/${app}/try`)).status(), 404, app);
+  }
+  for (const name of ['none.js', '..%2findex.html', '..%2f..%2f..%2f..%2fpackage.json', '%00']) {
+    assert.is((await page.request.get(`${cloud.url}/dashboard/playground/${name}`)).status(), 404, name);
+  }
+  const stranger = await fetch(tryUrl, { redirect: 'manual' });
+  assert.equal([stranger.status, stranger.headers.get('location')?.split('?')[0]], [303, '/dashboard/sign-in']);
+  const body = new URLSearchParams({ form_token: token ?? '' });
+  const unsigned = await fetch(`${tryUrl}/key`, { method: 'POST', headers, body, redirect: 'manual' });
+  assert.is(unsigned.status, 303);
+});
+
+test.run();

@@ -4,7 +4,9 @@ import path from 'node:path';
 import type { ChatCompletion } from 'openai/resources';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { PERMISSIONS } from '../../ts/cloud/accounts/permissions.js';
 import type { ChasquiError } from '../../ts/errors.js';
+import { ROLES } from '../../ts/keys/key-settings.js';
 import { openSqlite } from '../../ts/sqlite.js';
 import { TestCloud } from '../support/cloud.js';
 import { parseReply, sendBytes } from '../support/raw-client.js';
@@ -138,6 +140,44 @@ test('a key is revoked although the disk is full, and that is stored later', asy
     const { audit } = await cloud.client.get<{ audit: { action: string; subject: string }[] }>('/audit?limit=20');
     return audit.some(({ action, subject }) => action === 'key.revoke' && subject === made.id);
   }, 'it is in the audit log');
+});
+
+test('each role may call its management routes only, of its organisation', async () => {
+  const SAMPLES = { ':org': 'me', ':app': 'none', ':id': 'none', ':name': 'NAME', ':sha256': '0'.repeat(64) };
+  const call = async (route: string, key: string) => {
+    const [method = '', url = ''] = route.split(' ');
+    const target = url.replace(/:\w+/g, (name) => SAMPLES[name as keyof typeof SAMPLES]);
+    const headers = { authorization: `Key ${key}` };
+    const reply = await fetch(cloud.url + target, { method, headers });
+    const text = await reply.text();
+    return { status: reply.status, code: text.startsWith('{') ? JSON.parse(text).error?.code : undefined };
+  };
+  for (const [role, scopes] of Object.entries(ROLES)) {
+    const { key, ...made } = await cloud.client.post<{ key: string; role: string; scopes: string[] }>('/keys', {
+      role,
+    });
+    assert.equal([made.role, made.scopes], [role, scopes]);
+    for (const [route, scope] of Object.entries(PERMISSIONS)) {
+      const { status, code } = await call(route, key);
+      const isAllowed = (scopes as readonly string[]).includes(scope);
+      assert.is(code === 'permission_denied', !isAllowed, `${role} ${route}: ${status} ${code}`);
+      assert.ok(status < 500, `${role} ${route}: ${status}`);
+    }
+  }
+  const { key } = await cloud.client.post<{ key: string }>('/keys', { role: 'owner', org: 'acme' });
+  for (const route of Object.keys(PERMISSIONS)) {
+    if (route.includes(':org')) assert.is((await call(route, key)).code, 'permission_denied', route);
+    assert.is((await call(route, 'nonsense')).status, 401, route);
+  }
+  assert.is((await cloud.cli('keys', 'create', '--role', 'king')).code, 1);
+  assert.is((await cloud.cli('keys', 'create', '--role', 'viewer', '--scopes', 'read')).code, 2);
+  const viewer = JSON.parse((await cloud.cli('keys', 'create', '--role', 'viewer', '--org', 'me', '--json')).stdout);
+  const { keys } = await cloud.client.get<{ keys: { id: string; role: string }[] }>('/keys');
+  assert.is(keys.find(({ id }) => id === viewer.id)?.role, 'viewer');
+  for (const body of [{ role: 'king' }, { role: 'owner', scopes: ['read'] }, { role: '\u001b[2J' }]) {
+    const failure = await cloud.client.post('/keys', body).catch((error: unknown) => error);
+    assert.is((failure as ChasquiError).code, 'invalid_value');
+  }
 });
 
 test('the reply to a new key waits until the key is on the disk', async () => {

@@ -300,7 +300,7 @@ function setupLinkRoute(
   { accounts, authorize, publicUrl }: { accounts: Accounts; authorize: Authorize; publicUrl: () => string },
 ): void {
   api.post(`${API_BASE}/setup-link`, async (request) => {
-    authorize(request, 'admin', {});
+    authorize(request, {});
     return { url: `${publicUrl()}${accounts.setupPath()}` };
   });
 }

@@ -6,6 +6,21 @@ export const SCOPES = ['call', 'deploy', 'read', 'admin'] as const;
 
 export type Scope = (typeof SCOPES)[number];
 
+/** Sets of scopes for members of an organisation. */
+export const ROLES = {
+  owner: ['call', 'deploy', 'read', 'admin'],
+  developer: ['call', 'deploy', 'read'],
+  viewer: ['read'],
+} as const satisfies Record<string, readonly Scope[]>;
+
+export type Role = keyof typeof ROLES;
+export const ROLE_NAMES = Object.keys(ROLES) as readonly Role[];
+
+/** Returns the role with exactly these scopes, which are in the order of `SCOPES`, or null. */
+export function roleOf(scopes: readonly Scope[]): Role | null {
+  return ROLE_NAMES.find((name) => ROLES[name].join() === scopes.join()) ?? null;
+}
+
 /** null: unlimited. */
 export interface KeyLimits {
   readonly requestsPerMinute: number | null;

@@ -1,7 +1,7 @@
 /** The options of `chasqui keys`, and their conversion to key settings. */
 
 import { invalidOptions } from '../../errors.js';
-import { endOfDate, SCOPES } from '../../keys/key-settings.js';
+import { endOfDate, ROLE_NAMES, ROLES, SCOPES } from '../../keys/key-settings.js';
 import type { NewKeySettings } from '../../keys/key-store.js';
 import { inGroup, MAX_COUNT, type OptionsOf, off, text, type UngroupedRows } from '../../options/option-row.js';
 import { HOSTING_OPTIONS } from './hosting-option-table.js';
@@ -28,7 +28,14 @@ const SETTING_OPTIONS = inGroup(GROUP, {
     type: 'names',
     placeholder: 'scopes',
     help: `Permissions of the key, comma-separated: ${SCOPES.join(', ')}`,
-    otherwise: 'call',
+    otherwise: 'call, or those of the role',
+  },
+  role: {
+    type: 'choice',
+    choices: ROLE_NAMES,
+    placeholder: 'role',
+    help: 'Permissions of a member: owner (all), developer (call, deploy, read) or viewer (read)',
+    otherwise: 'none',
   },
   expires: {
     ...text('when'),
@@ -57,7 +64,9 @@ const MIB = 2 ** 20;
 
 /** Does not check ranges: the key store does. */
 export function toKeySettings(given: CreateOptions, now = Date.now() / 1000): NewKeySettings {
-  const { org = null, app = null, name = null, scopes = 'call', expires, maxBody } = given;
+  const { org = null, app = null, name = null, role, expires, maxBody } = given;
+  if (role !== undefined && given.scopes !== undefined) throw invalidOptions('`role` and `scopes` exclude each other.');
+  const scopes = role === undefined ? (given.scopes ?? 'call') : ROLES[role];
   const { requestsPerMinute = null, tokensPerMinute = null, concurrency = null } = given;
   return {
     org,

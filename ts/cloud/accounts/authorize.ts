@@ -1,9 +1,9 @@
 /** Authorizes requests to the management API. */
 import type { FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../errors.js';
-import type { Scope } from '../../keys/key-settings.js';
 import type { KeyRing } from '../gateway/access.js';
 import { type Actor, LOCAL_ACTOR } from './audit.js';
+import { scopeOf } from './permissions.js';
 import { isSame } from './secret.js';
 
 /** The objects of a request; null or undefined: all organisations or apps. */
@@ -13,12 +13,12 @@ export interface Reach {
 }
 
 /**
- * Returns the actor. Null for `scope` accepts every valid key. Without `reach` the caller restricts the request to the actor's reach.
+ * Returns the actor. Without `reach` the caller restricts the request to the actor's reach.
  *
- * @throws {ChasquiError} `invalid_api_key` without a valid key; `permission_denied` if the key lacks the scope or is
- * for another organisation or app
+ * @throws {ChasquiError} `invalid_api_key` without a valid key; `permission_denied` if the key lacks the scope of the route
+ * or is for another organisation or app
  */
-export type Authorize = (request: FastifyRequest, scope: Scope | null, reach?: Reach) => Actor;
+export type Authorize = (request: FastifyRequest, reach?: Reach) => Actor;
 
 export interface AuthorizeParts {
   ring: KeyRing;
@@ -27,14 +27,15 @@ export interface AuthorizeParts {
 }
 
 export function authorizer({ ring, localToken }: AuthorizeParts): Authorize {
-  return (request, scope, reach) => {
+  return (request, reach) => {
+    const scope = scopeOf(request.method, request.routeOptions.url);
     const [, sent] = /^Key (\S+)$/.exec(request.headers.authorization ?? '') ?? [];
     if (sent !== undefined && localToken !== null && isSame(sent, localToken)) {
       return { ...LOCAL_ACTOR, address: request.ip };
     }
     const key = sent === undefined ? null : ring.check(sent);
     if (!key) throw new ChasquiError('invalid_api_key', UNKNOWN);
-    if (scope !== null && !key.scopes.includes(scope)) {
+    if (!key.scopes.includes(scope)) {
       const message = `The key ${key.id} lacks the scope \`${scope}\`; it has ${key.scopes.join(', ')}.`;
       throw new ChasquiError('permission_denied', message);
     }

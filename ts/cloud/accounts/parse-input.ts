@@ -1,11 +1,11 @@
 /** Parses bodies and queries of the accounts API. Errors name the field. */
 import { ChasquiError, invalidValue } from '../../errors.js';
-import { LIMIT_NAMES, type Scope, toLimits } from '../../keys/key-settings.js';
+import { LIMIT_NAMES, ROLE_NAMES, ROLES, type Role, type Scope, toLimits } from '../../keys/key-settings.js';
 import type { NewKeySettings } from '../../keys/key-store.js';
 import { type AuditQuery, MAX_AUDIT_ROWS } from './audit.js';
 import type { UsageQuery } from './usage-store.js';
 
-const KEY_FIELDS = ['name', 'org', 'app', 'scopes', 'expires_at', 'limits'];
+const KEY_FIELDS = ['name', 'org', 'app', 'scopes', 'role', 'expires_at', 'limits'];
 
 /** `KeyStore.create` checks the ranges. */
 export function keyFromBody(body: unknown): NewKeySettings {
@@ -19,6 +19,9 @@ export function keyFromBody(body: unknown): NewKeySettings {
   // If omitted, the values of the actor apply.
   if (fields.org !== undefined) settings.org = textOf(fields, 'org');
   if (fields.app !== undefined) settings.app = textOf(fields, 'app');
+  const role = textOf(fields, 'role');
+  if (role !== null) settings.scopes = scopesOfRole(role);
+  if (role !== null && fields.scopes !== undefined) throw wrong('role', 'and `scopes` exclude each other');
   if (fields.scopes !== undefined) settings.scopes = scopesOf(fields.scopes);
   return settings;
 }
@@ -54,6 +57,11 @@ function numberOf(fields: Record<string, unknown>, name: string, prefix = ''): n
 function scopesOf(value: unknown): Scope[] {
   if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value as Scope[];
   throw wrongType('scopes', 'an array of strings');
+}
+
+function scopesOfRole(role: string): readonly Scope[] {
+  if (ROLE_NAMES.includes(role as Role)) return ROLES[role as Role];
+  throw wrong('role', `must be one of ${ROLE_NAMES.join(', ')}`);
 }
 
 function wrongType(field: string, wanted: string): ChasquiError {

@@ -1,7 +1,7 @@
 /** `/api/cloud/v1/keys|users|usage|audit`: the accounts API. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../errors.js';
-import { limitsToJson } from '../../keys/key-settings.js';
+import { limitsToJson, roleOf } from '../../keys/key-settings.js';
 import type { ApiKey, NewKeySettings } from '../../keys/key-store.js';
 import type { Accounts } from './accounts.js';
 import type { Actor } from './audit.js';
@@ -29,24 +29,24 @@ export function accountsRoutes(app: FastifyInstance, parts: AccountsRoutesParts)
 
 function keysRoutes(app: FastifyInstance, { accounts, authorize }: AccountsRoutesParts): void {
   app.get(`${BASE}/keys`, async (request) => {
-    const actor = authorize(request, 'read');
+    const actor = authorize(request);
     return { keys: visibleKeys(accounts, actor).map(keyToJson) };
   });
   app.post(`${BASE}/keys`, { bodyLimit: BODY_LIMIT }, async (request, reply) => {
-    const actor = authorize(request, 'admin');
+    const actor = authorize(request);
     const settings: NewKeySettings = { org: actor.org, app: actor.app, ...keyFromBody(request.body) };
     const { key, made } = createKey(accounts, actor, settings);
     reply.code(201).header('cache-control', 'no-store');
     return { ...keyToJson(made), key };
   });
   app.get(`${BASE}/keys/:id`, async (request) => {
-    const actor = authorize(request, 'read');
+    const actor = authorize(request);
     const found = accounts.keys.find(idOf(request));
     if (!found || !isWithin(found, actor)) throw new ChasquiError('key_not_found', 'No key has this id.');
     return keyToJson(found);
   });
   app.delete(`${BASE}/keys/:id`, async (request) => {
-    const actor = authorize(request, 'admin');
+    const actor = authorize(request);
     return keyToJson(revokeKey(accounts, actor, idOf(request)));
   });
 }
@@ -54,7 +54,7 @@ function keysRoutes(app: FastifyInstance, { accounts, authorize }: AccountsRoute
 /** Users see all organisations, so managing them requires an unrestricted `admin` key. */
 function usersRoutes(app: FastifyInstance, { accounts, authorize, publicUrl }: AccountsRoutesParts): void {
   const authorizeAll = (request: FastifyRequest) => {
-    const actor = authorize(request, 'admin');
+    const actor = authorize(request);
     if (actor.org !== null) throw beyond(actor);
     return actor;
   };
@@ -86,14 +86,14 @@ function usersRoutes(app: FastifyInstance, { accounts, authorize, publicUrl }: A
 
 function readingRoutes(app: FastifyInstance, { accounts, authorize }: AccountsRoutesParts): void {
   app.get(`${BASE}/usage`, async (request, reply) => {
-    const actor = authorize(request, 'read');
+    const actor = authorize(request);
     const { format, ...query } = usageQuery(request.query);
     const rows = accounts.usage.list({ ...query, ...narrowed(query, actor) });
     if (format === 'csv') return reply.type('text/csv; charset=utf-8').send(usageCsv(rows));
     return { usage: rows.map(usageToJson) };
   });
   app.get(`${BASE}/audit`, async (request) => {
-    const actor = authorize(request, 'admin');
+    const actor = authorize(request);
     // Audit rows cannot be filtered by app.
     if (actor.app !== null) throw beyond(actor);
     const query = auditQuery(request.query);
@@ -121,6 +121,7 @@ export function keyToJson({ id, name, org, app, scopes, createdAt, expiresAt, re
     org,
     app,
     scopes,
+    role: roleOf(scopes),
     created_at: createdAt,
     expires_at: expiresAt,
     revoked_at: revokedAt,

@@ -29,16 +29,16 @@ const MODEL_URL = new RegExp(`^${API_BASE}/models/[0-9a-f]{64}(\\?|$)`);
 
 /** Handlers throw `ChasquiError` for the error handler of `app`. */
 export function apiRoutes(app: FastifyInstance, parts: ApiParts): void {
-  // Before the body is read. The handlers check the scope.
+  // Before the body is read. The handlers check the organisation and the app.
   app.addHook('onRequest', async (request, reply) => {
     if (request.is404 || !request.routeOptions.url?.startsWith(API_BASE)) return;
     // Otherwise Node would read the rest of a refused body to reuse the connection.
     reply.header('connection', 'close');
-    parts.authorize(request, null);
+    parts.authorize(request);
     reply.removeHeader('connection');
   });
   app.get(`${API_BASE}/about`, async (request) => {
-    parts.authorize(request, 'read');
+    parts.authorize(request);
     return { version: VERSION, org: parts.ownOrg, url: parts.publicUrl() };
   });
   readingRoutes(app, parts);
@@ -46,7 +46,7 @@ export function apiRoutes(app: FastifyInstance, parts: ApiParts): void {
   secretRoutes(app, parts);
   app.register(async (scope) => uploadRoute(scope, parts));
   app.get(`${API_BASE}/models/:sha256`, async (request) => {
-    const { org } = parts.authorize(request, 'deploy');
+    const { org } = parts.authorize(request);
     const { sha256 } = request.params as { sha256: string };
     const path = parts.uploads.find(sha256, org);
     const bytes = readCount(request.query, 'bytes', 0, Number.MAX_SAFE_INTEGER);
@@ -72,12 +72,12 @@ function uploadRoute(scope: FastifyInstance, { uploads, authorize }: ApiParts): 
   const onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     // Otherwise Node would read the rest of a refused body to reuse the connection.
     reply.header('connection', 'close');
-    authorize(request, 'deploy');
+    authorize(request);
     reply.removeHeader('connection');
     if (request.headers.expect?.toLowerCase() === '100-continue') reply.raw.writeContinue();
   };
   scope.put(`${API_BASE}/models/:sha256`, { onRequest }, async (request) => {
-    const { org } = authorize(request, 'deploy');
+    const { org } = authorize(request);
     const { sha256 } = request.params as { sha256: string };
     const length = request.headers['content-length'];
     return { path: await uploads.receive(sha256, org, request.raw, length === undefined ? null : Number(length)) };
@@ -85,65 +85,63 @@ function uploadRoute(scope: FastifyInstance, { uploads, authorize }: ApiParts): 
 }
 
 function readingRoutes(app: FastifyInstance, { control, authorize }: ApiParts): void {
-  const reading = (request: FastifyRequest) => authorized(request, (reach) => authorize(request, 'read', reach));
   app.get(`${API_BASE}/apps`, async (request) => {
-    const actor = authorize(request, 'read');
+    const actor = authorize(request);
     return { apps: control.list().filter(({ org, app: name }) => isWithin({ org, app: name }, actor)) };
   });
   app.get(APP, async (request) => {
-    const { org, name } = reading(request);
+    const { org, name } = authorized(request, authorize);
     // 0 selects no revision.
     const revision = readCount(request.query, 'revision', 0, Number.MAX_SAFE_INTEGER);
     return { ...control.status(org, name, revision), runners: await control.runnersOf(org, name) };
   });
   app.get(`${APP}/events`, async (request) => {
-    const { org, name } = reading(request);
+    const { org, name } = authorized(request, authorize);
     const after = readCount(request.query, 'after', 0, Number.MAX_SAFE_INTEGER);
     const limit = readCount(request.query, 'limit', 100, MAX_EVENTS);
     return { events: control.events(org, name, after, limit) };
   });
   app.get(`${APP}/logs`, async (request) => {
-    const { org, name } = reading(request);
+    const { org, name } = authorized(request, authorize);
     return control.logs(org, name, readCursor(request.query));
   });
   app.get(`${API_BASE}/runners`, async (request) => {
-    const actor = authorize(request, 'read');
+    const actor = authorize(request);
     const all = await control.runners();
     return { runners: all.filter(({ org, app: name }) => isWithin({ org, app: name }, actor)) };
   });
 }
 
 function changingRoutes(app: FastifyInstance, { control, authorize }: ApiParts): void {
-  const changing = (request: FastifyRequest) => authorized(request, (reach) => authorize(request, 'deploy', reach));
   app.post(`${APP}/revisions`, { bodyLimit: BODY_LIMIT }, async (request, reply) => {
-    const { org, name, actor } = changing(request);
+    const { org, name, actor } = authorized(request, authorize);
     const deployed = control.deploy(org, name, readDeployment(request.body), actor);
     reply.code(deployed.unchanged ? 200 : 201);
     return deployed;
   });
   app.post(`${APP}/rollback`, { bodyLimit: BODY_LIMIT }, async (request) => {
-    const { org, name, actor } = changing(request);
+    const { org, name, actor } = authorized(request, authorize);
     return control.rollBack(org, name, readRollback(request.body), actor);
   });
   app.post(`${APP}/restart`, { bodyLimit: BODY_LIMIT }, async (request) => {
-    const { org, name, actor } = changing(request);
+    const { org, name, actor } = authorized(request, authorize);
     return control.restart(org, name, actor);
   });
   app.put(`${APP}/scale`, { bodyLimit: BODY_LIMIT }, async (request) => {
-    const { org, name, actor } = changing(request);
+    const { org, name, actor } = authorized(request, authorize);
     return control.scale(org, name, readScale(request.body), actor);
   });
   app.delete(`${APP}/scale`, async (request) => {
-    const { org, name, actor } = changing(request);
+    const { org, name, actor } = authorized(request, authorize);
     return control.scale(org, name, null, actor);
   });
   app.delete(APP, async (request) => {
-    const { org, name, actor } = changing(request);
+    const { org, name, actor } = authorized(request, authorize);
     control.remove(org, name, actor);
     return { org, app: name, state: 'deleted' };
   });
   app.delete(`${API_BASE}/runners/:id`, async (request) => {
-    const actor = authorize(request, 'deploy');
+    const actor = authorize(request);
     const { id } = request.params as { id: string };
     control.stopRunner(id, (org, name) => isWithin({ org, app: name }, actor), actor);
     return { id, state: 'draining' };
@@ -153,12 +151,12 @@ function changingRoutes(app: FastifyInstance, { control, authorize }: ApiParts):
 function secretRoutes(app: FastifyInstance, { secrets, authorize, audit }: ApiParts): void {
   app.get(`${API_BASE}/secrets/:org`, async (request) => {
     const { org } = request.params as { org: string };
-    authorize(request, 'read', { org });
+    authorize(request, { org });
     return { secrets: secrets.list(org).map(({ name, updatedAt }) => ({ name, updated_at: updatedAt })) };
   });
   app.put(`${API_BASE}/secrets/:org/:name`, { bodyLimit: BODY_LIMIT }, async (request) => {
     const { org, name } = request.params as { org: string; name: string };
-    const actor = authorize(request, 'deploy', { org });
+    const actor = authorize(request, { org });
     checkUrlName('org', org);
     if (!isSecretName(name)) throw invalidValue(`\`name\` must be ${WANTED_SECRET}.`, 'name');
     secrets.set(org, name, readSecret(request.body));
@@ -167,7 +165,7 @@ function secretRoutes(app: FastifyInstance, { secrets, authorize, audit }: ApiPa
   });
   app.delete(`${API_BASE}/secrets/:org/:name`, async (request) => {
     const { org, name } = request.params as { org: string; name: string };
-    const actor = authorize(request, 'deploy', { org });
+    const actor = authorize(request, { org });
     if (!secrets.remove(org, name))
       throw new ChasquiError('app_not_found', `The secret ${name.slice(0, 100)} does not exist.`);
     audit.add({ actor, action: 'secret.remove', org, subject: `${org}/${name}` });
@@ -175,10 +173,7 @@ function secretRoutes(app: FastifyInstance, { secrets, authorize, audit }: ApiPa
   });
 }
 
-function authorized(
-  request: FastifyRequest,
-  authorize: (reach: { org: string; app: string }) => Actor,
-): { org: string; name: string; actor: Actor } {
+function authorized(request: FastifyRequest, authorize: Authorize): { org: string; name: string; actor: Actor } {
   const { org, app: name } = request.params as { org: string; app: string };
-  return { org, name, actor: authorize({ org, app: name }) };
+  return { org, name, actor: authorize(request, { org, app: name }) };
 }

@@ -141,7 +141,7 @@ export function metricsRoute(
   { metrics, authorize }: { metrics: CloudMetrics; authorize: Authorize },
 ): void {
   api.get('/metrics', async (request, reply) => {
-    const actor = authorize(request, 'read');
+    const actor = authorize(request);
     const text = metrics.text({ all: isWithin({}, actor), app: (org, app) => isWithin({ org, app }, actor) });
     return reply.type(EXPOSITION_TYPE).header('cache-control', 'no-store').send(text);
   });

@@ -30,19 +30,19 @@ export function queueManagementRoutes(api: FastifyInstance, parts: QueueManageme
   const { queue, directory, audit, authorize } = parts;
   api.get(QUEUE, async (request) => {
     const names = request.params as Names;
-    authorize(request, 'read', names);
+    authorize(request, names);
     const rows = queue.store.list(names.org, names.app, readCount(request.query, 'limit', DEFAULT_ROWS, MAX_ROWS));
     // A deleted app may have requests.
     if (rows.length === 0 && directory.find(names.org, names.app) === null) throw noApp(names);
     return { requests: rows.map(toJson) };
   });
   api.get(`${QUEUE}/:id`, async (request) => {
-    authorize(request, 'read', request.params as Names);
+    authorize(request, request.params as Names);
     return withDetails(find(request, queue), queue);
   });
   api.delete(`${QUEUE}/:id`, async (request) => {
     const { org, app } = request.params as Names;
-    const actor = authorize(request, 'deploy', { org, app });
+    const actor = authorize(request, { org, app });
     const { id, keyId } = find(request, queue);
     const isCancelled = queue.dispatcher.cancel(id);
     const detail = { request: id, key: keyId };

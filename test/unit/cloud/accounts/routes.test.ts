@@ -64,7 +64,7 @@ test('a key is made, listed, looked at and revoked; its secret is shown once', a
   const [status, made] = await ask(app, admin, 'POST /keys', settings);
   assert.is(status, 201);
   const { key, id, ...rest } = made;
-  assert.equal(rest, { ...settings, created_at: rest.created_at, revoked_at: null, last_used_at: null });
+  assert.equal(rest, { ...settings, role: null, created_at: rest.created_at, revoked_at: null, last_used_at: null });
   assert.is(accounts.ring.check(key)?.limits.bodyBytes, 4096);
   const [, listed] = await ask(app, admin, 'GET /keys');
   assert.not.match(JSON.stringify(listed), key.split(':')[1] as string);

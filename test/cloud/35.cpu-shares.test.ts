@@ -102,6 +102,7 @@ const GROUP = 'chasqui-org-me/chasqui-r1';
 onLinux('version 2: the control plane moves to a child, and runners are in siblings of that', async () => {
   const files = {
     own: '0::/unit\n',
+    'unit/cgroup.controllers': 'cpu memory',
     'unit/chasqui-control-plane/cpu.weight': '100',
     'unit/chasqui-org-me/cpu.weight': '100',
     [`unit/${GROUP}/cgroup.controllers`]: 'cpu memory',
@@ -134,6 +135,21 @@ onLinux('version 2: the control plane moves to a child, and runners are in sibli
     fs.writeFileSync(path.join(places.root, 'unit', GROUP, 'memory.events'), 'oom 1\noom_kill 1\n');
     assert.is(limit.killReason(), 'it ran out of memory: its limit is 256 MiB');
     limit.close();
+  });
+});
+
+onLinux('a folder that is no cgroup gets no groups', async () => {
+  await withFakeGroups({ own: '0::/\n' }, async (places, pid) => {
+    const limit = new MemoryLimit(
+      GROUP,
+      () => pid,
+      2 ** 28,
+      () => undefined,
+      places,
+    );
+    await limit.joined;
+    limit.close();
+    assert.equal(fs.readdirSync(places.root), ['own']);
   });
 });
 

@@ -75,7 +75,7 @@ export class LiveRunner {
   }
 
   get listener(): RunnerListener {
-    return { onStatus: (status) => this.#onStatus(status), onEnd: (how) => this.#onEnd(how) };
+    return { onStatus: (status) => this.#onStatus(status), onEnd: (...end) => this.#onEnd(...end) };
   }
 
   /** For example `loading 43 %`. */
@@ -155,16 +155,18 @@ export class LiveRunner {
     this.hooks.onChange(this, state, reason);
   }
 
-  #onEnd(how: string): void {
+  #onEnd(how: string, hasRunOut: boolean): void {
     this.#clear();
-    this.hooks.onEnd(this, this.#describeEnd(how));
+    this.hooks.onEnd(this, this.#describeEnd(how, hasRunOut));
   }
 
-  #describeEnd(how: string): RunnerEnd {
+  #describeEnd(how: string, hasRunOut: boolean): RunnerEnd {
     if (this.state === 'DRAINING') return { state: 'STOPPED', reason: how, isPermanent: false };
     if (this.foundAs !== null && this.status === null) {
       return { state: 'STOPPED', reason: 'it had exited when the control plane restarted', isPermanent: false };
     }
+    // The runner may have reported the end of its engine, or failed the warm-up, before it was killed as well.
+    if (hasRunOut) return { state: 'CRASHED', reason: how, isPermanent: false };
     const failure = this.status?.failure ?? null;
     const isPermanent = failure !== null && PERMANENT.includes(failure.code);
     const reason = failure?.message ?? this.#endsBecause ?? withLogLine(how, this.hooks.lastLogLine(this));

@@ -49,7 +49,10 @@ export async function joinCgroup(
   for (const { line, base } of versions) {
     const [, group] = line.exec(groups) ?? [];
     if (group === undefined) continue;
-    const folder = path.join(base, group.replace(OWN_CHILD, ''), name);
+    // Hybrid systems have version 2 elsewhere and without controllers, and a plain folder at `root`.
+    const parent = path.join(base, group.replace(OWN_CHILD, ''));
+    if (base === root && !fs.existsSync(path.join(parent, 'cgroup.controllers'))) continue;
+    const folder = path.join(parent, name);
     try {
       fs.mkdirSync(folder, { recursive: true });
       if (pid !== null) await moveTo(folder, pid);

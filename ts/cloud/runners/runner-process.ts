@@ -29,8 +29,8 @@ export interface Isolation {
 
 export interface RunnerListener {
   onStatus(status: RunnerStatus): void;
-  /** `how`: for example `it was ended by SIGKILL`. */
-  onEnd(how: string): void;
+  /** `how`: for example `it was ended by SIGKILL`. `hasRunOut`: it exceeded its memory limit. */
+  onEnd(how: string, hasRunOut: boolean): void;
 }
 
 /** Stored data for finding a runner again. */
@@ -264,9 +264,11 @@ export class RunnerProcess {
     return path.join(this.folder, `${this.id}.ctl`);
   }
 
-  #end(how = this.#exceeded ?? this.#limit?.killReason() ?? this.#how ?? 'its process does not exist'): void {
+  #end(cause?: string): void {
     if (this.#ended) return;
     this.#ended = true;
+    const exceeded = cause === undefined ? (this.#exceeded ?? this.#limit?.killReason() ?? null) : null;
+    const how = cause ?? exceeded ?? this.#how ?? 'its process does not exist';
     this.#limit?.close();
     this.#cpus?.close();
     this.#link?.close();
@@ -274,8 +276,8 @@ export class RunnerProcess {
     for (const extension of ['sock', 'ctl', 'json']) {
       fs.rmSync(path.join(this.folder, `${this.id}.${extension}`), { force: true });
     }
-    if (this.container === null) this.listener.onEnd(how);
-    else void this.container.remove().then((known) => this.listener.onEnd(known ?? how));
+    if (this.container === null) this.listener.onEnd(how, exceeded !== null);
+    else void this.container.remove().then((known) => this.listener.onEnd(known ?? how, false));
   }
 
   /** Kills a hanging engine; others exit with their runner. Nothing outlives a container. */

@@ -309,11 +309,16 @@ function buildApi(
   { onError, trustProxy = false }: CloudSettings,
   stores: Parameters<typeof confirmChanges>[1],
 ): FastifyInstance {
+  const onRequestError = errorHandler({ onServerError: (error) => onError?.(error), optionNames: {} });
   // Trust the headers of one proxy in front, but not what clients sent to that proxy.
-  const api = Fastify({ forceCloseConnections: true, trustProxy: (_address, hop) => trustProxy && hop === 0 });
+  const api = Fastify({
+    forceCloseConnections: true,
+    trustProxy: (_address, hop) => trustProxy && hop === 0,
+    frameworkErrors: onRequestError,
+  });
   api.addHook('onRequest', async ({ raw }) => checkHostHeader(raw));
   confirmChanges(api, stores);
-  api.setErrorHandler(errorHandler({ onServerError: (error) => onError?.(error), optionNames: {} }));
+  api.setErrorHandler(onRequestError);
   api.setNotFoundHandler((request) => {
     throw new ChasquiError('unknown_url', `Unknown URL: ${request.method} ${request.url.slice(0, 200)}.`);
   });

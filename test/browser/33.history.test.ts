@@ -93,6 +93,78 @@ for (const [colorScheme, width] of [
   });
 }
 
+for (const [colorScheme, width] of [
+  ['light', 1280],
+  ['dark', 390],
+] as const) {
+  history(`chats are sorted into folders, by menu and by dragging (${colorScheme}, ${width} px)`, async () => {
+    const [inside, dragged] = [`Sorted ${width}`, `Dragged ${width}`];
+    for (const title of [inside, dragged]) {
+      await app.done('POST', '/api/v1/chats', { title, messages: [message('a', null, 'Hello')] });
+    }
+    const { page, complaints } = await openApp(browser, app, { viewport: { width, height: 860 }, colorScheme });
+    const panel = page.getByRole('complementary', { name: 'History' });
+    const showPanel = async () => {
+      await goTo(page, 'Chat');
+      if (width < 860) await page.getByRole('button', { name: 'History' }).press('Enter');
+    };
+    const nameIt = async (name: string) => {
+      await page.getByRole('textbox', { name: 'Name of the folder' }).fill(name);
+      await page.keyboard.press('Enter');
+    };
+    await showPanel();
+    await panel.getByRole('button', { name: 'New folder' }).press('Enter');
+    await nameIt('Zoo');
+    const zoo = panel.getByRole('region', { name: 'Zoo' });
+    await zoo.waitFor();
+    await panel.getByRole('button', { name: `Move the chat ${inside} to a folder` }).press('Enter');
+    assert.ok(await page.getByRole('button', { name: 'No folder' }).isDisabled());
+    assert.equal(await accessibilityProblems(page), []);
+    await page.getByRole('dialog').getByRole('button', { name: 'New folder' }).press('Enter');
+    await nameIt('Birds');
+    const birds = panel.getByRole('region', { name: 'Birds' });
+    await birds.getByRole('link', { name: inside }).waitFor();
+    await panel.getByRole('link', { name: dragged }).dragTo(zoo);
+    await zoo.getByRole('link', { name: dragged }).waitFor();
+    assert.equal(await accessibilityProblems(page), []);
+    assert.not(await overflows(page));
+
+    const heading = birds.getByRole('button', { name: /^Birds/ });
+    await heading.press('Enter');
+    await birds.getByRole('link').waitFor({ state: 'detached' });
+    await page.reload();
+    await showPanel();
+    await zoo.getByRole('link', { name: dragged }).waitFor();
+    assert.is(await heading.getAttribute('aria-expanded'), 'false');
+    await panel.getByLabel('Search all chats').fill(inside);
+    await panel.getByRole('region', { name: 'Today' }).getByRole('link', { name: inside }).waitFor();
+    await panel.getByLabel('Search all chats').fill('');
+
+    await zoo.getByRole('link', { name: dragged }).dragTo(panel.getByLabel('Search all chats'));
+    await panel.getByRole('region', { name: 'Today' }).getByRole('link', { name: dragged }).waitFor();
+    // Another page is first.
+    await app.done('PUT', '/api/v1/folders/Birds', { name: 'Owls', open: true });
+    const owls = panel.getByRole('region', { name: 'Owls' });
+    await owls.getByRole('link', { name: inside }).waitFor();
+    await owls.getByRole('button', { name: 'Rename the folder Owls' }).press('Enter');
+    await nameIt('Zoo');
+    await page.getByText('The folder `Zoo` exists already.').waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).press('Enter');
+    await owls.getByRole('button', { name: 'Remove the folder Owls' }).press('Enter');
+    assert.equal(await accessibilityProblems(page), []);
+    await page.getByRole('button', { name: 'Remove', exact: true }).press('Enter');
+    await panel.getByRole('region', { name: 'Today' }).getByRole('link', { name: inside }).waitFor();
+    assert.equal((await app.done('GET', '/api/v1/chats')).folders, [{ name: 'Zoo', open: true }]);
+    await app.done('DELETE', '/api/v1/folders/Zoo');
+    await zoo.waitFor({ state: 'detached' });
+    assert.equal(
+      complaints.filter((each) => !each.includes('400')),
+      [],
+    );
+    await page.context().close();
+  });
+}
+
 history('exports of other programs are imported, and all chats are exported', async () => {
   const { page } = await openApp(browser, app);
   await goTo(page, 'Chat');

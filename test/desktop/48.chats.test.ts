@@ -66,18 +66,22 @@ chats('a deleted message passes its replies to the message before it', async () 
 chats('all chats are exported, and imported again as they were', async () => {
   const image = 'data:image/png;base64,AAAA';
   const messages = [{ id: 'a', parent: null, role: 'user', content: 'x\u0000y', images: [image] }];
-  const { id } = await app.done('POST', '/api/v1/chats', { title: 'Taken along', messages, pinned: true });
+  const folder = '目录/a b%';
+  await app.done('POST', '/api/v1/folders', { name: folder });
+  const { id } = await app.done('POST', '/api/v1/chats', { title: 'Taken along', messages, pinned: true, folder });
   const exported = await app.done('GET', '/api/v1/chats/export');
   const own = exported.chats.find((each: { id: string }) => each.id === id);
-  assert.equal(own.messages, messages);
+  assert.equal([own.messages, own.folder], [messages, folder]);
   await app.done('DELETE', `/api/v1/chats/${id}`);
+  assert.equal(await app.done('DELETE', `/api/v1/folders/${encodeURIComponent(folder)}`), { folders: [] });
   const give = (value: unknown) => {
     const base64 = Buffer.from(JSON.stringify(value)).toString('base64');
     const input = { filename: 'c.json', file_data: `data:application/json;base64,${base64}` };
     return app.api('POST', '/api/v1/chats/import', { input });
   };
   assert.equal((await give({ chats: [own] })).body, { imported: 1 });
-  const { chats: listed } = await app.done('GET', '/api/v1/chats?text=Taken');
+  const { chats: listed, folders } = await app.done('GET', '/api/v1/chats?text=Taken');
+  assert.equal(folders, [{ name: folder, open: true }]);
   assert.equal([listed[0].createdAt, listed[0].updatedAt, listed[0].pinned], [own.createdAt, own.updatedAt, true]);
   const again = await app.done('GET', `/api/v1/chats/${listed[0].id}`);
   assert.equal({ ...again, id, running: undefined }, { ...own, running: undefined });
@@ -94,6 +98,8 @@ chats('what makes no sense is refused with the name of its field', async () => {
   const message = { id: 'a', parent: null, role: 'user', content: 'x' };
   for (const [body, param] of [
     [{ title: 1 }, 'title'],
+    [{ folder: 'none' }, 'folder'],
+    [{ folder: ' ' }, 'folder'],
     [{ messages: [{ ...message, role: 'owner' }] }, 'messages[0].role'],
     [{ messages: [{ ...message, id: '../x' }] }, 'messages[0].id'],
     [{ messages: [{ ...message, images: ['http://x/y.png'] }] }, 'messages[0].images[0]'],

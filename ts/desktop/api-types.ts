@@ -27,6 +27,8 @@ export interface AppEvents {
   settings: Settings;
   /** An MCP server or its state changed; request the list again. */
   mcp: Record<string, never>;
+  /** A folder of chats changed; request the chats again. */
+  folders: Record<string, never>;
   /** A chat changed, or a completion began or ended. `updatedAt` is `null` if it was deleted. */
   chat: { id: string; updatedAt: number | null; running: string | null };
 }

@@ -18,6 +18,7 @@ import { completionsRoutes } from './routes/completions.js';
 import type { DesktopApp, SchemaTypes } from './routes/context.js';
 import { downloadsRoutes } from './routes/downloads.js';
 import { eventsRoute } from './routes/events.js';
+import { foldersRoutes } from './routes/folders.js';
 import { hubRoutes } from './routes/hub.js';
 import { mcpRoutes } from './routes/mcp.js';
 import { modelsRoutes } from './routes/models.js';
@@ -39,6 +40,7 @@ const ROUTES = [
   settingsRoutes,
   watchingRoutes,
   chatsRoutes,
+  foldersRoutes,
   completionsRoutes,
   mcpRoutes,
   eventsRoute,

@@ -81,6 +81,7 @@ function readOwn({
   messages,
   current,
   pinned,
+  folder,
   createdAt,
   updatedAt,
 }: Json): ImportedChat {
@@ -92,6 +93,7 @@ function readOwn({
     messages,
     current,
     pinned,
+    folder,
   });
   const chat = Object.fromEntries(given.filter(([, value]) => value !== undefined)) as ChatChange;
   return { chat, createdAt: milliseconds(createdAt), updatedAt: milliseconds(updatedAt) };

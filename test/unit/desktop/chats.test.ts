@@ -7,6 +7,9 @@ import type { ChatMessage } from '../../../ts/desktop/api-types.js';
 import { fileName, shownBranch, toMarkdown } from '../../../ts/desktop/routes/chats.js';
 import { ChatStore } from '../../../ts/desktop/store/chats.js';
 import { Store } from '../../../ts/desktop/store/database.js';
+import { MIGRATIONS } from '../../../ts/desktop/store/migrations.js';
+import type { ChasquiError } from '../../../ts/errors.js';
+import { openSqlite } from '../../../ts/sqlite.js';
 
 const chats = suite('chats');
 const folder = mkdtempSync(path.join(tmpdir(), 'chasqui-chats-'));
@@ -77,6 +80,35 @@ chats('a change leaves what it does not name, and messages that are not named an
   assert.throws(() => history.read(id), /Chat not found/);
 });
 
+chats('folders are renamed with their chats, and removed without them', () => {
+  const { folders } = history;
+  folders.add('Work');
+  const [inside, outside] = [history.create({ title: 'In', folder: 'Work' }), history.create({ title: 'Out' })];
+  assert.equal([inside.folder, outside.folder], ['Work', null]);
+  folders.change('Work', { name: 'Job', open: false });
+  assert.equal(folders.list(), [{ name: 'Job', open: false }]);
+  folders.change('Job', { name: 'Job' });
+  assert.is(history.read(inside.id).folder, 'Job');
+  const expectError = (action: () => void, code: string, param: string) => {
+    assert.throws(action, (error: ChasquiError) => error.code === code && error.param === param);
+  };
+  expectError(() => history.change(outside.id, { folder: 'Work' }), 'invalid_value', 'folder');
+  expectError(() => folders.add('Job'), 'invalid_value', 'name');
+  expectError(() => folders.change('Work', {}), 'not_found', 'name');
+  folders.add('Other');
+  expectError(() => folders.change('Other', { name: 'Job' }), 'invalid_value', 'name');
+  history.change(outside.id, { folder: 'Job' });
+  folders.remove('Job');
+  expectError(() => folders.remove('Job'), 'not_found', 'name');
+  const left = history.list().filter(({ id }) => [inside.id, outside.id].includes(id));
+  assert.equal(
+    left.map(({ folder }) => folder),
+    [null, null],
+  );
+  for (const { id } of left) history.delete(id);
+  folders.remove('Other');
+});
+
 chats('a text is found in any message of any branch, by whole words and the beginning of the last', () => {
   const messages = [
     said('a', null, 'How do llamas sleep?'),
@@ -143,14 +175,14 @@ chats('an unknown `current` or parent is rejected, and changes nothing', () => {
 
 chats('a chat that an earlier version damaged is repaired when the database is opened', () => {
   const old = mkdtempSync(path.join(tmpdir(), 'chasqui-chats-'));
-  const before = Store.open(old);
-  const { id } = new ChatStore(before).create({ messages: [said('a', null, 'one'), said('b', 'a', 'two')] });
-  before.run("UPDATE chats SET current = 'never-written' WHERE id = ?", id);
-  before.run('ALTER TABLE chats DROP COLUMN pinned');
-  before.run('PRAGMA user_version = 1');
+  const before = openSqlite(path.join(old, 'desktop.db'));
+  before.exec(`${MIGRATIONS[0]}; PRAGMA user_version = 1;
+    INSERT INTO chats VALUES ('x', 'Old', NULL, '', '{}', 'never-written', 1, 1);
+    INSERT INTO messages VALUES (1, 'x', 'a', 1, 'one', '{"id":"a","parent":null,"role":"user"}')`);
   before.close();
   const after = Store.open(old);
-  assert.is(new ChatStore(after).read(id).current, 'b');
+  const { current, folder } = new ChatStore(after).read('x');
+  assert.equal([current, folder], ['a', null]);
   after.close();
   rmSync(old, { recursive: true, force: true });
 });

@@ -33,6 +33,7 @@ export function chatsRoutes(app: DesktopRoutes, { chats, completions }: DesktopA
   app.get('/api/v1/chats', { schema: list }, async ({ query }) => {
     return {
       chats: chats.list(query.text).map((listed) => ({ ...listed, running: completions.runningIn(listed.id) })),
+      folders: chats.folders.list(),
     };
   });
 

@@ -92,9 +92,14 @@ const running = orNull(id);
 /** Pinned chats are listed first. */
 const pinned = boolean;
 
-export const chat = objectOf({ id, ...changeable, ...times }, { running, pinned });
+/** Part of paths, and of exported chats. */
+const folderName = limited(string, { minLength: 1, maxLength: 80, pattern: '^(?=.*\\S)[^\\x00-\\x1f]+$' });
+/** `null`: in no folder. */
+const folder = orNull(folderName);
+
+export const chat = objectOf({ id, ...changeable, ...times }, { running, pinned, folder });
 /** For `PUT`; absent fields stay unchanged. */
-export const chatChange = closedObjectOf({}, { ...changeable, pinned });
+export const chatChange = closedObjectOf({}, { ...changeable, pinned, folder });
 export const chatMessages = closedObjectOf({ messages: changeable.messages }, { current: changeable.current });
 /** The version of a chat: it grows with each change. */
 export const chatVersion = objectOf({ updatedAt: number });
@@ -114,6 +119,7 @@ export const listedChat = objectOf(
     ...times,
     messageCount: integer,
     pinned,
+    folder,
     /** Search result: the message of `snippet`. */
     hit: orNull(id),
     /** Search result: an excerpt with matches between U+0002 and U+0003. */
@@ -124,7 +130,14 @@ export const listedChat = objectOf(
 
 export const importReply = objectOf({ imported: integer });
 
-export const chatList = objectOf({ chats: arrayOf(listedChat) });
+/** `open`: whether the history shows its chats. */
+export const chatFolder = objectOf({ name: folderName, open: boolean });
+export const folderParams = objectOf({ name: folderName });
+export const newFolder = closedObjectOf({ name: folderName });
+export const folderChange = closedObjectOf({}, { name: folderName, open: boolean });
+export const folderList = objectOf({ folders: arrayOf(chatFolder) });
+
+export const chatList = objectOf({ chats: arrayOf(listedChat), ...folderList.properties });
 
 export type ChatFile = Static<typeof chatFile>;
 export type DocumentBody = Static<typeof documentBody>;
@@ -134,6 +147,9 @@ export type ChatChange = Static<typeof chatChange>;
 export type ChatMessages = Static<typeof chatMessages>;
 export type CompletionBody = Static<typeof completionBody>;
 export type ListedChat = Static<typeof listedChat>;
+export type ChatList = Static<typeof chatList>;
+export type ChatFolder = Static<typeof chatFolder>;
+export type FolderChange = Static<typeof folderChange>;
 
 /** The `stats` of a completion. */
 export interface ChatStats {

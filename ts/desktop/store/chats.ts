@@ -4,6 +4,7 @@ import { ChasquiError, invalidValue } from '../../errors.js';
 import type { Chat, ChatChange, ChatMessage, ChatMessages, ListedChat } from '../api-types.js';
 import type { ImportedChat } from '../import-chats.js';
 import type { SqlValue, Store } from './database.js';
+import { FolderStore } from './folders.js';
 import { SHOW_LAST_MESSAGE } from './migrations.js';
 
 const MAX_CHATS = 20_000;
@@ -16,7 +17,7 @@ const MAX_HITS = 5000;
 /** libsql returns the text of a TEXT column up to its first U+0000, but a BLOB completely. */
 const whole = (column: string) => `CAST(${column} AS BLOB) AS ${column}`;
 
-const CHAT_COLUMNS = `id, ${whole('title')}, ${whole('model')}, ${whole('system_prompt')}, settings, current, pinned, created_at, updated_at`;
+const CHAT_COLUMNS = `id, ${whole('title')}, ${whole('model')}, ${whole('system_prompt')}, settings, current, pinned, folder, created_at, updated_at`;
 
 interface ChatRow {
   id: string;
@@ -26,6 +27,7 @@ interface ChatRow {
   settings: string;
   current: string | null;
   pinned: number;
+  folder: string | null;
   created_at: number;
   updated_at: number;
 }
@@ -37,7 +39,11 @@ interface ListedRow extends ChatRow {
 }
 
 export class ChatStore {
-  constructor(private readonly store: Store) {}
+  readonly folders: FolderStore;
+
+  constructor(private readonly store: Store) {
+    this.folders = new FolderStore(store);
+  }
 
   /** Pinned ones first, then the most recently changed. With a text: chats that contain all its words in a message or the title. */
   list(text = ''): ListedChat[] {
@@ -50,10 +56,11 @@ export class ChatStore {
     return this.read(this.store.transaction(() => this.#insert(change)));
   }
 
-  /** All or nothing. Returns the ids. Throws like `change`. */
+  /** All or nothing; adds the folders of the chats. Returns the ids. Throws like `change`. */
   import(chats: readonly ImportedChat[]): string[] {
     return this.store.transaction(() =>
       chats.map(({ chat, createdAt, updatedAt }) => {
+        if (chat.folder && !this.folders.has(chat.folder)) this.folders.add(chat.folder);
         const id = this.#insert(chat);
         this.store.run(
           'UPDATE chats SET created_at = coalesce(?, created_at), updated_at = coalesce(?, updated_at) WHERE id = ?',
@@ -104,6 +111,7 @@ export class ChatStore {
       messages: messages.map(({ content, body }) => ({ ...JSON.parse(body), content }) as ChatMessage),
       current: row.current,
       pinned: row.pinned === 1,
+      folder: row.folder,
       createdAt: row.created_at,
       updatedAt: row.updated_at,
     };
@@ -111,7 +119,8 @@ export class ChatStore {
 
   /**
    * Updates the given fields; given messages replace all.
-   * @throws {ChasquiError} `not_found`; `invalid_value` if `current` or a parent is not a message of the chat
+   * @throws {ChasquiError} `not_found`; `invalid_value` if `current` or a parent is not a message of the chat, or if the
+   * folder does not exist
    */
   change(id: string, change: ChatChange): Chat {
     this.#row(id);
@@ -179,6 +188,10 @@ export class ChatStore {
     if (change.settings !== undefined) columns.push(['settings', JSON.stringify(change.settings)]);
     if (change.current !== undefined) columns.push(['current', change.current]);
     if (change.pinned !== undefined) columns.push(['pinned', Number(change.pinned)]);
+    if (change.folder !== undefined) columns.push(['folder', change.folder]);
+    if (change.folder && !this.folders.has(change.folder)) {
+      throw invalidValue(`The folder \`${change.folder}\` does not exist.`, 'folder');
+    }
     // Strictly increasing: pages recognise their own changes by it.
     const sets = ['updated_at = max(?, updated_at + 1)', ...columns.map(([name]) => `${name} = ?`)].join(', ');
     this.store.run(`UPDATE chats SET ${sets} WHERE id = ?`, Date.now(), ...columns.map(([, value]) => value), id);
@@ -273,6 +286,7 @@ function toListed(row: ListedRow): ListedChat {
     updatedAt: row.updated_at,
     messageCount: row.messages,
     pinned: row.pinned === 1,
+    folder: row.folder,
     snippet: row.snippet,
     hit: row.hit,
   };

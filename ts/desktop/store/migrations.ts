@@ -60,4 +60,8 @@ export const MIGRATIONS: readonly string[] = [
   // Earlier versions stored `current` before the message that it names.
   SHOW_LAST_MESSAGE,
   'ALTER TABLE chats ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0',
+  `
+  CREATE TABLE folders (name TEXT PRIMARY KEY, open INTEGER NOT NULL DEFAULT 1) STRICT, WITHOUT ROWID;
+  ALTER TABLE chats ADD COLUMN folder TEXT REFERENCES folders (name) ON UPDATE CASCADE ON DELETE SET NULL;
+  `,
 ];

@@ -17,8 +17,9 @@ export function Dialog({ title, close, children }: DialogProps) {
     dialog?.showModal();
     return () => dialog?.close();
   }, []);
+  // Removing the element queues the event too, when another dialog may be open.
   return (
-    <dialog ref={ref} aria-label={title} onClose={close}>
+    <dialog ref={ref} aria-label={title} onClose={() => ref.current && close()}>
       <header class="dialog-head">
         <h2>{title}</h2>
         <IconAction label={t('close')} icon="close" run={() => ref.current?.close()} />

@@ -52,6 +52,7 @@ async function open(): Promise<void> {
   on(opened, 'settings', takeSettings);
   on(opened, 'chat', takeChat);
   on(opened, 'library', () => void refreshLibrary().catch(() => {}));
+  on(opened, 'folders', () => void refreshChats().catch(() => {}));
   on(opened, 'mcp', () => void refreshMcp().catch(() => {}));
   opened.onerror = () => reopenLater(opened);
   try {

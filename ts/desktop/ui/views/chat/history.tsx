@@ -12,6 +12,8 @@ import { dateTime, dayOf } from '../../state/format.js';
 import { t } from '../../state/language.js';
 import { attempt, notify } from '../../state/notices.js';
 import { linkTo } from '../../state/route.js';
+import { setTo } from '../../state/set-to.js';
+import { dropInto, FolderSection, MoveChat, NewFolder, sortedFolders, startDrag } from './folders.js';
 
 const patienceMs = 200;
 
@@ -22,9 +24,13 @@ export function History() {
     return () => clearTimeout(timer);
   }, [text]);
   const list = chats.value;
-  const headings = [...new Set(list.map(headingOf))];
+  const creating = useSignal(false);
+  // Search results are not in folders, which may be closed.
+  const folders = text ? [] : sortedFolders();
+  const outside = text ? list : list.filter(({ folder }) => folder === null);
+  const headings = [...new Set(outside.map(headingOf))];
   return (
-    <aside class="panel history" aria-label={t('history')}>
+    <aside class="panel history" aria-label={t('history')} {...dropInto(null)}>
       <div class="panel-head">
         <input
           type="search"
@@ -39,28 +45,42 @@ export function History() {
           <IconAction label={t('closeHistory')} icon="close" run={() => togglePanel('history')} />
         </span>
       </div>
+      {folders.map((folder) => {
+        const inside = list.filter((chat) => chat.folder === folder.name);
+        return (
+          <FolderSection key={folder.name} folder={folder} count={inside.length}>
+            <Entries chats={inside} />
+          </FolderSection>
+        );
+      })}
       {list.length === 0 && <p class="muted">{t(text ? 'noMatchingChats' : 'noChats')}</p>}
       {headings.map((heading) => (
         <section key={heading} aria-label={heading}>
           <h2 class="history-heading">{heading}</h2>
-          <ul>
-            {list
-              .filter((chat) => headingOf(chat) === heading)
-              .map((chat) => (
-                <Entry key={chat.id} chat={chat} />
-              ))}
-          </ul>
+          <Entries chats={outside.filter((chat) => headingOf(chat) === heading)} />
         </section>
       ))}
       <div class="row">
-        <FileAction label={t('importChats')} accept=".json" icon="folder" take={takeExports} />
+        <IconAction label={t('newFolder')} icon="folder" run={setTo(creating, true)} />
+        <FileAction label={t('importChats')} accept=".json" icon="downloads" take={takeExports} />
         <IconAction
           label={t('exportAllChats')}
           icon="export"
           run={() => download('/api/v1/chats/export', 'chats.json')}
         />
       </div>
+      {creating.value && <NewFolder close={setTo(creating, false)} />}
     </aside>
+  );
+}
+
+function Entries({ chats }: { chats: readonly ListedChat[] }) {
+  return (
+    <ul>
+      {chats.map((chat) => (
+        <Entry key={chat.id} chat={chat} />
+      ))}
+    </ul>
   );
 }
 
@@ -85,6 +105,7 @@ function Changed({ chat: { running, updatedAt } }: { chat: ListedChat }) {
 function Entry({ chat }: { chat: ListedChat }) {
   const asking = useSignal(false);
   const renaming = useSignal(false);
+  const moving = useSignal(false);
   const { id, title, snippet, hit, pinned } = chat;
   const remove = async () => {
     asking.value = false;
@@ -97,6 +118,7 @@ function Entry({ chat }: { chat: ListedChat }) {
         href={linkTo('chat', hit ? `${id}/${hit}` : id)}
         aria-current={first.id.value === id ? 'true' : undefined}
         onClick={uncoverChat}
+        onDragStart={(event) => startDrag(event, id)}
       >
         <span class="history-title" dir="auto">
           {chat.running && <span class="dot good" />} {title || t('untitledChat')}
@@ -109,21 +131,11 @@ function Entry({ chat }: { chat: ListedChat }) {
           icon="pin"
           run={() => changeChat(id, { pinned: !pinned })}
         />
-        <IconAction
-          label={t('renameChat', { title })}
-          icon="edit"
-          run={() => {
-            renaming.value = true;
-          }}
-        />
-        <IconAction
-          label={t('deleteChat', { title })}
-          icon="trash"
-          run={() => {
-            asking.value = true;
-          }}
-        />
+        <IconAction label={t('moveChat', { title })} icon="folder" run={setTo(moving, true)} />
+        <IconAction label={t('renameChat', { title })} icon="edit" run={setTo(renaming, true)} />
+        <IconAction label={t('deleteChat', { title })} icon="trash" run={setTo(asking, true)} />
       </span>
+      {moving.value && <MoveChat chat={chat} close={setTo(moving, false)} />}
       {renaming.value && (
         <NameDialog
           title={t('renameThisChat')}
@@ -132,30 +144,18 @@ function Entry({ chat }: { chat: ListedChat }) {
           maxLength={500}
           action={t('rename')}
           save={(name) => name !== title && changeChat(id, { title: name })}
-          close={() => {
-            renaming.value = false;
-          }}
+          close={setTo(renaming, false)}
         />
       )}
       {asking.value && (
-        <Dialog
-          title={t('deleteChatQuestion')}
-          close={() => {
-            asking.value = false;
-          }}
-        >
+        <Dialog title={t('deleteChatQuestion')} close={setTo(asking, false)}>
           <p>{t('chatWillBeGone', { title })}</p>
           <div class="row">
             <Export id={id} format="md" label={t('exportMarkdownFirst')} />
             <Export id={id} format="json" label={t('exportJsonFirst')} />
           </div>
           <div class="dialog-foot">
-            <Action
-              label={t('keepIt')}
-              run={() => {
-                asking.value = false;
-              }}
-            />
+            <Action label={t('keepIt')} run={setTo(asking, false)} />
             <Action label={t('delete')} kind="danger" icon="trash" run={remove} />
           </div>
         </Dialog>

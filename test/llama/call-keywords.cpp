@@ -108,8 +108,10 @@ std::vector<std::string> places_of(const std::string& schema, bool is_object) {
 bool is_reported(const RenderedPrompt& prompt, const common_json& parameters) {
     const std::string text = parameters.dump();
     for (const std::string& name : prompt.unenforced) {
-        const size_t begin = name.find('.') == std::string::npos ? 0 : name.find('.') + 1;
-        if (text.find("\"" + name.substr(begin) + "\":") != std::string::npos) return true;
+        const size_t dot = name.find('.');
+        if (dot == std::string::npos ? text.find("\"" + name + "\":") != std::string::npos : parameters.contains(name.substr(dot + 1))) {
+            return true;
+        }
     }
     return !schema::convert(parameters).unenforced.empty();
 }

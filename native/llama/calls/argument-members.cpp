@@ -97,9 +97,9 @@ void ArgumentSchema::merge(const common_json& given, Properties& all, int depth)
 }
 
 std::string ArgumentSchema::name_of(const char* keyword, const common_json& given, bool of_arguments) const {
-    const bool is_own = of_arguments && &resolve(given) == &given;
     const bool is_one = given.is_object() && given.contains("$comment") && given.at("$comment").dump() == '"' + kOfOneOf + '"';
-    return (is_own ? kOfParameters : "") + (is_one ? "oneOf" : keyword);
+    if (is_one) keyword = "oneOf";
+    return of_arguments && &resolve(given) == &given ? named(keyword) : keyword;
 }
 
 bool ArgumentSchema::has_limits(const common_json& object) {
@@ -131,7 +131,7 @@ ArgumentSchema::Properties ArgumentSchema::read(const common_json& schema, bool 
     all.of_arguments = of_arguments;
     merge(schema, all, 0);
     settle(all);
-    for (const common_json& other : excluded) all.excluded.push_back({kOfParameters + "oneOf", other});
+    for (const common_json& other : excluded) all.excluded.push_back({named("oneOf"), other});
     for (const Condition& other : all.excluded) exclude(other, all);
     return all;
 }

@@ -186,7 +186,7 @@ Peg ArgumentParser::nested(const ArgumentSchema& schema, const common_json& valu
         const common_json& one = anywhere.at("anyOf").at(i);
         if (has_nested(schema.other_types(one))) different.insert(one.dump());
     }
-    if (different.size() > 1) ignored.insert(kOfParameters + "anyOf");
+    if (different.size() > 1) ignored.merge(schema.named_alternatives());
     const std::string name = "v" + std::to_string(nested_rules_.size());
     nested_rules_[key]     = name;
     return p.rule(name, [&] {

@@ -40,6 +40,16 @@ public:
     };
 
     const common_json& root() const { return root_; }
+    // The name of a keyword of the arguments in reports. The keyword may come from a part of their schema.
+    std::string named(const std::string& keyword) const {
+        return (root_.is_object() && root_.contains(keyword) ? kOfParameters : "") + keyword;
+    }
+    std::set<std::string> named_alternatives() const {
+        for (const std::string keyword : {"anyOf", "oneOf"}) {
+            if (named(keyword) != keyword) return {named(keyword)};
+        }
+        return {"anyOf", "oneOf"};
+    }
 
     // A condition on the set of members (presence.h). `name`: of the keyword in reports.
     struct Condition {

@@ -53,7 +53,7 @@ const Test ordinary("control tokens: without any in the messages, a prompt has t
         const Tokenizer tokenizer(vocabulary(name));
         for (const std::string& file : template_names()) {
             const ChatTemplate chat_template(source_of(file));
-            const std::string  request = request_with(" <b>1 < 2 | 3</b> <think> [INST ");
+            const std::string  request = request_with(" <b>1 < 2 | 3</b> <thinks> [INST ");
             RenderedPrompt     plain, parsed;
             try {
                 parsed = chat_template.render(request);

@@ -1,9 +1,13 @@
 // Every message of a conversation appears in the prompt, or the request is refused, on the templates of real models.
 #include "chat-templates.h"
+#include "vocabulary.h"
 
 #include "core/error-code.h"
 #include "llama/chat/chat-template.h"
+#include "llama/chat/control-tokens.h"
+#include "llama/chat/template-markers.h"
 
+#include <common.h>
 #include <json.h>
 
 #include <algorithm>
@@ -178,6 +182,80 @@ const Test odd("conversations: odd messages appear once and in order, or are ref
         }
     }
     expect(wrong.empty(), wrong);
+});
+
+// System, user, reply, user, call, result and user; the texts are those of `text_of(i)`.
+template <typename TextOf>
+std::string markup_problem(const ChatTemplate& chat_template, const ControlTokens& control, const TextOf& text_of) {
+    std::vector<std::vector<std::string>> texts;
+    const auto next = [&] { return texts.emplace_back(1, text_of(texts.size()))[0]; };
+    const auto message = [&](const char* role) { return common_json{{"role", role}, {"content", next()}}; };
+    common_json messages = common_json::array();
+    for (const char* role : {"system", "user", "assistant", "user"}) messages.push_back(message(role));
+    const common_json city     = {{"city", next()}};
+    const common_json function = {{"name", "get_weather"}, {"arguments", city.dump()}};
+    const common_json call     = {{"id", "abcdefgh1"}, {"type", "function"}, {"function", function}};
+    messages.push_back(common_json{{"role", "assistant"}, {"content", ""}, {"tool_calls", common_json::array({call})}});
+    messages.push_back(common_json{{"role", "tool"}, {"tool_call_id", "abcdefgh1"}, {"content", next()}});
+    messages.push_back(message("user"));
+    const common_json tools   = common_json::parse("{" + std::string(kTools) + "}").at("tools");
+    const common_json request = {{"messages", messages}, {"tools", tools}};
+    try {
+        return problem(ControlTokens::unmarked(chat_template.render(request.dump(), &control).text), texts);
+    } catch (const Error& error) {
+        return error.what();
+    }
+}
+
+const Test markup("conversations: markup that templates search for stays in the text of every role", [] {
+    const ControlTokens control(vocabulary("qwen2"));
+    std::string         wrong;
+    for (const std::string& file : template_names()) {
+        const std::string        source = source_of(file);
+        const ChatTemplate       chat_template(source);
+        std::vector<std::string> all = searched_markup(source);
+        all.insert(all.end(), {"</think>", "<think>", "/think", "/no_think", "[/INST]", "[TOOL_CALLS]", "<|channel|>final<|message|>",
+                               "<tool_call>", "</tool_call>", "<tool_response>", "[THINK]", "[/THINK]", "<|im_end|>", "<|eot_id|>"});
+        std::string together;
+        for (std::string& each : all) together += "a " + (each = string_strip(each)) + " b";
+        const auto within = [&](size_t i) { return "Text" + std::to_string(i) + together + "End" + std::to_string(i); };
+        std::string found = markup_problem(chat_template, control, within);
+        if (!found.empty()) wrong += "\n" + file + " with all: " + found;
+        for (const std::string& each : all) {
+            if (each[0] == '/') continue;  // a switch at the beginning and the end
+            const auto around = [&](size_t i) { return (i == 2 ? "" : each) + "Text" + std::to_string(i) + "Z" + each; };
+            found = markup_problem(chat_template, control, around);
+            if (!found.empty()) wrong += "\n" + file + " with " + each + " around: " + found;
+        }
+    }
+    expect(wrong.empty(), wrong);
+});
+
+const Test switches("conversations: a switch of a template works alone or at an end, and is text elsewhere", [] {
+    const ControlTokens control(vocabulary("qwen2"));
+    const ChatTemplate  chat_template(source_of("NVIDIA-Nemotron-Nano-v2"));
+    const auto          render = [&](const std::string& text) {
+        const common_json message = {{"role", "user"}, {"content", text}};
+        const std::string request = common_json{{"messages", common_json::array({message})}}.dump();
+        return ControlTokens::unmarked(chat_template.render(request, &control).text);
+    };
+    for (const char* text : {"Hello /no_think", "/no_think Hello", "Hello\n/no_think\nHello", "/no_think"}) {
+        const std::string prompt = render(text);
+        expect(prompt.find("<think></think>") != std::string::npos && prompt.find("/no_think") == std::string::npos, text);
+    }
+    for (const char* text : {"Is /no_think a word?", "See /usr/no_think/a or b/no_think", "Write: /no_think\nbelow."}) {
+        const std::string prompt = render(text);
+        expect(prompt.find("<think></think>") == std::string::npos && prompt.find(text) != std::string::npos, text);
+    }
+});
+
+const Test continued("conversations: a continued message may end within its reasoning", [] {
+    const ControlTokens control(vocabulary("qwen2"));
+    const ChatTemplate  chat_template(source_of("NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"));
+    const std::string   messages = "{\"messages\":[" + user("A1Z") + R"(,{"role":"assistant","content":"<think>\nIs it </think"}]})";
+    const RenderedPrompt plain   = chat_template.render(messages), marked = chat_template.render(messages, &control);
+    expect_equal(marked.text, plain.text);
+    expect_equal(marked.format->generation_prompt, plain.format->generation_prompt);
 });
 
 }  // namespace

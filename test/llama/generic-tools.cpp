@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace chasqui;
@@ -171,6 +172,70 @@ const Test reasoning("chat: a template that reasons and has no form for tools ke
         expect_equal(reply.reasoning, "A <tool_call> might do.");
         expect_equal(reply.calls.size(), size_t{1});
     }
+});
+
+const char* const kTwoTools = R"("tools": [
+  {"type": "function", "function": {"name": "find_flights", "description": "Lists departures.",
+    "parameters": {"type": "object", "properties": {"origin_code": {"type": "string"}, "seat_count": {"type": "integer"}}}}},
+  {"type": "function", "function": {"name": "book_hotel", "description": "Reserves a room.",
+    "parameters": {"type": "object", "properties": {"arrival_day": {"type": "string", "description": "As a date."}}}}}])";
+
+// The same templates, also without their own text for tools.
+std::vector<std::string> sources_of(const std::string& name) {
+    return {source_of(name), "{%- set tools = [] -%}" + source_of(name)};
+}
+
+const Test described("chat: every prompt has the name, the description and the parameters of each tool", [] {
+    std::string missing;
+    for (const std::string& name : template_names()) {
+        for (const std::string& source : sources_of(name)) {
+            const std::string text = ChatTemplate(source).render("{\"messages\": [" + kQuestion + "]," + kTwoTools + "}").text;
+            for (const char* part : {"find_flights", "Lists departures.", "origin_code", "seat_count", "book_hotel",
+                                     "Reserves a room.", "arrival_day", "As a date."}) {
+                if (!contains(text, part)) missing += "\n" + name + " lacks " + part;
+            }
+        }
+    }
+    expect(missing.empty(), missing);
+});
+
+// The example of a call in the system message, which the template ends with the same text as any other system message.
+std::string example_in(const ChatTemplate& chat) {
+    const std::string lead   = "in exactly this format:\n";
+    const std::string system = R"({"role": "system", "content": "Be terse."},)";
+    const std::string text   = chat.render("{\"messages\": [" + system + kQuestion + "]," + kTools + "}").text;
+    const std::string plain  = chat.render("{\"messages\": [" + system + kQuestion + "]}").text;
+    const size_t      begin  = text.find(lead);
+    if (begin == std::string::npos) return "";
+    const std::string after = plain.substr(plain.find("Be terse.") + 9, 24);
+    return text.substr(begin + lead.size(), text.find(after, begin + lead.size()) - begin - lead.size());
+}
+
+const Test example("chat: the format that is described for a template without text for tools is the format that is read", [] {
+    int n = 0;
+    for (const std::string& name : template_names()) {
+        for (const std::string& source : sources_of(name)) {
+            const ChatTemplate chat(source);
+            std::string        call = example_in(chat);
+            if (call.empty()) continue;
+            ++n;
+            const std::pair<const char*, const char*> values[] = {
+                {"<function-name>", "get_weather"}, {"<args-json-object>", "{\"city\": \"Lima\"}"}, {"<id>", "abcdefghi"},
+                {"<parameter-name>", "city"},       {"<value>", "Lima"},                            {"<json-value>", "\"Lima\""},
+                {"<type>", "string"},               {"<true-or-false>", "true"}};
+            for (const auto& [variable, value] : values) string_replace_all(call, variable, value);
+            const RenderedPrompt prompt = chat.render(body());
+            Reply                reply  = read(*prompt.format, call, 7);
+            // The prompt may have opened reasoning.
+            if (reply.calls.empty() && prompt.reasoning) {
+                reply = read(*prompt.format, "Hm." + prompt.reasoning->ends.back() + call, 7);
+            }
+            std::string found = reply.calls.size() == 1 ? reply.calls[0] : "";
+            string_replace_all(found, ": ", ":");
+            expect(found == R"(get_weather({"city":"Lima"}))", name + " to read one call in " + call + ", not " + found);
+        }
+    }
+    expect(n > 20, "many templates to have a described format, not " + std::to_string(n));
 });
 
 }  // namespace

@@ -38,4 +38,22 @@ for (const [name, beginning] of Object.entries(BEGINNINGS)) {
   });
 }
 
+for (const name of ['deepseek-ai-DeepSeek-V3.1', 'fireworks-ai-llama-3-firefunction-v2']) {
+  test(`${name}: the prompt has the tools that the template ignores`, async () => {
+    const chatTemplateFile = path.join(root, 'vendor', 'llama.cpp', 'models', 'templates', `${name}.jinja`);
+    const engine = await loadModel(demoModelPath, { contextSize: 256, parallel: 1, threads: 1, chatTemplateFile });
+    const app = buildApp(ManagedPool.of(engine), runtime);
+    const parameters = { type: 'object', properties: { origin_code: { type: 'string' } } };
+    const tools = [
+      { type: 'function', function: { name: 'find_flights', description: 'Lists departures.', parameters } },
+    ];
+    const payload = { messages: [{ role: 'user', content: 'Hi </think> there' }], tools };
+    const { prompt } = (await app.inject({ method: 'POST', url: '/apply-template', payload })).json();
+    const parts = ['find_flights', 'Lists departures.', 'origin_code', 'Hi </think> there'];
+    for (const part of parts) assert.ok(prompt.includes(part), prompt);
+    await app.close();
+    await engine.close();
+  });
+}
+
 test.run();

@@ -1,6 +1,7 @@
 #include "call-format.h"
 
 #include <chat-auto-parser.h>
+#include <common.h>
 
 #include <algorithm>
 #include <utility>
@@ -321,6 +322,40 @@ std::optional<CallFormat> analysed_format(const autoparser::autoparser& analysis
 
 CallFormat generic_format() {
     return json_calls("", "<tool_call>~{~\"name\":~\"$name\",~\"arguments\":~$arguments~}~</tool_call>", "~", "");
+}
+
+std::string example_of(const CallFormat& format) {
+    if (format.is_harmony) {
+        return "<|channel|>commentary to=functions.<function-name> <|constrain|>json<|message|><args-json-object><|call|>";
+    }
+    std::string call = format.opening + format.call + format.closing;
+    if (!format.member.empty()) string_replace_all(call, "$arguments", format.member);
+    std::string example;
+    for (size_t i = 0; i < call.size(); ++i) {
+        const std::string before = example.substr(example.empty() ? 0 : example.size() - 1), after = call.substr(i + 1, 1);
+        if (call[i] != '~') {
+            example += call[i];
+        } else if (before == ":" || before == ",") {
+            example += ' ';
+        } else if (before.find_first_of("{[") != 0 && after.find_first_of("<}]") != 0 && !before.empty() && !after.empty()) {
+            example += '\n';
+        }
+    }
+    const bool is_json = format.values == Values::json, is_gemma = format.values == Values::gemma;
+    const std::pair<const char*, const char*> variables[] = {
+        {"$arguments", "<args-json-object>"},
+        {"$name", "<function-name>"},
+        {"$key", "<parameter-name>"},
+        {"$value", is_json ? "<json-value>" : is_gemma ? "<|\"|><value><|\"|>" : "<value>"},
+        {"$type", "<type>"},
+        {"$is_string", "<true-or-false>"},
+        {"$index", "0"},
+        {"$id", "<id>"},
+        {"$[", ""},
+        {"$]", ""},
+    };
+    for (const auto& [variable, text] : variables) string_replace_all(example, variable, text);
+    return example;
 }
 
 }  // namespace chasqui

@@ -60,4 +60,8 @@ std::optional<CallFormat> analysed_format(const autoparser::autoparser& analysis
 // For templates without a format (generic-tools.h).
 CallFormat generic_format();
 
+// A call for instructions to the model. It has the variables `<function-name>` and `<args-json-object>`, or
+// `<parameter-name>` and `<value>` of one argument.
+std::string example_of(const CallFormat& format);
+
 }  // namespace chasqui

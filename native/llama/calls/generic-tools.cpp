@@ -1,5 +1,7 @@
 #include "generic-tools.h"
 
+#include "tool-text.h"
+
 #include <json.h>
 
 #include <utility>
@@ -12,16 +14,9 @@ namespace {
 constexpr const char* kCallStart = "<tool_call>";
 constexpr const char* kCallEnd   = "</tool_call>";
 
-std::string describe(const std::vector<common_chat_tool>& tools) {
-    std::string text =
-        "# Tools\n\nYou may call one or more functions to assist with the user query.\n\n"
-        "You are provided with function signatures within <tools></tools> XML tags:\n<tools>\n";
-    for (const common_json& tool : common_chat_tools_to_json_oaicompat(tools)) text += tool.dump() + "\n";
-    return text +
-           "</tools>\n\nFor each function call, return a json object with function name and arguments within "
-           "<tool_call></tool_call> XML tags:\n<tool_call>\n"
-           "{\"name\": <function-name>, \"arguments\": <args-json-object>}\n</tool_call>";
-}
+constexpr const char* kInstructions =
+    "For each function call, return a json object with function name and arguments within <tool_call></tool_call> XML "
+    "tags:\n<tool_call>\n{\"name\": <function-name>, \"arguments\": <args-json-object>}\n</tool_call>";
 
 // Many templates require alternating user and assistant messages, so results become one user message, together with
 // adjacent text of the user.
@@ -51,18 +46,6 @@ std::vector<common_chat_msg> as_plain_messages(std::vector<common_chat_msg> mess
     return told;
 }
 
-void add_instructions(std::vector<common_chat_msg>& messages, const std::string& text) {
-    const bool has_any = !messages.empty() && (messages[0].role == "system" || messages[0].role == "developer");
-    if (has_any) {
-        messages[0].content += (messages[0].content.empty() ? "" : "\n\n") + text;
-        return;
-    }
-    common_chat_msg system;
-    system.role    = "system";
-    system.content = text;
-    messages.insert(messages.begin(), std::move(system));
-}
-
 }  // namespace
 
 std::string result_as_text(const common_chat_msg& message) {
@@ -81,7 +64,7 @@ std::string calls_as_text(const common_chat_msg& message) {
 
 void describe_tools_as_text(common_chat_templates_inputs& inputs) {
     inputs.messages = as_plain_messages(std::move(inputs.messages));
-    if (!inputs.tools.empty()) add_instructions(inputs.messages, describe(inputs.tools));
+    if (!inputs.tools.empty()) add_signatures(inputs.messages, inputs.tools, kInstructions);
 }
 
 }  // namespace chasqui

@@ -1,6 +1,7 @@
 #include "chat-template.h"
 
 #include "../../core/error-code.h"
+#include "../../core/reasoning-pairs.h"
 #include "../calls/call-parser.h"
 #include "../sampling/gbnf.h"
 #include "../calls/generic-tools.h"
@@ -10,6 +11,7 @@
 #include "past-arguments.h"
 #include "plain-input.h"
 #include "reasoning.h"
+#include "template-markers.h"
 #include "../schema/schema-grammar.h"
 #include "../schema/simple-schemas.h"
 
@@ -87,27 +89,6 @@ void check_schemas(const common_chat_templates_inputs& inputs) {
     }
 }
 
-// Checks the size of JSON before it is parsed: schemas, template variables, arguments of past calls.
-void check_shape(const std::string& json) {
-    if (shape_of(json).max_members <= kMaxMembers) return;
-    throw Error(ErrorCode::template_failed, "An object in the conversation or its tools has more than 5,000 members.");
-}
-
-// Templates get the arguments of calls as parsed JSON.
-void prepare_arguments(common_json& messages) {
-    for (common_json& message : messages) {
-        if (!message.contains("tool_calls")) continue;
-        for (common_json& call : message.at("tool_calls")) {
-            common_json&      function  = call.at("function");
-            const common_json arguments = function.value("arguments", common_json());
-            if (!arguments.is_string()) continue;
-            const std::string text = arguments.get<std::string>();
-            check_shape(text);
-            function["arguments"] = to_argument_object(text);
-        }
-    }
-}
-
 std::optional<ReasoningTags> reasoning_of(const common_chat_params& params) {
     if (params.thinking_start_tag.empty() || params.thinking_end_tags.empty()) return std::nullopt;
     return ReasoningTags{params.thinking_start_tag, params.thinking_end_tags, params.generation_prompt, false};
@@ -145,22 +126,6 @@ GrammarSettings schema_grammar_of(const common_chat_params& params, const std::s
     grammar.lazy = false;
     grammar.gbnf = after_text(prefix, json_schema_to_grammar(common_json::parse(json_schema)));
     return grammar;
-}
-
-// Seals a prompt that contains marks. The end of the prompt, and thus a mark in a continued message, is also part of the
-// grammar and of the parser.
-void seal(RenderedPrompt& rendered) {
-    rendered.text = ControlTokens::seal(rendered.text);
-    const auto unmark = [](std::string& text) { text = ControlTokens::unmarked(text); };
-    if (rendered.reasoning) unmark(rendered.reasoning->prompt_end);
-    if (rendered.format) {
-        unmark(rendered.format->parser);
-        unmark(rendered.format->generation_prompt);
-    }
-    if (rendered.grammar) {
-        unmark(rendered.grammar->gbnf);
-        unmark(rendered.grammar->prefill);
-    }
 }
 
 }  // namespace
@@ -205,6 +170,7 @@ void ChatTemplate::analyse() {
     autoparser::generation_params params;
     autoparser::autoparser        analysis;
     params.messages = common_json::array({common_json{{"role", "user"}, {"content", "Hello"}}});
+    markup_         = std::make_unique<ControlTokens>(searched_markup(source));
     std::optional<CallFormat> format = known_format(source);
     try {
         if (!common_chat_try_specialized_template(tmpl, source, params)) {
@@ -235,19 +201,35 @@ void ChatTemplate::analyse() {
     order_ = std::make_unique<MessageOrder>([this](const auto& messages) { return prompt_of(greeting(), messages); });
 }
 
-// Whether the template renders a conversation that requires a call.
-bool ChatTemplate::can_call_tools() const {
+// Whether the template renders a conversation that requires a call. Determines where the prompt describes tools.
+bool ChatTemplate::can_call_tools() {
     common_chat_templates_inputs inputs = greeting();
-    inputs.tools       = {{"look", "Looks.", R"({"type":"object","properties":{"at":{"type":"string"}}})"}};
+    inputs.tools       = {{"look_around", "Looks once.", R"({"type":"object","properties":{"view_angle":{"type":"string"}}})"}};
     inputs.tool_choice = COMMON_CHAT_TOOL_CHOICE_REQUIRED;
     try {
-        if (capabilities_.generic_tools) describe_tools_as_text(inputs);
+        if (capabilities_.generic_tools) {
+            describe_tools_as_text(inputs);
+        } else {
+            tool_text_ = find_tool_text(inputs);
+            add_tool_text(inputs, tool_text_, call_format_);
+        }
         common_chat_params params = apply(inputs);
         add_call_parser(call_format_, inputs, params);
         return !params.grammar.empty();
     } catch (const std::exception&) {
         return false;
     }
+}
+
+ToolText ChatTemplate::find_tool_text(const common_chat_templates_inputs& inputs) const {
+    for (const ToolText text : {ToolText::of_template, ToolText::in_variable}) {
+        common_chat_templates_inputs described = inputs;
+        add_tool_text(described, text, call_format_);
+        const std::string prompt  = apply(described).prompt;
+        const auto        has     = [&](const char* part) { return prompt.find(part) != std::string::npos; };
+        if (has("look_around") && has("Looks once.") && has("view_angle")) return text;
+    }
+    return ToolText::added;
 }
 
 common_chat_params ChatTemplate::apply(const common_chat_templates_inputs& inputs) const {
@@ -285,13 +267,21 @@ RenderedPrompt ChatTemplate::render(const std::string& request_json, const Contr
     common_json request = common_json::parse(request_json);
     prepare_arguments(request.at("messages"));
     const bool is_plain = control != nullptr && !request.value("special_tokens_in_messages", false);
-    bool       has_marks = is_plain && mark_messages(request.at("messages"), *control, reasoning_);
-    if (is_plain && request.contains("chat_template_kwargs")) {
-        has_marks = mark_value(request.at("chat_template_kwargs"), *control) || has_marks;
+    bool       has_marks = false;
+    if (is_plain) {
+        const std::vector<ReasoningPair>& usual = usual_reasoning_pairs();
+        const bool          is_declared = !reasoning_.start.empty();
+        const ReasoningTags tags = is_declared ? reasoning_ : ReasoningTags{usual[0].start, usual[0].ends, "", true};
+        for (const InputMarks& marks : {InputMarks{*control}, InputMarks{*markup_, is_switch}}) {
+            has_marks = mark_messages(request.at("messages"), marks, tags) || has_marks;
+        }
+        if (request.contains("chat_template_kwargs")) {
+            has_marks = mark_value(request.at("chat_template_kwargs"), {*control}) || has_marks;
+        }
     }
     RenderedPrompt rendered = render_request(request);
     // Grammar and parser are those of the original tools.
-    if (is_plain && request.contains("tools") && mark_value(request.at("tools"), *control)) {
+    if (is_plain && request.contains("tools") && mark_value(request.at("tools"), {*control})) {
         rendered.text = render_request(request).text;
         has_marks     = true;
     }
@@ -306,6 +296,7 @@ RenderedPrompt ChatTemplate::render_request(const common_json& request) const {
         if (inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_REQUIRED) inputs.json_schema.clear();
         check_schemas(inputs);
         const common_chat_templates_inputs given = inputs;
+        add_tool_text(inputs, tool_text_, call_format_);
         inputs.messages                          = order_->arrange(std::move(inputs.messages));
         const auto arranged = inputs.messages;
         if (capabilities_.generic_tools) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../calls/call-format.h"
+#include "../calls/tool-text.h"
 #include "../sampling/grammar.h"
 #include "../model/model.h"
 
@@ -76,15 +77,16 @@ public:
     // Throws `template_failed` with the template's own message, `invalid_grammar` if a schema cannot be converted, and
     // `unsupported_parameter` if a required tool call has no format.
     //
-    // `control`: if the messages, tools or template variables contain control tokens, the prompt is sealed
-    // (control-tokens.h). nullptr: they are control tokens.
+    // `control`: the prompt is sealed (control-tokens.h) if the messages, tools or template variables contain control tokens,
+    // or if the messages contain markup that the template searches for. nullptr: they are not text.
     RenderedPrompt render(const std::string& request_json, const ControlTokens* control = nullptr) const;
 
     const TemplateCapabilities& capabilities() const { return capabilities_; }
 
 private:
     void               analyse();
-    bool               can_call_tools() const;
+    bool               can_call_tools();
+    ToolText           find_tool_text(const common_chat_templates_inputs& inputs) const;
     common_chat_params apply(const common_chat_templates_inputs& inputs) const;
     common_chat_params apply_without_calls(const common_chat_templates_inputs& inputs) const;
     // The prompt of these messages instead.
@@ -100,9 +102,11 @@ private:
     };
     std::unique_ptr<common_chat_templates, Free> templates_;
     std::unique_ptr<MessageOrder>                order_;
+    std::unique_ptr<ControlTokens>               markup_;  // that the template searches for (template-markers.h)
 
     TemplateCapabilities     capabilities_;
     CallFormat               call_format_;
+    ToolText                 tool_text_ = ToolText::of_template;
     ReasoningTags            reasoning_;          // empty: none
     bool                     detects_reasoning_ = false;
     bool                     is_plain_ = false;  // a completion without tool calls is plain text

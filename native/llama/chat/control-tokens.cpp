@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 namespace chasqui {
 
@@ -38,6 +39,10 @@ ControlTokens::ControlTokens(const llama_vocab* vocab) {
     std::sort(controls_.begin(), controls_.end(), [](const Control& a, const Control& b) { return a.text < b.text; });
 }
 
+ControlTokens::ControlTokens(const std::vector<std::string>& texts) {
+    for (const std::string& text : std::set<std::string>(texts.begin(), texts.end())) controls_.push_back({text, false, false});
+}
+
 // Narrows the range of controls byte by byte: the cost does not depend on the number of controls.
 const ControlTokens::Control* ControlTokens::find(const std::string& text, size_t at) const {
     const Control* found = nullptr;
@@ -56,11 +61,12 @@ const ControlTokens::Control* ControlTokens::find(const std::string& text, size_
     return found;
 }
 
-bool ControlTokens::mark(std::string& text) const {
+bool ControlTokens::mark(std::string& text, const Exempts& exempts) const {
     std::string marked;
     size_t      copied = 0;
     for (size_t at = 0; at < text.size(); at = character_end(text, at)) {
-        if (find(text, at) == nullptr) continue;
+        const Control* control = find(text, at);
+        if (control == nullptr || (exempts && exempts(text, at, control->text.size()))) continue;
         const size_t end = character_end(text, at);
         marked.append(text, copied, end - copied).append(kMark);
         copied = end;

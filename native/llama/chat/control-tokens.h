@@ -1,6 +1,7 @@
 // Thread: any, once built.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,10 +25,15 @@ struct PromptPart {
 // Prompts without a header are unchanged. A mark survives the template's filters, and hides the text from its searches.
 class ControlTokens {
 public:
+    // Whether to leave a found text of `size` bytes without a mark.
+    using Exempts = std::function<bool(const std::string& text, size_t at, size_t size)>;
+
     explicit ControlTokens(const llama_vocab* vocab);
+    // Any other texts to be marked.
+    explicit ControlTokens(const std::vector<std::string>& texts);
 
     // Marks each control token in the text. True if there are any.
-    bool mark(std::string& text) const;
+    bool mark(std::string& text, const Exempts& exempts = nullptr) const;
     // The parts of a prompt, without marks. Concatenating the tokens of the parts is exact: each part that is parsed
     // ends at a control token or at the end of the prompt.
     std::vector<PromptPart> split(std::string_view prompt) const;

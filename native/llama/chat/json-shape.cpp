@@ -1,5 +1,8 @@
 #include "json-shape.h"
 
+#include "../../core/error-code.h"
+#include "../schema/schema-grammar.h"
+
 #include <algorithm>
 #include <vector>
 
@@ -30,6 +33,11 @@ JsonShape shape_of(const std::string& json) {
     }
     for (const size_t each : members) shape.max_members = std::max(shape.max_members, each);
     return shape;
+}
+
+void check_shape(const std::string& json) {
+    if (shape_of(json).max_members <= kMaxMembers) return;
+    throw Error(ErrorCode::template_failed, "An object in the conversation or its tools has more than 5,000 members.");
 }
 
 }  // namespace chasqui

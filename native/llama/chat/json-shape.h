@@ -14,5 +14,7 @@ struct JsonShape {
 
 // Only counts brackets and commas; does not validate the JSON.
 JsonShape shape_of(const std::string& json);
+// Throws `template_failed` if JSON of a conversation is too large to be parsed: schemas, template variables, arguments.
+void check_shape(const std::string& json);
 
 }  // namespace chasqui

@@ -1,6 +1,6 @@
 #include "past-arguments.h"
 
-#include <json.h>
+#include "json-shape.h"
 
 #include <vector>
 
@@ -102,6 +102,20 @@ std::string to_argument_object(const std::string& text) {
     common_json object  = common_json::object();
     object["arguments"] = text;
     return object.dump();
+}
+
+void prepare_arguments(common_json& messages) {
+    for (common_json& message : messages) {
+        if (!message.contains("tool_calls")) continue;
+        for (common_json& call : message.at("tool_calls")) {
+            common_json&      function  = call.at("function");
+            const common_json arguments = function.value("arguments", common_json());
+            if (!arguments.is_string()) continue;
+            const std::string text = arguments.get<std::string>();
+            check_shape(text);
+            function["arguments"] = to_argument_object(text);
+        }
+    }
 }
 
 }  // namespace chasqui

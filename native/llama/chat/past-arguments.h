@@ -1,6 +1,8 @@
 // Thread: any.
 #pragma once
 
+#include <json.h>
+
 #include <string>
 
 namespace chasqui {
@@ -13,5 +15,8 @@ namespace chasqui {
 //   {"a": 1, "b": "tw    {"a": 1, "b": "tw"}: repairs a call that was cut by a limit of tokens
 //   anything else        {"arguments": "..."} with the text, so the model sees what it wrote
 std::string to_argument_object(const std::string& text);
+
+// Converts the arguments of all calls in these messages.
+void prepare_arguments(common_json& messages);
 
 }  // namespace chasqui

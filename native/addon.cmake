@@ -114,9 +114,10 @@ if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/test/llama") # not in the npm package
   target_include_directories(llama-tests PRIVATE test/native)
   target_include_directories(llama-tests SYSTEM PRIVATE "${CHASQUI_LLAMA_DIR}/src") # headers of its own parts
   target_link_libraries(llama-tests PRIVATE engine llama llama-common)
-  target_compile_definitions(llama-tests PRIVATE LLAMA_SOURCE="${CHASQUI_LLAMA_DIR}"
+  set(paths_of_tests LLAMA_SOURCE="${CHASQUI_LLAMA_DIR}"
     TOOL_SETS="${CMAKE_CURRENT_SOURCE_DIR}/test/llama/tool-sets.json"
     DEMO_MODEL="${CMAKE_CURRENT_SOURCE_DIR}/prebuilds/demo/chasqui-demo.gguf")
+  set_source_files_properties(test/llama/test-files.cpp PROPERTIES COMPILE_DEFINITIONS "${paths_of_tests}")
   if(NOT MSVC)
     target_compile_options(llama-tests PRIVATE -O1) # compiling takes longer than running
   endif()

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../native/check.h"
+#include "test-files.h"
 
 #include "llama/chat/chat-parser.h"
 
@@ -14,7 +15,7 @@
 // The templates of real models that come with llama.cpp, and the parts that completions are parsed into.
 namespace chasqui::test {
 
-inline const std::string kTemplates = std::string(LLAMA_SOURCE) + "/models/templates/";
+inline const std::string kTemplates = in_llama_source("models/templates/");
 
 // One function, get_weather.
 inline const char* const kTools =

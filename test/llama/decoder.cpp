@@ -1,4 +1,5 @@
 #include "../native/check.h"
+#include "test-files.h"
 
 #include "core/error-code.h"
 #include "llama/decoding/decoder.h"
@@ -48,7 +49,7 @@ struct Loaded {
 
     static std::string demo_model() {
         ggml_backend_load_all();
-        return DEMO_MODEL;
+        return kDemoModel;
     }
 
     static DecoderOptions options(uint32_t n_slots) {

@@ -1,4 +1,5 @@
 #include "../native/check.h"
+#include "test-files.h"
 
 #include "llama/decoding/embedder.h"
 
@@ -35,7 +36,7 @@ struct Embedding {
 
     static std::string demo_model() {
         ggml_backend_load_all();
-        return DEMO_MODEL;
+        return kDemoModel;
     }
 
     static EmbedderOptions options() {

@@ -91,7 +91,7 @@ size_t compare(const std::string& gbnf, std::mt19937& random) {
 const Test files("grammar parity: allows what llama.cpp allows, for its own grammars", [] {
     std::mt19937 random(1);
     for (const char* name : {"arithmetic", "c", "chess", "english", "japanese", "json", "json_arr", "list"}) {
-        std::ifstream     file(std::string(LLAMA_SOURCE) + "/grammars/" + name + ".gbnf");
+        std::ifstream     file(in_llama_source(std::string("grammars/") + name + ".gbnf"));
         const std::string gbnf(std::istreambuf_iterator<char>(file), {});
         expect(!gbnf.empty(), std::string("a grammar in ") + name);
         for (int round = 0; round < 3; ++round) expect(compare(gbnf, random) > 0, "a text");

@@ -1,6 +1,8 @@
 // Thread: main. Texts to tokenize: languages, code, runs of one character, and random ones. Always the same.
 #pragma once
 
+#include "test-files.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -137,9 +139,8 @@ inline std::vector<std::string> token_corpus() {
             texts.push_back("x" + repeated(run, n) + "中 Y");
         }
     }
-    const std::string source = LLAMA_SOURCE;
-    for (const std::string& text : files_in(source + "/models", ".gguf.inp")) texts.push_back(text);
-    for (const std::string& text : files_in(source + "/models/templates", ".jinja")) texts.push_back(text.substr(0, 3000));
+    for (const std::string& text : files_in(in_llama_source("models"), ".gguf.inp")) texts.push_back(text);
+    for (const std::string& text : files_in(in_llama_source("models/templates"), ".jinja")) texts.push_back(text.substr(0, 3000));
     RandomTexts random(20);
     for (size_t i = 0; i < 1500; ++i) texts.push_back(random.next(1 + i % 80));
     return texts;

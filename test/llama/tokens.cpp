@@ -32,7 +32,7 @@ Vocabulary load(const std::string& name, const char* pre = nullptr) {
     llama_model_params params = llama_model_default_params();
     params.vocab_only         = true;
     if (pre != nullptr) params.kv_overrides = overrides;
-    const std::string path = std::string(LLAMA_SOURCE) + "/models/ggml-vocab-" + name + ".gguf";
+    const std::string path = in_llama_source("models/ggml-vocab-" + name + ".gguf");
     Vocabulary        model(llama_model_load_from_file(path.c_str(), params));
     if (!model) fail("cannot load " + path);
     return model;

@@ -1,5 +1,6 @@
 #include "chat-templates.h"
 #include "random-strings.h"
+#include "test-files.h"
 
 #include "core/error-code.h"
 #include "llama/calls/repeated-calls.h"
@@ -80,7 +81,7 @@ const Test walk("tool calls: strings of the grammar of every template are one ca
     const char*       path  = std::getenv("CHASQUI_CALLS");
     std::ofstream     calls(path != nullptr ? path : "/dev/null");
     const char*       given = std::getenv("CHASQUI_TOOL_SETS");
-    std::ifstream     file(given != nullptr ? given : TOOL_SETS);
+    std::ifstream     file(given != nullptr ? given : kToolSets);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     const common_json sets = common_json::parse(text);
     std::mt19937      random{1};

@@ -1,6 +1,8 @@
 // Thread: main. A vocabulary of llama.cpp's own tests, without a model around it.
 #pragma once
 
+#include "test-files.h"
+
 #include <llama.h>
 
 #include <map>
@@ -21,7 +23,7 @@ inline const llama_vocab* vocabulary(const std::string& name) {
         llama_log_set([](ggml_log_level, const char*, void*) {}, nullptr);
         llama_model_params params = llama_model_default_params();
         params.vocab_only         = true;
-        const std::string path    = std::string(LLAMA_SOURCE) + "/models/ggml-vocab-" + name + ".gguf";
+        const std::string path    = in_llama_source("models/ggml-vocab-" + name + ".gguf");
         loaded.reset(llama_model_load_from_file(path.c_str(), params));
         if (!loaded) throw std::runtime_error("cannot load " + path);
     }

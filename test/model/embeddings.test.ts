@@ -17,7 +17,7 @@ test.after.each(async () => {
 test.after(() => rmSync(folder, { recursive: true }));
 
 async function load(path: string, options: LoadOptions = {}): Promise<Model> {
-  const model = await loadModel(path, { threads: 2, ...options });
+  const model = await loadModel(path, { threads: 1, ...options });
   open.add(model);
   return model;
 }

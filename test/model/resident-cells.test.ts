@@ -59,33 +59,33 @@ if (process.platform === 'linux') {
   });
 
   test('cells take memory when they are used, and give it back when another text takes the slot', () =>
-    withEngine({ parallel: 16, contextSize: 8192 }, async (engine, resident) => {
+    withEngine({ parallel: 8, contextSize: 8192 }, async (engine, resident) => {
       // What is computed with long prompts takes memory, too, which stays: a first round has it taken.
-      await complete(engine, 16, 3000);
-      await complete(engine, 16, 16);
+      await complete(engine, 8, 3000);
+      await complete(engine, 8, 16);
       const start = resident();
-      await complete(engine, 16, 3000);
+      await complete(engine, 8, 3000);
       const full = resident();
-      await complete(engine, 16, 16);
+      await complete(engine, 8, 16);
       const after = resident();
-      const used = 16 * 3000 * MIB_OF_A_TOKEN;
+      const used = 8 * 3000 * MIB_OF_A_TOKEN;
       const seen = `${start}, ${full}, ${after} MiB, ${used} MiB of cells`;
       assert.ok(full - start > used * 0.75 && full - start < used * 1.5, seen);
       assert.ok(full - after > used * 0.75, seen);
     }));
 
   test('with a budget for cells everybody is served, and cells take no more than that', () =>
-    withEngine({ parallel: 16, contextSize: 8192, kvBudgetMiB: 8 }, async (engine, resident) => {
+    withEngine({ parallel: 8, contextSize: 8192, kvBudgetMiB: 8 }, async (engine, resident) => {
       const before = await engine.stats();
       assert.ok(before.kvCellsTotal <= 8 * 1024, `${before.kvCellsTotal} cells`);
       await complete(engine, 2, 3000);
       const two = resident();
-      const finishes = await complete(engine, 16, 3000, 40);
+      const finishes = await complete(engine, 8, 3000, 40);
       assert.equal(
         finishes.map(({ completionTokens }) => completionTokens),
         finishes.map(() => 40),
       );
-      assert.ok(resident() - two < 16, `${two} MiB with two prompts, ${resident()} MiB with sixteen`);
+      assert.ok(resident() - two < 16, `${two} MiB with two prompts, ${resident()} MiB with eight`);
       const { kvCellsUsed, kvCellsCached } = await engine.stats();
       assert.ok(kvCellsUsed + kvCellsCached <= before.kvCellsTotal, `${kvCellsUsed} + ${kvCellsCached} cells`);
     }));

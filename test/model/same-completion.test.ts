@@ -81,7 +81,7 @@ for (const [name, file, more] of MODELS) {
       let accepted = 0;
       let rejected = 0;
       for (const [i, request] of requests.entries()) {
-        for (const others of [0, 1, (more?.parallel ?? options.parallel) - 1]) {
+        for (const others of [i % 2, (more?.parallel ?? options.parallel) - 1]) {
           const running = Array.from({ length: others }, () => complete(drafting, beside));
           const given = await complete(drafting, { ...request, cachePrompt: others === 1 });
           await Promise.all(running);

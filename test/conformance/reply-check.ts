@@ -28,9 +28,15 @@ export class ReplyCheck {
   readonly #document: OpenApiDocument;
   readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
   readonly #compiled = new Map<Schema, ValidateFunction>();
+  /** By kind and status: a validator is found by the identity of its schema. */
+  readonly #failureSchemas = new Map<string, Schema>();
+  readonly #patterns: readonly (readonly [path: string, pattern: RegExp])[];
 
   constructor(document: OpenApiDocument) {
     this.#document = document;
+    // An id may hold slashes: `/chats/{id}` fits what `/chats/{id}/messages` fits.
+    const paths = Object.keys(document.paths).sort((a, b) => b.length - a.length);
+    this.#patterns = paths.map((path) => [path, toPattern(path)]);
     this.#ajv.addSchema({ $id: 'openapi', components: closed(document.components) });
   }
 
@@ -57,10 +63,7 @@ export class ReplyCheck {
     const path = (url.split('?')[0] as string).replace(/\/{2,}/g, '/');
     if (!path.startsWith(base)) return undefined;
     const below = path.slice(base.length).replace(/(.)\/$/, '$1') || '/';
-    // An id may hold slashes: `/chats/{id}` fits what `/chats/{id}/messages` fits.
-    const [known = ''] = Object.keys(paths)
-      .filter((candidate) => toPattern(candidate).test(below))
-      .sort((a, b) => b.length - a.length);
+    const [known = ''] = this.#patterns.find(([, pattern]) => pattern.test(below)) ?? [];
     return paths[known]?.[method.toLowerCase()]?.responses as Responses | undefined;
   }
 
@@ -74,8 +77,13 @@ export class ReplyCheck {
     if (status === 404 && !this.#isOllamas(url)) {
       return this.#problem(this.#document.components.schemas.UnknownPath as Schema, JSON.parse(body));
     }
-    const schema = this.#isAnthropics(url) ? anthropicErrorSchema(types, codes) : errorBodySchema(types, codes);
-    return this.#problem(this.#isOllamas(url) ? OLLAMA_ERROR : schema, JSON.parse(body));
+    if (this.#isOllamas(url)) return this.#problem(OLLAMA_ERROR, JSON.parse(body));
+    const isAnthropics = this.#isAnthropics(url);
+    const key = `${isAnthropics} ${status}`;
+    const schema =
+      this.#failureSchemas.get(key) ?? (isAnthropics ? anthropicErrorSchema : errorBodySchema)(types, codes);
+    this.#failureSchemas.set(key, schema);
+    return this.#problem(schema, JSON.parse(body));
   }
 
   #isAnthropics(url: string): boolean {

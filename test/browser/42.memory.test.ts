@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { accessibilityProblems, goTo, openApp, startBrowser } from '../support/browser.js';
+import { accessibilityProblems, goTo, openApp, overflows, startBrowser } from '../support/browser.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { type FakeHub, fakeHub } from '../support/fake-hub.js';
 import { type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
@@ -21,7 +21,11 @@ memory.before(async () => {
   hub = await fakeHub({
     [REPO]: {
       files: { 'Little-Q4_K_M.gguf': readFileSync(demoModelPath) },
-      gguf: { total: 600_000, architecture: 'llama', context_length: 4096 },
+      gguf: { total: 600_000, architecture: 'llama', context_length: 4096, chat_template: '{{ messages }}' },
+    },
+    'ana/Mix-8x7B-GGUF': {
+      files: { 'Mix-Q4_K_M.gguf': readFileSync(demoModelPath) },
+      gguf: { total: 600_000, architecture: 'llama', context_length: 4096, chat_template: '{{ messages }}' },
     },
   });
   [app, browser] = await Promise.all([startDesktop([], { variables: { HF_ENDPOINT: hub.url } }), startBrowser()]);
@@ -49,6 +53,31 @@ memory('what a model of the hub takes is worked out by the engine, with the cont
   await cells.filter({ hasNotText: usual }).waitFor();
   assert.equal((await app.done('GET', '/api/v1/models/download')).jobs, [], 'nothing was downloaded for it');
 });
+
+for (const width of [1280, 390]) {
+  memory(`speeds are estimated before the first download and completion (${width} px)`, async () => {
+    const { page: other } = await openApp(browser, app, { viewport: { width, height: 860 } });
+    await goTo(other, 'Search');
+    const found = other.getByLabel('Models found');
+    await found
+      .getByRole('link', { name: /Little-GGUF/ })
+      .getByText(/about [\d.,]+ tok\/s here/)
+      .waitFor();
+    // The name has no active parameters.
+    assert.not.match(await found.getByRole('link', { name: /Mix-8x7B/ }).innerText(), /tok\/s/);
+    assert.not(await overflows(other));
+    await found.getByRole('link', { name: /Little-GGUF/ }).press('Enter');
+    const file = other.getByRole('list', { name: 'Files' }).getByRole('listitem').first();
+    await file.getByText(/about [\d.,]+ tok\/s here/).waitFor();
+    await other.getByText('Speeds are estimates for short chats').waitFor();
+    assert.equal(await accessibilityProblems(other), []);
+    assert.not(await overflows(other));
+    await other.goto(`${app.url}/#/search/ana/Mix-8x7B-GGUF`);
+    await other.getByRole('region', { name: 'ana/Mix-8x7B-GGUF' }).getByText('Exact memory needs').click();
+    await other.getByText(/context of up to .*about [\d.,]+ tok\/s here/).waitFor();
+    await other.context().close();
+  });
+}
 
 memory('the longest context that fits is taken by a press, and the model is loaded with it', async () => {
   await goTo(page, 'Developer');

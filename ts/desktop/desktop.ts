@@ -34,6 +34,7 @@ import { LocalModels } from './local-models.js';
 import type { LoginStart } from './login-start.js';
 import { MachineWatch } from './machine.js';
 import { DesktopMcp } from './mcp/desktop-mcp.js';
+import { keptBandwidth } from './memory-bandwidth.js';
 import { MetricsClock } from './metrics-clock.js';
 import { OpeningCodes, removeOpeningPage } from './opening-codes.js';
 import { PAGES } from './pages.js';
@@ -122,7 +123,7 @@ async function openParts(settings: DesktopSettings, opened: Closers): Promise<Pa
   const events = new EventBus();
   const log = new DesktopLog(settings.dataDir, events);
   const history = new RequestHistory(store);
-  const speeds = new SpeedBook(chosen.kept('speeds') as number[] | undefined);
+  const speeds = new SpeedBook(chosen.kept('speeds') as number[] | undefined, () => keptBandwidth(chosen));
   const requests = new RequestTable(history, events, (row) => learnSpeed(row, app));
   const points = new MetricsHistory(store);
   opened.push(() => [requests, history, points].map((part) => part.close()));
@@ -186,9 +187,9 @@ async function openParts(settings: DesktopSettings, opened: Closers): Promise<Pa
 
 /** Learns the speed of this computer from completions. */
 function learnSpeed({ model, tokensPerSecond, completionTokens }: RequestRow, app: Parts): void {
-  const weights = app.instances.models.find(({ id }) => id === model)?.sizeBytes ?? 0;
-  if (completionTokens < MIN_TOKENS_TO_LEARN || tokensPerSecond === null) return;
-  app.speeds.add(tokensPerSecond, weights);
+  const used = app.instances.models.find(({ id }) => id === model);
+  if (completionTokens < MIN_TOKENS_TO_LEARN || tokensPerSecond === null || used === undefined) return;
+  app.speeds.add(tokensPerSecond, used.sizeBytes * used.activeShare);
   app.settings.keep('speeds', app.speeds.runs);
 }
 

@@ -22,6 +22,8 @@ export interface ExactFit extends Fit {
   compute: number;
   /** The longest context that fits; 0 if not even the shortest does. */
   contextThatFits: number;
+  /** Share of the weights that decoding a token reads. */
+  activeShare: number;
   /** One entry per GPU, and one with an empty name for main memory. */
   devices: { name: string; needBytes: number; haveBytes: number }[];
 }
@@ -62,7 +64,7 @@ async function fitFile(
   context: number,
   { load = {}, signal }: ExactFitOptions,
 ): Promise<ExactFit> {
-  const { metadata } = await readGgufFile(path);
+  const { metadata, activeShare } = await readGgufFile(path);
   const architecture = metadata.get('general.architecture');
   const number = (key: string) => metadata.get(`${architecture}.${key}`);
   const trained = toWhole(number('context_length')) ?? DEFAULT_TRAINED;
@@ -85,7 +87,8 @@ async function fitFile(
     );
   }
   const [own = [], others = []] = memory;
-  return describe(own, offload, toWhole(number('block_count')), { context, other, others, trained });
+  const described = describe(own, offload, toWhole(number('block_count')), { context, other, others, trained });
+  return { ...described, activeShare };
 }
 
 interface Measured {
@@ -107,7 +110,7 @@ function describe(
   offload: NativeOffload,
   layers: number | null,
   contexts: Contexts,
-): ExactFit {
+): Omit<ExactFit, 'activeShare'> {
   const free = machineWithoutGpus();
   const gpus = own.slice(0, -1);
   const haveOf = ({ name, free: bytes }: NativeDeviceMemory) => (name === '' ? free.freeBytes : bytes);

@@ -17,6 +17,8 @@ export interface GgufHeader {
   lists: ReadonlyMap<string, readonly number[]>;
   /** Number of elements of all tensors. */
   parameters: number;
+  /** Share of the elements that decoding a token reads: chosen experts, and no embeddings that are only looked up. */
+  activeShare: number;
   dataOffset: number;
   /** The file has at least so many bytes. Tensors of unknown types do not count. */
   minBytes: number;
@@ -49,15 +51,46 @@ export async function readGgufHeader(read: ReadBytes): Promise<GgufHeader> {
   for (let left = entries; left > 0; left -= 1) await readEntry(reader, found);
   let parameters = 0;
   let dataBytes = 0;
+  const active = new ActiveElements(found.metadata);
   for (let left = tensors; left > 0; left -= 1) {
-    const { elements, end } = await readTensor(reader);
+    const { name, elements, end } = await readTensor(reader);
     parameters += elements;
+    active.add(name ?? '', elements);
     dataBytes = Math.max(dataBytes, end);
   }
   const alignment = found.metadata.get('general.alignment') ?? DEFAULT_ALIGNMENT;
   if (typeof alignment !== 'number' || alignment < 1 || alignment > 2 ** 20) throw invalid('its alignment is invalid');
   const dataOffset = Math.ceil(reader.at / alignment) * alignment;
-  return { ...found, parameters, dataOffset, minBytes: dataBytes === 0 ? reader.at : dataOffset + dataBytes };
+  const activeShare = parameters === 0 ? 1 : active.count / parameters;
+  const minBytes = dataBytes === 0 ? reader.at : dataOffset + dataBytes;
+  return { ...found, parameters, activeShare, dataOffset, minBytes };
+}
+
+/** Counts the elements that decoding a token reads. */
+class ActiveElements {
+  readonly #expertShare: number;
+  #count = 0;
+  #embeddings = 0;
+  #hasOutput = false;
+
+  constructor(metadata: GgufHeader['metadata']) {
+    const number = (key: string) => Number(metadata.get(`${metadata.get(ARCHITECTURE)}.${key}`));
+    const share = number('expert_used_count') / number('expert_count');
+    this.#expertShare = share > 0 && share < 1 ? share : 1;
+  }
+
+  /** Without an output matrix, the embeddings are the output matrix. */
+  get count(): number {
+    return this.#count + (this.#hasOutput ? 0 : this.#embeddings);
+  }
+
+  add(name: string, elements: number): void {
+    if (name === 'output.weight') this.#hasOutput = true;
+    if (name === 'token_embd.weight') this.#embeddings = elements;
+    else if (name !== 'per_layer_token_embd.weight') {
+      this.#count += name.includes('_exps.') ? elements * this.#expertShare : elements;
+    }
+  }
 }
 
 /** Returns the architecture and reads no further: writers put it first. */
@@ -145,8 +178,8 @@ async function readList(reader: HeaderReader, depth: number): Promise<{ length: 
 }
 
 /** `end`: where its data ends, from the beginning of all weights. */
-async function readTensor(reader: HeaderReader): Promise<{ elements: number; end: number }> {
-  await reader.text();
+async function readTensor(reader: HeaderReader): Promise<{ name: string | null; elements: number; end: number }> {
+  const name = await reader.text();
   const dimensions = await reader.uint32();
   if (dimensions > MAX_DIMENSIONS) throw invalid('a tensor has too many dimensions');
   let elements = 1;
@@ -154,7 +187,7 @@ async function readTensor(reader: HeaderReader): Promise<{ elements: number; end
   const type = await reader.uint32();
   const offset = await reader.uint64();
   if (!Number.isSafeInteger(elements)) throw invalid('a tensor is too large');
-  return { elements, end: offset + Math.ceil((elements * (TENSOR_BYTES[type] ?? 0)) / 256) };
+  return { name, elements, end: offset + Math.ceil((elements * (TENSOR_BYTES[type] ?? 0)) / 256) };
 }
 
 /** Fetches bytes that are not buffered yet, so most calls return at once. */

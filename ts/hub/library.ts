@@ -24,6 +24,8 @@ export interface LocalModel extends Omit<FoundModel, 'files'> {
   architecture: string | null;
   parameters: number | null;
   contextLength: number | null;
+  /** Share of the weights that decoding a token reads. */
+  activeShare: number;
   capabilities: Capability[];
   /** Values that requests can choose. */
   reasoning: Reasoning[];
@@ -151,11 +153,14 @@ export class Library {
   }
 }
 
-type Description = Pick<LocalModel, 'architecture' | 'parameters' | 'contextLength' | 'capabilities' | 'reasoning'>;
+type Description = Pick<
+  LocalModel,
+  'architecture' | 'parameters' | 'contextLength' | 'activeShare' | 'capabilities' | 'reasoning'
+>;
 
 /** The header of a split model's first part lists only some of the tensors. */
 export function describeHeader(
-  { metadata, parameters }: GgufHeader,
+  { metadata, parameters, activeShare }: GgufHeader,
   hasProjector: boolean,
   inParts: boolean,
 ): Description {
@@ -171,6 +176,7 @@ export function describeHeader(
     architecture: typeof architecture === 'string' ? architecture.slice(0, 100) : null,
     parameters: inParts || parameters === 0 ? null : parameters,
     contextLength: typeof context === 'number' ? context : null,
+    activeShare,
     capabilities,
     reasoning: typeof template === 'string' ? reasoningOf(template) : [],
   };

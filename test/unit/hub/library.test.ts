@@ -99,7 +99,15 @@ test('models of LM Studio, of Ollama and of a folder, where they lie', async ({ 
 test('reasoning can be chosen if the chat template reads a variable for it', () => {
   const reasoningOf = (template: string) => {
     const metadata = new Map([['tokenizer.chat_template', template]]);
-    const header = { metadata, lengths: new Map(), lists: new Map(), parameters: 0, dataOffset: 0, minBytes: 0 };
+    const header = {
+      metadata,
+      lengths: new Map(),
+      lists: new Map(),
+      parameters: 0,
+      activeShare: 1,
+      dataOffset: 0,
+      minBytes: 0,
+    };
     return describeHeader(header, false, false).reasoning;
   };
   assert.equal(reasoningOf('{{ messages }}'), []);

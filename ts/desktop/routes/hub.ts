@@ -3,8 +3,8 @@ import { number, objectOf, oneOf, orNull, string } from '../../http/schema/json-
 import { isKnownArchitecture } from '../../hub/architectures.js';
 import { recommend } from '../../hub/quantisation-advice.js';
 import { findUpdate } from '../../hub/updates.js';
-import { fitOf, fitOfListed } from '../advice.js';
-import type { HubSearchQuery } from '../api-types.js';
+import { activeShareOf, fitOf, fitOfListed } from '../advice.js';
+import type { Fit, HubSearchQuery } from '../api-types.js';
 import { exactFit, fitQuery, hubModel, hubModelQuery, hubPage, hubSearchQuery } from '../schemas/hub.js';
 import { modelName } from '../schemas/models.js';
 import type { DesktopApp, DesktopRoutes } from './context.js';
@@ -16,21 +16,30 @@ const update = orNull(objectOf({ state: oneOf('same', 'changed', 'gone'), commit
 export function hubRoutes(app: DesktopRoutes, desktop: DesktopApp): void {
   const { hub, models, machine, fits, speeds } = desktop;
 
+  const speedOf = (model: Parameters<typeof activeShareOf>[0], sizeBytes: number, { badge }: Fit): number | null => {
+    const share = activeShareOf(model);
+    return share === null ? null : speeds.expect(sizeBytes * share, badge);
+  };
+
   const search = { summary: 'Search the hub', querystring: hubSearchQuery, response: { 200: hubPage } };
   app.get('/api/v1/hub/search', { schema: search }, async ({ query: { fit: wanted, ...query } }, reply) => {
-    const page = await hub.client.search(query, untilGone(reply));
+    const [page] = await Promise.all([hub.client.search(query, untilGone(reply)), speeds.prepare()]);
     const here = await models.list();
-    const shown = page.models.map((model) => ({
-      ...model,
-      fit: fitOfListed(model, machine.now),
-      downloaded: here.flatMap(({ repo, quantisation }) => (repo === model.repo ? (quantisation ?? []) : [])),
-    }));
+    const shown = page.models.map((model) => {
+      const usual = fitOfListed(model, machine.now);
+      return {
+        ...model,
+        fit: usual?.fit ?? null,
+        tokensPerSecond: usual && speedOf(model, usual.sizeBytes, usual.fit),
+        downloaded: here.flatMap(({ repo, quantisation }) => (repo === model.repo ? (quantisation ?? []) : [])),
+      };
+    });
     return { models: shown.filter(({ fit }) => isWanted(fit, wanted)), next: page.next };
   });
 
   const page = { summary: 'Read a model of the hub', querystring: hubModelQuery, response: { 200: hubModel } };
   app.get('/api/v1/hub/model', { schema: page }, async ({ query: { repo } }, reply) => {
-    const model = await hub.client.model(repo, untilGone(reply));
+    const [model] = await Promise.all([hub.client.model(repo, untilGone(reply)), speeds.prepare()]);
     const here = await models.list();
     const now = machine.now;
     const advice = recommend(model, now);
@@ -39,19 +48,24 @@ export function hubRoutes(app: DesktopRoutes, desktop: DesktopApp): void {
       ...model,
       page: hub.client.pageOf(repo),
       isSupported: model.architecture === null ? null : isKnownArchitecture(model.architecture),
-      quantisations: model.quantisations.map((each, at) => ({
-        ...each,
-        fit: fitOf(each, model, now),
-        recommended: advice[at] ?? null,
-        downloaded: has(each.label),
-        tokensPerSecond: speeds.expect(each.sizeBytes),
-      })),
+      quantisations: model.quantisations.map((each, at) => {
+        const fit = fitOf(each, model, now);
+        return {
+          ...each,
+          fit,
+          recommended: advice[at] ?? null,
+          downloaded: has(each.label),
+          tokensPerSecond: speedOf(model, each.sizeBytes - (each.projector?.sizeBytes ?? 0), fit),
+        };
+      }),
     };
   });
 
   const fit = { summary: 'Exact memory estimate', querystring: fitQuery, response: { 200: exactFit } };
   app.get('/api/v1/models/fit', { schema: fit }, async ({ query }, reply) => {
-    return fits.of(query.model, query.context, untilGone(reply));
+    const [exact] = await Promise.all([fits.of(query.model, query.context, untilGone(reply)), speeds.prepare()]);
+    const { activeShare, ...shown } = exact;
+    return { ...shown, tokensPerSecond: speeds.expect(exact.weights * activeShare, exact.badge) };
   });
 
   const news = { summary: 'Check the hub for an update', querystring: modelQuery, response: { 200: update } };

@@ -12,8 +12,12 @@ export const fit = s.objectOf({
   words: s.string,
 });
 
+/** Estimated for this computer; `null` if that is not possible. */
+const tokensPerSecond = s.orNull(s.number);
+
 export const exactFit = s.objectOf({
   ...fit.properties,
+  tokensPerSecond,
   /** Context length in tokens; `kv` is computed for it. */
   context: s.integer,
   weights: s.number,
@@ -60,6 +64,7 @@ export const hubPage = s.objectOf({
       quantisations: s.arrayOf(s.string),
       /** For the default quantisation, from its typical size. */
       fit: s.orNull(fit),
+      tokensPerSecond,
       /** Quantisations on this computer. */
       downloaded: s.arrayOf(s.string),
     }),
@@ -91,8 +96,7 @@ export const hubModel = s.objectOf({
       fit,
       recommended: s.orNull(s.oneOf('recommended', 'better')),
       downloaded: s.boolean,
-      /** Predicted from other models on this computer; `null` without data. */
-      tokensPerSecond: s.orNull(s.number),
+      tokensPerSecond,
     }),
   ),
   files: s.arrayOf(hubFile),

@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks';
 import type { ExactFit, Fit } from '../../api-types.js';
 import { wordsOf } from '../state/api.js';
 import { fetchFit } from '../state/developer.js';
-import { bytes, tokens } from '../state/format.js';
+import { bytes, rate, tokens } from '../state/format.js';
 import { t } from '../state/language.js';
 import { Action } from './button.js';
 import { Meter } from './meter.js';
@@ -58,6 +58,7 @@ function FitSummary({ fit, take }: { fit: ExactFit; take: FitMeterProps['take'] 
       <p>
         <FitBadge fit={fit} /> {t('sizeOf', { used: bytes(fit.needBytes), total: bytes(fit.haveBytes) })}
         {fit.contextThatFits > 0 && ` · ${t('contextFits', { context: tokens(fit.contextThatFits) })}`}
+        <Speed tokensPerSecond={fit.tokensPerSecond} />
       </p>
       {take && fit.contextThatFits > fit.context && (
         <Action
@@ -80,6 +81,12 @@ function FitSummary({ fit, take }: { fit: ExactFit; take: FitMeterProps['take'] 
       </ul>
     </div>
   );
+}
+
+/** An estimate. */
+export function Speed({ tokensPerSecond }: { tokensPerSecond: number | null }) {
+  if (tokensPerSecond === null) return null;
+  return <span title={t('speedIsEstimated')}>{` · ${t('aboutRate', { rate: rate(tokensPerSecond) })}`}</span>;
 }
 
 /** The app itself describes the reason for `too-large`. */

@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks';
 import type { HubModelPage } from '../../../api-types.js';
 import { Action } from '../../parts/button.js';
-import { FitBadge } from '../../parts/fit-meter.js';
+import { FitBadge, Speed } from '../../parts/fit-meter.js';
 import { Icon } from '../../parts/icon.js';
 import { JobProgress } from '../../parts/job-progress.js';
 import { Markdown } from '../../parts/markdown.js';
@@ -9,7 +9,7 @@ import { UseModel } from '../../parts/model-parts.js';
 import { Rich } from '../../parts/rich.js';
 import { isActive, settings } from '../../state/app.js';
 import { control, downloadOf, keyOf } from '../../state/downloads.js';
-import { bytes, rate } from '../../state/format.js';
+import { bytes } from '../../state/format.js';
 import { t } from '../../state/language.js';
 import { linkTo } from '../../state/route.js';
 import { download, type HubQuantisation, hubModel, hubModelError, openHubModel } from '../../state/search.js';
@@ -84,12 +84,16 @@ function Gated({ page }: { page: string }) {
 
 function Quantisations({ model }: { model: HubModelPage }) {
   if (model.quantisations.length === 0) return <p class="muted">{t('noGguf')}</p>;
+  const hasSpeeds = model.quantisations.some(({ tokensPerSecond }) => tokensPerSecond !== null);
   return (
-    <ul class="quantisations" aria-label={t('files')}>
-      {advisedFirst(model.quantisations).map((quantisation) => (
-        <QuantisationRow key={quantisation.label} model={model} quantisation={quantisation} />
-      ))}
-    </ul>
+    <>
+      <ul class="quantisations" aria-label={t('files')}>
+        {advisedFirst(model.quantisations).map((quantisation) => (
+          <QuantisationRow key={quantisation.label} model={model} quantisation={quantisation} />
+        ))}
+      </ul>
+      {hasSpeeds && <p class="help">{t('speedIsEstimated')}</p>}
+    </>
   );
 }
 
@@ -111,7 +115,7 @@ function QuantisationRow({ model, quantisation }: { model: HubModelPage; quantis
         </p>
         <p class="help">
           {words}
-          {tokensPerSecond !== null && ` · ${t('aboutRate', { rate: rate(tokensPerSecond) })}`}
+          <Speed tokensPerSecond={tokensPerSecond} />
           {files.length > 1 && ` · ${t('partCount', { count: files.length })}`}
           {projector && ` · ${t('understandsImages')}`}
         </p>

@@ -1,4 +1,4 @@
-import { FitBadge } from '../../parts/fit-meter.js';
+import { FitBadge, Speed } from '../../parts/fit-meter.js';
 import { Icon } from '../../parts/icon.js';
 import { age, parameters, tokens } from '../../state/format.js';
 import { t } from '../../state/language.js';
@@ -21,7 +21,7 @@ export function Results({ chosen }: { chosen: string }) {
 }
 
 function Result({ model, chosen }: { model: HubListedModel; chosen: boolean }) {
-  const { repo, downloads, likes, modifiedAt, gated, capabilities, fit, downloaded } = model;
+  const { repo, downloads, likes, modifiedAt, gated, capabilities, fit, downloaded, tokensPerSecond } = model;
   const [author, ...name] = repo.split('/');
   return (
     <a class="result" href={linkTo('search', repo)} aria-current={chosen ? 'true' : undefined}>
@@ -49,6 +49,7 @@ function Result({ model, chosen }: { model: HubListedModel; chosen: boolean }) {
       <span class="help">
         {t('downloadCount', { count: downloads })} · {t('likeCount', { count: likes })}
         {modifiedAt !== null && ` · ${age(modifiedAt)}`}
+        <Speed tokensPerSecond={tokensPerSecond} />
       </span>
     </a>
   );

@@ -1,4 +1,6 @@
 // Documents in chats: attached by button and by drop, shown with name and size, stored, and read by the model.
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -7,7 +9,9 @@ import { accessibilityProblems, openApp, openStoredChat, overflows, startBrowser
 import { docxOf } from '../support/docx-file.js';
 import { MODEL } from '../support/long-answer.js';
 import { pdfOf } from '../support/pdf-file.js';
+import { writeEncoder } from '../support/random-model.js';
 import { type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
+import { until } from '../support/until.js';
 
 const files = suite('files in chats');
 let app: RunningDesktop;
@@ -101,6 +105,58 @@ files('a file that is too long for the context is refused with both sizes, and c
   await page.getByRole('article', { name: 'Model' }).getByText('tok/s').waitFor();
   await page.context().close();
 });
+
+const filler = 'The weather was mild and nothing happened that day. '.repeat(60);
+const long = `${filler}\n\nThe toll of the old bridge is five soles.\n\n${filler}`;
+
+for (const [ranking, scheme, width] of [
+  ['words', 'light', 1280],
+  ['meaning', 'dark', 390],
+] as const) {
+  files(
+    `passages of a file that is too long are chosen by ${ranking}, and shown with their lines (${scheme}, ${width} px)`,
+    async () => {
+      if (ranking === 'meaning') {
+        const folder = path.join(app.folder, 'embedders');
+        mkdirSync(folder);
+        writeEncoder(path.join(folder, 'little-embedder.gguf'), 'mean', false, 512);
+        await app.done('PUT', '/api/v1/settings', { modelFolders: [folder] });
+        await until(async () => {
+          const { models } = await app.done('GET', '/api/v1/models');
+          return models.some(({ key }: { key: string }) => key === 'little-embedder');
+        }, 'the embedding model');
+      }
+      const { page, id } = await openChat(scheme, width);
+      await attach(page, 'long.txt', Buffer.from(long));
+      await page.getByRole('button', { name: 'Remove long.txt' }).waitFor();
+      await page.getByRole('textbox', { name: 'Message' }).fill('The toll of the old bridge is five soles.');
+      await page.keyboard.press('Enter');
+      const trouble = page.getByRole('alert').filter({ hasText: 'longer than the context' });
+      await trouble.waitFor();
+      assert.equal(await accessibilityProblems(page), []);
+      assert.not(await overflows(page));
+      await trouble.getByRole('button', { name: 'Use passages that match the question' }).press('Enter');
+      const reply = page.getByRole('article', { name: 'Model' });
+      await reply.getByText('tok/s').waitFor();
+      await reply.getByText(/^Used .*passages? of the files$/).click();
+      const how =
+        ranking === 'words' ? 'Chosen by the words of the question.' : 'Chosen by meaning, with little-embedder.';
+      await reply.getByText(how).waitFor();
+      const passage = reply.locator('details.file-chip', { hasText: 'five soles' });
+      await passage.getByText(/^long\.txt, lines \d to \d$/).click();
+      await passage.getByText('The toll of the old bridge is five soles.').waitFor();
+      assert.equal(await accessibilityProblems(page), []);
+      assert.not(await overflows(page));
+      const { messages, settings } = (await app.done('GET', `/api/v1/chats/${id}`)) as Chat;
+      assert.equal([settings.longFiles, messages[1]?.passages?.ranking], ['passages', ranking]);
+      assert.is(messages[0]?.files?.[0]?.text, long, 'the file stays whole');
+      assert.ok(Number(messages[1]?.stats?.promptTokens) < 1024);
+      await page.reload();
+      await reply.getByText(/^Used .*passages? of the files$/).waitFor();
+      await page.context().close();
+    },
+  );
+}
 
 files('a Word file is attached with its text', async () => {
   const { page } = await openChat('light', 1280);

@@ -1,6 +1,13 @@
 /** One completion of a chat: reads the stream of the app's own endpoint, and passes the text on to its followers. */
 
-import type { ChatMessage, ChatStats, CompletionEnd, CompletionError, CompletionEvent } from './api-types.js';
+import type {
+  ChatMessage,
+  ChatStats,
+  CompletionEnd,
+  CompletionError,
+  CompletionEvent,
+  UsedPassages,
+} from './api-types.js';
 import { type CallDelta, joinCalls } from './chat-tools.js';
 
 /** Sends a request to the app's endpoint for chat completions. */
@@ -98,6 +105,11 @@ export class ChatCompletion {
     }
     if (signal.aborted || this.#stats.finishReason !== null) return null;
     return { message: 'The connection closed before the completion was finished.', code: 'stream_ended' };
+  }
+
+  /** The passages of files that the next request contains. */
+  usePassages(passages: UsedPassages): void {
+    this.#message = { ...this.#message, passages };
   }
 
   /** Call after the last write. */

@@ -7,6 +7,7 @@ import { textOf } from './chat-files.js';
 import { ChatTitles, type TitleParts } from './chat-titles.js';
 import { callsOf, TOOLS, toolFields } from './chat-tools.js';
 import type { EventBus } from './event-bus.js';
+import { LONG_FILES, type PassageChooser } from './passages/choose-passages.js';
 import { afterSummary, splitBranch, summaryRequest, WHEN_FULL, whenFull } from './shorten-chat.js';
 import type { ChatStore } from './store/chats.js';
 
@@ -17,6 +18,7 @@ export interface CompletionParts extends TitleParts {
   events: EventBus;
   /** Definitions of the tools of MCP servers that the chat offers. */
   mcpTools(chat: Chat, signal: AbortSignal): Promise<object[]>;
+  passages: Pick<PassageChooser, 'choose'>;
 }
 
 export class ChatCompletions {
@@ -124,20 +126,30 @@ export class ChatCompletions {
     if (isWhole) this.#titles.start(chat.id, () => this.publish(chat.id));
   }
 
-  /** Shortens a chat that does not fit into the context as the user chose. */
+  /** Shortens files, then the chat, as the user chose, while they do not fit into the context. */
   async #complete(chat: Chat, completion: ChatCompletion, changed: () => void): Promise<CompletionError | null> {
     const { message } = completion;
     const branch = branchTo(chat.messages, message.content === '' && !message.toolCalls ? message.parent : message.id);
     const tools = await this.#parts.mcpTools(chat, completion.signal);
     let { summary, rest } = afterSummary(branch);
-    for (;;) {
-      const error = await completion.read(this.#parts.request, requestBody(chat, summary, rest, tools), changed);
+    let sent: readonly ChatMessage[] = rest;
+    for (let tries = 0; ; tries += 1) {
+      const error = await completion.read(this.#parts.request, requestBody(chat, summary, sent, tools), changed);
+      if (error?.code !== 'context_length_exceeded') return error;
+      const chosen = await this.#parts.passages.choose(chat, rest, { sent, error, tries }, completion.signal);
+      if (chosen !== null) {
+        sent = chosen.branch;
+        completion.usePassages(chosen.passages);
+        continue;
+      }
       const choice = whenFull(chat);
-      if (error?.code !== 'context_length_exceeded' || choice === null) return error;
+      if (choice === null) return error;
       const { omitted, kept } = splitBranch(rest, error);
       const last = omitted.at(-1);
       if (last === undefined) return error;
       rest = kept;
+      sent = kept;
+      tries = -1;
       if (choice === 'rolling') continue;
       const summarized = await this.#summarize(chat, summary, omitted, completion.signal);
       if (typeof summarized !== 'string') return summarized;
@@ -250,7 +262,7 @@ function requestBody(
   ];
   const text = instructions.filter(Boolean).join('\n\n');
   const system = text ? [{ role: 'system', content: text }] : [];
-  const { [WHEN_FULL]: _, [TOOLS]: _tools, ...sampling } = settings;
+  const { [WHEN_FULL]: _, [TOOLS]: _tools, [LONG_FILES]: _files, ...sampling } = settings;
   return {
     ...sampling,
     ...toolFields({ settings }, branch, mcpTools),

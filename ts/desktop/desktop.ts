@@ -29,7 +29,7 @@ import { EventBus } from './event-bus.js';
 import { ExactFits } from './exact-fits.js';
 import { Hub } from './hub.js';
 import { Instances } from './instances.js';
-import { describeFile, type LocalModel } from './local-model.js';
+import { describeFile, embeddersOf, type LocalModel } from './local-model.js';
 import { LocalModels } from './local-models.js';
 import type { LoginStart } from './login-start.js';
 import { MachineWatch } from './machine.js';
@@ -38,6 +38,8 @@ import { keptBandwidth } from './memory-bandwidth.js';
 import { MetricsClock } from './metrics-clock.js';
 import { OpeningCodes, removeOpeningPage } from './opening-codes.js';
 import { PAGES } from './pages.js';
+import { PassageChooser } from './passages/choose-passages.js';
+import { VectorStore } from './passages/rank-by-meaning.js';
 import { APP_PORT, freePort } from './ports.js';
 import { RequestTable } from './request-table.js';
 import type { DesktopApp } from './routes/context.js';
@@ -114,7 +116,7 @@ async function closeAll(opened: Closers): Promise<void> {
 }
 
 /** All parts that need no port. */
-type Parts = Omit<DesktopApp, 'completions'>;
+type Parts = Omit<DesktopApp, 'completions'> & { vectors: VectorStore };
 
 async function openParts(settings: DesktopSettings, opened: Closers): Promise<Parts> {
   const store = Store.open(settings.dataDir);
@@ -169,6 +171,7 @@ async function openParts(settings: DesktopSettings, opened: Closers): Promise<Pa
     metrics: points,
     log,
     chats: new ChatStore(store),
+    vectors: new VectorStore(store),
     hub,
     models,
     machine,
@@ -325,15 +328,26 @@ async function openAppPort(
   // Loading a model may take longer than any timeout.
   const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const post = (endpoint: string, body: object, signal: AbortSignal) => {
+    const url = `http://${HOST}:${port}${COMPLETIONS_PATH}/v1/${endpoint}`;
+    return request(url, { method: 'POST', headers, body: JSON.stringify(body), signal, dispatcher });
+  };
   const completions = new ChatCompletions({
     chats,
     events,
     mcpTools: (chat, signal) => parts.mcp.definitions(chat, signal),
+    passages: new PassageChooser({
+      vectors: parts.vectors,
+      embedders: () => embeddersOf(parts.instances.models),
+      embed: async (model, input, signal) => {
+        const reply = await post('embeddings', { model, input, encoding_format: 'base64' }, signal);
+        const { data, error } = (await reply.body.json()) as { data: { embedding: string }[]; error?: Error };
+        if (error !== undefined) throw new Error(error.message);
+        return data.map(({ embedding }) => embedding);
+      },
+    }),
     wantsTitles: () => parts.settings.current.generateTitles,
-    request: (body, signal) => {
-      const url = `http://${HOST}:${port}${COMPLETIONS_PATH}/v1/chat/completions`;
-      return request(url, { method: 'POST', headers, body: JSON.stringify(body), signal, dispatcher });
-    },
+    request: (body, signal) => post('chat/completions', body, signal),
   });
   opened.push(() => completions.close());
   const app: DesktopApp = { ...parts, completions };

@@ -16,3 +16,13 @@ export async function describeFile(file: string, source: LocalModel['source'] = 
   if (model === undefined) throw new ChasquiError('model_file_invalid', `${file} is not a GGUF model.`, 'model');
   return { ...model, id: path.basename(file).replace(/\.gguf$/i, ''), source, canDelete: false };
 }
+
+export function isEmbedder({ capabilities }: LocalModel): boolean {
+  return capabilities.includes('embeddings') && !capabilities.includes('chat');
+}
+
+/** Names of embedding models, the smallest first. */
+export function embeddersOf(models: readonly LocalModel[]): string[] {
+  const embedders = models.filter(isEmbedder).sort((one, other) => one.sizeBytes - other.sizeBytes);
+  return embedders.map(({ id }) => id);
+}

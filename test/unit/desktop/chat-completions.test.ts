@@ -21,6 +21,7 @@ function openCompletions(chats: object, body: AsyncIterable<Uint8Array>): ChatCo
     request: async () => ({ statusCode: 200, body }),
     wantsTitles: () => false,
     mcpTools: async () => [],
+    passages: { choose: async () => null },
   });
 }
 

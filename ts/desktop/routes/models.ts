@@ -1,6 +1,6 @@
 /** Local models: list, load, unload, delete, import. */
 import type { ListedModel, LoadReply, LocalModelShown } from '../api-types.js';
-import type { LocalModel } from '../local-model.js';
+import { isEmbedder, type LocalModel } from '../local-model.js';
 import {
   importBody,
   instanceBody,
@@ -87,10 +87,6 @@ function toListed(model: LocalModel, instances: ListedModel['loaded_instances'])
     source,
     can_delete: model.canDelete,
   };
-}
-
-function isEmbedder({ capabilities }: LocalModel): boolean {
-  return capabilities.includes('embeddings') && !capabilities.includes('chat');
 }
 
 function bitsPerWeight({ sizeBytes, parameters }: LocalModel): number | null {

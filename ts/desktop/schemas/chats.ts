@@ -51,6 +51,30 @@ const toolCall = closedObjectOf(
   },
 );
 
+const offset = limited(integer, { minimum: 0 });
+
+/** The passages of files that a completion was given, because the files did not fit into the context. */
+const usedPassages = closedObjectOf({
+  /** `start`: the beginnings of the files. */
+  ranking: oneOf('meaning', 'words', 'start'),
+  /** The embedding model. */
+  model: nullableText(4096),
+  used: limited(
+    arrayOf(
+      closedObjectOf({
+        message: id,
+        /** Index in the files of the message. */
+        file: offset,
+        start: offset,
+        end: offset,
+        firstLine: offset,
+        lastLine: offset,
+      }),
+    ),
+    { maxItems: 10_000 },
+  ),
+});
+
 export const chatMessage = closedObjectOf(
   {
     id,
@@ -65,6 +89,7 @@ export const chatMessage = closedObjectOf(
     images: limited(arrayOf(limited(string, { maxLength: 28 * MIB, pattern: '^data:image/' })), { maxItems: 16 }),
     files: limited(arrayOf(chatFile), { maxItems: 16 }),
     toolCalls: limited(arrayOf(toolCall), { maxItems: 16 }),
+    passages: usedPassages,
     /** Statistics such as tokens per second. */
     stats: limited(recordOf(anything), { maxProperties: 50 }),
     model: nullableText(4096),
@@ -141,6 +166,7 @@ export const chatList = objectOf({ chats: arrayOf(listedChat), ...folderList.pro
 
 export type ChatFile = Static<typeof chatFile>;
 export type DocumentBody = Static<typeof documentBody>;
+export type UsedPassages = Static<typeof usedPassages>;
 export type ChatMessage = Static<typeof chatMessage>;
 export type Chat = Static<typeof chat>;
 export type ChatChange = Static<typeof chatChange>;

@@ -64,4 +64,14 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE folders (name TEXT PRIMARY KEY, open INTEGER NOT NULL DEFAULT 1) STRICT, WITHOUT ROWID;
   ALTER TABLE chats ADD COLUMN folder TEXT REFERENCES folders (name) ON UPDATE CASCADE ON DELETE SET NULL;
   `,
+  `
+  CREATE TABLE passage_vectors (
+    number INTEGER PRIMARY KEY,
+    chat TEXT NOT NULL REFERENCES chats (id) ON DELETE CASCADE,
+    model TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    vector TEXT NOT NULL,
+    UNIQUE (chat, model, digest)
+  ) STRICT;
+  `,
 ];

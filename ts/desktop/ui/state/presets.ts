@@ -10,7 +10,7 @@ import { t } from './language.js';
 export const presets = computed<readonly Preset[]>(() => settings.value?.presets ?? []);
 
 /** Choices for each chat, which presets do not change. */
-const OF_CHAT = ['whenFull', 'tools'];
+const OF_CHAT = ['whenFull', 'longFiles', 'tools'];
 const MAX_FILE_BYTES = 16 * 2 ** 20;
 
 const entriesOf = (values: Preset['settings']) => Object.entries(values).filter(([name]) => !OF_CHAT.includes(name));

@@ -129,6 +129,19 @@ export function ChatSettings() {
           storeAll();
         }}
       />
+      <SelectField
+        label={t('longFiles')}
+        value={String(first.settings.value.longFiles ?? '')}
+        options={[
+          ['', t('ask')],
+          ['passages', t('usePassages')],
+          ['start', t('useBeginnings')],
+        ]}
+        choose={(chosen) => {
+          change('longFiles', chosen || undefined);
+          storeAll();
+        }}
+      />
       <ToolSettings />
       <OutputSettings change={change} store={storeAll} />
       <h3>{t('sampling')}</h3>

@@ -169,6 +169,7 @@ function Trouble({ session }: { session: ChatSession }) {
         {isFull && hasFiles && ` ${error.message}`}
       </p>
       <div class="row">
+        {isFull && hasFiles && <LongFiles session={session} />}
         {isFull && <WhenFull session={session} />}
         {isFull && <OtherContext session={session} factor={2} />}
         {/memory/i.test(`${error.code} ${error.message}`) && <OtherContext session={session} factor={0.5} />}
@@ -178,15 +179,25 @@ function Trouble({ session }: { session: ChatSession }) {
   );
 }
 
+async function retryWith(session: ChatSession, choice: { whenFull: string } | { longFiles: string }): Promise<void> {
+  session.settings.value = { ...session.settings.value, ...choice };
+  await session.retry();
+}
+
 function WhenFull({ session }: { session: ChatSession }) {
-  const choose = async (choice: string) => {
-    session.settings.value = { ...session.settings.value, whenFull: choice };
-    await session.retry();
-  };
   return (
     <>
-      <Action label={t('leaveOutOldest')} run={() => choose('rolling')} />
-      <Action label={t('summarizeOldest')} run={() => choose('summary')} />
+      <Action label={t('leaveOutOldest')} run={() => retryWith(session, { whenFull: 'rolling' })} />
+      <Action label={t('summarizeOldest')} run={() => retryWith(session, { whenFull: 'summary' })} />
+    </>
+  );
+}
+
+function LongFiles({ session }: { session: ChatSession }) {
+  return (
+    <>
+      <Action label={t('usePassages')} kind="primary" run={() => retryWith(session, { longFiles: 'passages' })} />
+      <Action label={t('useBeginnings')} run={() => retryWith(session, { longFiles: 'start' })} />
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import type { ChatMessage } from '../../../api-types.js';
+import type { ChatMessage, UsedPassages } from '../../../api-types.js';
 import { Action, CopyButton, IconAction } from '../../parts/button.js';
 import { Dialog } from '../../parts/dialog.js';
 import { Markdown } from '../../parts/markdown.js';
@@ -41,6 +41,7 @@ export function Message({ session, message }: MessageProps) {
       ) : (
         <Markdown text={content} complete={live === null} preview />
       )}
+      {message.passages && !live && <Passages session={session} passages={message.passages} />}
       {message.toolCalls && !editing.value && <ToolCalls session={session} message={message} />}
       {live && content === '' && !reasoning && <p class="waiting">{t('waitingForFirstToken')}</p>}
       {!live && !editing.value && <Foot session={session} message={message} edit={setTo(editing, true)} />}
@@ -67,6 +68,35 @@ function Sent({ attached: { images, files } }: { attached: Attachments }) {
     </div>
   );
 }
+
+/** The passages of files that the model was given. */
+function Passages({ session, passages: { ranking, model, used } }: { session: ChatSession; passages: UsedPassages }) {
+  const fileOf = ({ message, file }: UsedPassages['used'][number]) =>
+    session.messages.value.find(({ id }) => id === message)?.files?.[file];
+  return (
+    <details class="tool-call">
+      <summary>{t('passagesUsed', { count: used.length })}</summary>
+      <p class="help">{t(rankings[ranking], { model: model ?? '' })}</p>
+      {used.map((passage) => (
+        <details key={`${passage.message} ${passage.file} ${passage.start}`} class="file-chip">
+          <summary>
+            {t('linesOfFile', {
+              file: fileOf(passage)?.name ?? '',
+              first: String(passage.firstLine),
+              last: String(passage.lastLine),
+            })}
+          </summary>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable regions must be reachable with the keyboard. */}
+          <pre dir="auto" tabIndex={0}>
+            {fileOf(passage)?.text.slice(passage.start, passage.end)}
+          </pre>
+        </details>
+      ))}
+    </details>
+  );
+}
+
+const rankings = { meaning: 'chosenByMeaning', words: 'chosenByWords', start: 'onlyBeginnings' } as const;
 
 function Reasoning({ text, open }: { text: string; open: boolean }) {
   return (

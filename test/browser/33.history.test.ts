@@ -124,6 +124,12 @@ for (const [colorScheme, width] of [
     await nameIt('Birds');
     const birds = panel.getByRole('region', { name: 'Birds' });
     await birds.getByRole('link', { name: inside }).waitFor();
+    const long = 'A folder with a name that needs more than one line';
+    await app.done('POST', '/api/v1/folders', { name: long });
+    await panel.getByRole('button', { name: new RegExp(`^${long}`) }).waitFor();
+    const isCut = 'document.querySelector(".history").scrollWidth > document.querySelector(".history").clientWidth';
+    assert.not(await page.evaluate(isCut));
+    await app.done('DELETE', `/api/v1/folders/${encodeURIComponent(long)}`);
     await panel.getByRole('link', { name: dragged }).dragTo(zoo);
     await zoo.getByRole('link', { name: dragged }).waitFor();
     assert.equal(await accessibilityProblems(page), []);

@@ -31,6 +31,7 @@ test.after.each(closeApps);
 
 const text = (words: string) => ({ type: 'text', text: words });
 const audio = (data: string, more = {}) => ({ type: 'input_audio', input_audio: { data, ...more } });
+const audioUrl = (url: string) => ({ type: 'audio_url', audio_url: { url } });
 const user = (...content: object[]) => ({ role: 'user', content });
 
 test('as base64, data URI and address, beside images', async ({ server }) => {
@@ -44,6 +45,34 @@ test('as base64, data URI and address, beside images', async ({ server }) => {
   assert.equal(first, { audio: FILE });
   assert.ok(second && 'bytes' in second);
   assert.equal(others, [{ audio: FILE }, { audio: FILE }]);
+});
+
+test('audio_url, as in vLLM, under the same rules', async ({ server }) => {
+  const { chat, engine } = testApp(HEARING);
+  const uri = `data:audio/wav;base64,${BASE64}`;
+  const reply = await chat({ messages: [user(audioUrl(uri), text('Listen'), audioUrl(`${server.url}/sound`))] });
+  assert.is(reply.statusCode, 200, reply.body);
+  assert.is(engine.jobs[0]?.prompt, '<user><image>Listen<image>');
+  assert.equal(engine.jobs[0]?.images, [{ audio: FILE }, { audio: FILE }]);
+  const large = await chat({ messages: [user(audioUrl(`data:;base64,${'A'.repeat(5 * 2 ** 20)}`))] });
+  assert.is(large.statusCode, 200, large.body);
+  const param = 'messages[0].content[0].audio_url.url';
+  const refused: [part: unknown, code: string, param?: string][] = [
+    [audioUrl(BASE64), 'invalid_audio_url'],
+    [audioUrl('file:///etc/passwd'), 'invalid_audio_url'],
+    [audioUrl(''), 'invalid_value'],
+    [audioUrl(`${server.url}/metadata`), 'audio_download_failed'],
+    [{ type: 'audio_url', audio_url: uri }, 'invalid_type', 'messages[0].content[0].audio_url'],
+    [{ type: 'audio_url', audio_url: { url: 7 } }, 'invalid_type'],
+    [{ type: 'audio_url' }, 'missing_required_parameter', 'messages[0].content[0].audio_url'],
+  ];
+  for (const [part, code, field = param] of refused) {
+    expectError(await chat({ messages: [user(part as object)] }), { status: 400, code, param: field } as ExpectedError);
+  }
+  const deaf = await testApp().chat({ messages: [user(audioUrl(uri))] });
+  expectError(deaf, { status: 400, code: 'audio_not_supported', param });
+  const system = { role: 'system', content: [audioUrl(uri)] };
+  assert.is((await chat({ messages: [system] })).statusCode, 400);
 });
 
 test('in /v1/responses', async () => {

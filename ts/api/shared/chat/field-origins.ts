@@ -84,6 +84,8 @@ export function imagesIn(messages: readonly Message[]): ImageSource[] {
     for (const [index, part] of content.entries()) {
       const path = `messages[${message}].content[${index}]`;
       if (part.type === 'image_url') found.push({ from: part.image_url.url, param: `${path}.image_url.url` });
+      else if (part.type === 'audio_url')
+        found.push({ kind: 'audio', from: part.audio_url.url, param: `${path}.audio_url.url` });
       else if (part.type === 'input_audio') found.push(audioSource(part.input_audio.data, path));
     }
   }

@@ -26,6 +26,12 @@ export const audioPart = s.objectOf({
   ),
 });
 
+/** The form of vLLM. */
+const audioUrlPart = s.objectOf({
+  type: s.exactly('audio_url'),
+  audio_url: s.objectOf({ url: s.limited(s.string, { minLength: 1 }) }),
+});
+
 const filePart = s.objectOf({
   type: s.exactly('file'),
   file: s.objectOf(
@@ -65,10 +71,8 @@ const textContent = textOrParts([textPart], notEmpty);
 const name = s.orNull(s.string);
 
 const instructionMessage = s.objectOf({ role: s.oneOf('system', 'developer'), content: textContent }, { name });
-const userMessage = s.objectOf(
-  { role: s.exactly('user'), content: textOrParts([textPart, imagePart, audioPart, filePart], notEmpty) },
-  { name },
-);
+const USER_PARTS = [textPart, imagePart, audioPart, audioUrlPart, filePart] as const;
+const userMessage = s.objectOf({ role: s.exactly('user'), content: textOrParts(USER_PARTS, notEmpty) }, { name });
 const assistantMessage = s.objectOf(
   { role: s.exactly('assistant') },
   {
@@ -105,7 +109,7 @@ export const messages = s.field(
 
 export type TextPart = s.Static<typeof textPart>;
 export type ImagePart = s.Static<typeof imagePart>;
-export type AudioPart = s.Static<typeof audioPart>;
+export type AudioPart = s.Static<typeof audioPart> | s.Static<typeof audioUrlPart>;
 export type RefusalPart = s.Static<typeof refusalPart>;
 type SentFile = s.Static<typeof filePart>;
 export interface FilePart extends SentFile {

@@ -85,6 +85,7 @@ export const ERRORS = {
     'The response, conversation, item or queued request is not stored here, or belongs to another key.',
   ),
   thread_not_found: notFound('The thread of messages is not stored here, or belongs to another key.'),
+  tool_not_found: notFound('No configured MCP server has this tool.'),
   model_not_found: notFound('The server does not serve this model.'),
   model_not_loaded: badRequest('The model is not loaded, and this server does not load models on request.'),
   no_room_for_model: badRequest('The model does not fit into memory beside the pinned models.'),

@@ -19,11 +19,29 @@ test('shutdown leaves no process', async ({ mcp }) => {
   const server = await startServer(['--mcp-config', mcp.write({ mcpServers: { test: mcp.stdio() } })]);
   assert.equal(mcp.pids, []);
   const tools = (await (await fetch(`${server.url}/tools`)).json()) as { tool: string }[];
-  assert.is(tools[0]?.tool, 'test__echo');
+  assert.is(tools[0]?.tool, 'test_echo');
   const [pid = 0] = mcp.pids;
   assert.ok(isRunning(pid));
   await server.stop();
   await until(() => !isRunning(pid), 'the end of the process');
+});
+
+test('servers as JSON text, beside those of a file', async ({ mcp }) => {
+  const json = JSON.stringify({ mcpServers: { inline: mcp.stdio() } });
+  const file = mcp.write({ mcpServers: { test: mcp.stdio() } });
+  const server = await startServer(['--mcp-config', file, '--mcp-servers-json', json]);
+  const reply = await fetch(`${server.url}/tools`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ tool: 'inline_echo', params: { text: 'hi' } }),
+  });
+  assert.equal(await reply.json(), { plain_text_response: 'echo: hi' });
+  assert.is(mcp.pids.length, 1);
+  await server.stop();
+  const twice = ['--mcp-config', file, '--mcp-servers-json', JSON.stringify({ mcpServers: { test: mcp.stdio() } })];
+  const child = startChild('ts/cli.ts', ['serve', '--port', '0', ...twice]);
+  assert.is.not((await child.exited).code, 0);
+  assert.match(child.output.stderr, /--mcp-servers-json.*`mcpServers\.test` is also in the file of .*--mcp-config/);
 });
 
 for (const [tool, args] of [
@@ -31,7 +49,7 @@ for (const [tool, args] of [
   ['wait', {}],
 ] as const) {
   test(`a model calls the tool ${tool}, and a stop leaves no process`, async ({ mcp }) => {
-    const calls = [{ tool: `test__${tool}`, arguments: args }];
+    const calls = [{ tool: `test_${tool}`, arguments: args }];
     const model = writeScriptedModel(path.join(mcp.folder, 'scripted.gguf'), { calls, say: 'It is done.' });
     const config = mcp.write({ mcpServers: { test: mcp.stdio() } });
     const server = await startServer(['-m', model, '--mcp-config', config, '--shutdown-timeout', '0']);

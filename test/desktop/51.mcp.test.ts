@@ -42,7 +42,7 @@ const untilState = (label: string, state: string) =>
 /** Creates a chat with a call of a tool. Returns the function that runs the call. */
 async function called(tool: string, chosen: string | undefined, args = '{"city":"Cusco"}') {
   const permission = chosen === 'chat' ? `chat:${(await stateOf('hostile')).tools[0].identity}` : chosen;
-  const toolCalls = [{ id: 'c', name: `hostile__${tool}`, arguments: args }];
+  const toolCalls = [{ id: 'c', name: `hostile_${tool}`, arguments: args }];
   const { id } = await app.done('POST', '/api/v1/chats', {
     settings: permission === undefined ? {} : { tools: { [`hostile\n${tool}`]: permission } },
     messages: [
@@ -76,7 +76,7 @@ servers('a server is added, replaced, switched off and on, and removed', async (
   assert.equal(tools[0], {
     identity,
     key: 'hostile\nweather',
-    name: 'hostile__weather',
+    name: 'hostile_weather',
     tool: 'weather',
     description: '<i>Tool</i> weather',
   });

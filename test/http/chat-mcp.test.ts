@@ -17,8 +17,8 @@ test.after.each(closeApps);
 test.after.each(({ mcp }) => mcp.close());
 
 const server = { type: 'mcp', server_label: 'test' };
-const own = { type: 'function', function: { name: 'test__echo' } };
-const ECHO = '<call>test__echo {"text":"hi"}</call>';
+const own = { type: 'function', function: { name: 'test_echo' } };
+const ECHO = '<call>test_echo {"text":"hi"}</call>';
 
 /** A model that writes `calls`, and text once there is a result. */
 function calling(calls: string): FakeScript {
@@ -58,7 +58,7 @@ test('a stream has the text of all completions, without calls', async ({ mcp }) 
 });
 
 test('a call of the client’s own function goes to the client, and no other call runs', async ({ mcp }) => {
-  const calls = `${ECHO}<call>test__echo_2 {"text":"hi"}</call>`;
+  const calls = `${ECHO}<call>test_echo_2 {"text":"hi"}</call>`;
   for (const stream of [false, true]) {
     const { chat } = testApp(calling(calls), { mcp: mcp.servers() });
     const { body } = await chat({ tools: [server, own], stream });
@@ -66,14 +66,14 @@ test('a call of the client’s own function goes to the client, and no other cal
       ? JSON.parse(/^data: (.*tool_calls.*)$/m.exec(body)?.[1]?.replace('"delta"', '"message"') ?? '{}')
       : JSON.parse(body);
     const named = message.choices[0].message.tool_calls.map((call: typeof own) => call.function.name);
-    assert.equal(named, ['test__echo']);
+    assert.equal(named, ['test_echo']);
     assert.match(body, /"finish_reason":"tool_calls"/);
   }
   assert.not(mcp.lines.includes('call echo'));
 });
 
 test('a model that calls without end is stopped', async ({ mcp }) => {
-  const batches = () => inPieces('<call>test__fail {}</call>');
+  const batches = () => inPieces('<call>test_fail {}</call>');
   const { chat, engine } = testApp(
     { model: { takesTools: true, contextLength: 100_000 }, batches },
     { mcp: mcp.servers() },
@@ -87,7 +87,7 @@ test('a model that calls without end is stopped', async ({ mcp }) => {
 });
 
 test('a client that leaves cancels the call', async ({ mcp }) => {
-  const { url } = await listeningApp(calling('<call>test__wait {}</call>'), { mcp: mcp.servers() });
+  const { url } = await listeningApp(calling('<call>test_wait {}</call>'), { mcp: mcp.servers() });
   const controller = new AbortController();
   const body = JSON.stringify(chatBody({ tools: [server] }));
   const headers = { 'content-type': 'application/json' };

@@ -32,7 +32,7 @@ function responses(mcp: TestMcp, calls = ECHO, servers: object = { test: mcp.std
   return { app, engine, respond };
 }
 
-const ECHO = '<call>test__echo {"text":"hi"}</call>';
+const ECHO = '<call>test_echo {"text":"hi"}</call>';
 
 type Item = Record<string, unknown> & { type: string; id: string };
 
@@ -80,7 +80,7 @@ test('`tool_choice` names a tool of a server, or a server', async ({ mcp }) => {
     return [reply.statusCode, toolChoice, tools.length];
   };
   const server = { type: 'mcp', server_label: 'test' };
-  assert.equal(await chosen({ ...server, name: 'echo' }), [200, { name: 'test__echo' }, 8]);
+  assert.equal(await chosen({ ...server, name: 'echo' }), [200, { name: 'test_echo' }, 8]);
   assert.equal(await chosen(server), [200, 'required', 7]);
   assert.equal(await chosen({ ...server, name: null }), [200, 'required', 7]);
   for (const wrong of [
@@ -174,22 +174,22 @@ test('the model is told of a refused call', async ({ mcp }) => {
 });
 
 test('filters choose the tools that are offered and that wait', async ({ mcp }) => {
-  const { engine, respond } = responses(mcp, `${ECHO}<call>test__add {"a":1,"b":2}</call>`);
+  const { engine, respond } = responses(mcp, `${ECHO}<call>test_add {"a":1,"b":2}</call>`);
   const approval = { never: { read_only: true } };
   const tools = [{ ...never, allowed_tools: ['echo', 'add'], require_approval: approval }];
   const { output } = (await respond({ tools })).json();
   assert.equal(typesOf(output), ['mcp_list_tools', 'mcp_call', 'mcp_approval_request']);
   assert.equal(
     engine.renderOptions[0]?.tools?.map(({ name }) => name),
-    ['test__echo', 'test__add'],
+    ['test_echo', 'test_add'],
   );
   assert.is(engine.jobs.length, 1);
 });
 
 test('names that collide with the client’s functions or are invalid are replaced', async ({ mcp }) => {
-  const own = { type: 'function', name: 'test__echo' };
+  const own = { type: 'function', name: 'test_echo' };
   const calls =
-    '<call>test__echo {}</call><call>test__echo_2 {"text":"hi"}</call><call>test__odd_name_with_signs__ {}</call>';
+    '<call>test_echo {}</call><call>test_echo_2 {"text":"hi"}</call><call>test_odd_name_with_signs__ {}</call>';
   const { engine, respond } = responses(mcp, calls);
   const { output } = (await respond({ tools: [never, own] })).json();
   assert.equal(typesOf(output), ['mcp_list_tools', 'function_call', 'mcp_call', 'mcp_call']);
@@ -200,7 +200,7 @@ test('names that collide with the client’s functions or are invalid are replac
 });
 
 test('failures are results for the model', async ({ mcp }) => {
-  const { respond } = responses(mcp, '<call>test__fail {}</call><call>test__huge {}</call><call>test__echo []</call>');
+  const { respond } = responses(mcp, '<call>test_fail {}</call><call>test_huge {}</call><call>test_echo []</call>');
   const { status, output } = (await respond()).json();
   assert.is(status, 'completed');
   const errors = output.flatMap(({ type, status: state, error }: Item) =>
@@ -211,7 +211,7 @@ test('failures are results for the model', async ({ mcp }) => {
 });
 
 test('a server that is killed during a call', async ({ mcp }) => {
-  const { respond } = responses(mcp, '<call>test__wait {}</call>');
+  const { respond } = responses(mcp, '<call>test_wait {}</call>');
   const reply = respond();
   await mcp.logged('waiting');
   process.kill(mcp.pids[0] as number, 'SIGKILL');
@@ -250,7 +250,7 @@ test('calls are limited; then the model replies without tools', async ({ mcp }) 
 });
 
 test('a client that leaves cancels the call', async ({ mcp }) => {
-  const { url } = await listeningApp(calling('<call>test__wait {}</call>'), { mcp: mcp.servers() });
+  const { url } = await listeningApp(calling('<call>test_wait {}</call>'), { mcp: mcp.servers() });
   const controller = new AbortController();
   const body = JSON.stringify({ model: 'fake', input: 'Hi', tools: [never], stream: true });
   const headers = { 'content-type': 'application/json' };

@@ -45,7 +45,7 @@ export class TestMcp {
   }
 
   servers(mcpServers: object = { test: this.stdio() }): McpServers {
-    const servers = new McpServers(this.write({ mcpServers }), process.env);
+    const servers = new McpServers({ file: this.write({ mcpServers }) }, process.env);
     this.#open.push(servers);
     return servers;
   }

@@ -1,7 +1,7 @@
 /** Reads the file of MCP servers, in the format of Claude and llama-server. */
 import fs from 'node:fs';
 import path from 'node:path';
-import { type ChasquiError, invalidOptions } from '../errors.js';
+import { ChasquiError, invalidOptions } from '../errors.js';
 
 interface AnyServer {
   /** The `server_label` of requests. */
@@ -46,14 +46,27 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** @throws {ChasquiError} `invalid_options`, which names the field */
 export function readMcpConfig(file: string): McpConfig {
-  const root = parse(file);
+  return readServers(parse(readText(file), file, 'the file'), path.dirname(path.resolve(file)));
+}
+
+/** The same for JSON text: the option `mcpServersJson`. Paths are relative to the working folder. */
+export function readMcpJson(json: string): McpConfig {
+  try {
+    return readServers(parse(json, 'the text'), process.cwd());
+  } catch (error) {
+    if (!(error instanceof ChasquiError)) throw error;
+    throw error.withMessage(error.message.replace('`mcpConfig`', '`mcpServersJson`'), error.param);
+  }
+}
+
+function readServers(root: Fields, folder: string): McpConfig {
   const servers: McpServerConfig[] = [];
   const ignored: string[] = [];
   const entries = Object.entries(objectAt(root.mcpServers, 'mcpServers'));
   if (entries.length > MAX_SERVERS) throw invalid('mcpServers', `has more than ${MAX_SERVERS} servers`);
   for (const [label, value] of entries) {
     if (isDisabled(value)) continue;
-    const read = readDefinition(label, value, path.dirname(path.resolve(file)));
+    const read = readDefinition(label, value, folder);
     servers.push(read.server);
     ignored.push(...read.ignored);
   }
@@ -86,22 +99,24 @@ export function readDefinition(
   };
 }
 
-function parse(file: string): Fields {
-  let text: string;
+function readText(file: string): string {
   try {
     const { size } = fs.statSync(file);
     if (size > MAX_FILE_BYTES) throw new Error(`it has more than ${MAX_FILE_BYTES} bytes`);
-    text = fs.readFileSync(file, 'utf8');
+    return fs.readFileSync(file, 'utf8');
   } catch (error) {
     throw invalidOptions(`\`mcpConfig\`: ${file} cannot be read: ${(error as Error).message}.`);
   }
+}
+
+function parse(text: string, source: string, rootName = source): Fields {
   let root: unknown;
   try {
     root = JSON.parse(text);
   } catch (error) {
-    throw invalidOptions(`\`mcpConfig\`: ${file} is not JSON: ${(error as Error).message}`);
+    throw invalidOptions(`\`mcpConfig\`: ${source} is not JSON: ${(error as Error).message}`);
   }
-  return objectAt(root, 'the file');
+  return objectAt(root, rootName);
 }
 
 function readServer(label: string, server: Fields, field: string, folder: string): McpServerConfig {

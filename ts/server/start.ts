@@ -11,7 +11,7 @@ import type { KeyCheck } from '../http/guards/authentication.js';
 import { ANY_HOST } from '../http/guards/guard-requests.js';
 import { KeyFile } from '../keys/key-file.js';
 import type { KeyStore } from '../keys/key-store.js';
-import type { McpServers } from '../mcp/mcp-servers.js';
+import type { McpServers, McpSources } from '../mcp/mcp-servers.js';
 import type { Environment } from '../mcp/stdio-transport.js';
 import { Metrics } from '../metrics/metrics.js';
 import type { OtherNames } from '../metrics/other-names.js';
@@ -50,8 +50,7 @@ export interface StartSettings {
   deployment?: DeploymentSettings;
 }
 
-export interface McpSettings {
-  file: string;
+export interface McpSettings extends McpSources {
   environment: Environment;
 }
 
@@ -145,10 +144,9 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
 /** The servers start on their first use. Their modules are loaded now: an import that fails without free files never recovers. */
 async function openMcp(settings: McpSettings | undefined): Promise<McpServers | null> {
   if (settings === undefined) return null;
-  const { file, environment } = settings;
   const { McpServers } = await import('../mcp/mcp-servers.js');
-  const servers = new McpServers(file, environment);
-  for (const field of servers.ignored) console.error(`chasqui: ${file}: \`${field}\` has no effect`);
+  const servers = new McpServers(settings, settings.environment);
+  for (const field of servers.ignored) console.error(`chasqui: MCP servers: \`${field}\` has no effect`);
   return servers;
 }
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ChasquiError } from '../../../ts/errors.js';
-import { readMcpConfig } from '../../../ts/mcp/mcp-config.js';
+import { readMcpConfig, readMcpJson } from '../../../ts/mcp/mcp-config.js';
 import { TestMcp } from '../../support/mcp-servers.js';
 
 const test = suite<{ mcp: TestMcp }>('mcp: configuration');
@@ -38,6 +38,24 @@ test('servers of both kinds', ({ mcp }) => {
     },
   ]);
   assert.equal(ignored, ['mcpServers.files.alwaysAllow']);
+});
+
+test('JSON text in place of a file', () => {
+  const { servers } = readMcpJson('{"mcpServers": {"a": {"command": "x", "cwd": "sub"}}}');
+  assert.equal(
+    servers.map((each) => each.kind === 'stdio' && each.cwd),
+    [path.resolve('sub')],
+  );
+  for (const [json, says] of [
+    ['{', /`mcpServersJson`: the text is not JSON/],
+    ['7', /`mcpServersJson`: `the text` must be an object/],
+    ['{"mcpServers": {"a": {}}}', /`mcpServersJson`: `mcpServers\.a` must have either/],
+  ] as const) {
+    assert.throws(
+      () => readMcpJson(json),
+      (error: ChasquiError) => error.code === 'invalid_options' && says.test(error.message),
+    );
+  }
 });
 
 const server = (fields: object) => ({ mcpServers: { a: fields } });

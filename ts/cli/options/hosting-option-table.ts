@@ -166,6 +166,13 @@ const SERVER_OPTIONS = inGroup('Server', {
     help: 'JSON file of MCP servers, in the format of Claude and llama-server; requests may use their tools',
     otherwise: 'none',
   },
+  mcpServersJson: {
+    type: 'string',
+    flag: '--mcp-servers-json',
+    placeholder: 'json',
+    help: 'MCP servers as JSON text in the same format, also beside `mcpConfig`',
+    otherwise: 'none',
+  },
   strict: {
     ...off,
     help: 'Reject requests with unknown fields',

@@ -61,14 +61,14 @@ export function hostingSettings(options: HostingOptions): Omit<StartSettings, 'm
   const { mode, webui = HOSTING_OPTIONS.webui.default } = options;
   const { engine = HOSTING_OPTIONS.engine.default, stepTimeout = HOSTING_OPTIONS.stepTimeout.default } = options;
   const { settings, log } = serverSettings(options);
-  const { mcpConfig } = options;
+  const { mcpConfig, mcpServersJson: json } = options;
   return {
     ...(socketPath !== undefined ? { socketPath } : host !== undefined && { hosts: toHosts(host) }),
     ...toSecrets(options),
     ...(port !== undefined && { port }),
     ...settings,
     ...toDeployment(options),
-    ...(mcpConfig !== undefined && { mcp: { file: mcpConfig, environment: process.env } }),
+    ...((mcpConfig ?? json) !== undefined && { mcp: { file: mcpConfig, json, environment: process.env } }),
     engine: {
       inProcess: engine === 'in-process',
       stepTimeoutMs: stepTimeout * 1000,

@@ -174,7 +174,16 @@ export type Place =
   | 'elsewhere';
 
 const KEYS_OF_BODIES = new Set(['messages', 'input', 'items', 'images']);
-const KEYS_OF_SHOWN = new Set(['content', 'output', 'source', 'image_url', 'input_audio', 'audio_url', 'images', 'file']);
+const KEYS_OF_SHOWN = new Set([
+  'content',
+  'output',
+  'source',
+  'image_url',
+  'input_audio',
+  'audio_url',
+  'images',
+  'file',
+]);
 
 /** Returns the place of the member `key` of `parent`, which is in `place`. */
 export function placeOf(place: Place, parent: object, key: string): Place {

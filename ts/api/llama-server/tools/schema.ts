@@ -1,4 +1,4 @@
-/** The reply of `GET /tools`, in llama-server's form. */
+/** `/tools`, in the form of llama-server. */
 import * as s from '../../../http/schema/json-schema.js';
 import { jsonSchema } from '../../../http/schema/variants.js';
 
@@ -12,6 +12,8 @@ export const serverToolsSchema = s.arrayOf(
     server_label: s.string,
     /** `write` is false if the server declares that the tool only reads. */
     permissions: s.objectOf({ write: s.boolean }),
+    /** No tool takes the working folder of the header `x-tool-cwd`. */
+    uses_cwd: s.exactly(false),
     definition: s.objectOf({
       type: s.exactly('function'),
       function: s.objectOf({ name: s.string, description: s.string, parameters: jsonSchema }),
@@ -19,4 +21,19 @@ export const serverToolsSchema = s.arrayOf(
   }),
 );
 
+export const serverToolCallSchema = s.objectOf(
+  { tool: s.field('The `tool` of a tool in `GET /tools`.', s.string) },
+  {
+    params: s.field('The arguments. Default: none.', s.anyObject),
+    stream: s.field('Must be false: results of MCP servers are whole.', s.boolean),
+  },
+);
+
+export const serverToolResultSchema = s.anyOf(
+  s.objectOf({ plain_text_response: s.string }),
+  s.objectOf({ error: s.string }),
+);
+
 export type ServerTools = s.Static<typeof serverToolsSchema>;
+export type ServerToolCall = s.Static<typeof serverToolCallSchema>;
+export type ServerToolResult = s.Static<typeof serverToolResultSchema>;

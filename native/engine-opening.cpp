@@ -39,10 +39,6 @@ std::unique_ptr<Vision> load_vision(const Model& model, const VisionOptions& opt
 
 DraftOptions draft_options(const EngineOptions& options, const Offload& offload) {
     DraftOptions draft = drafts_on(offload, options);
-    if (draft.mtp && !draft.model_path.empty()) {
-        throw Error(ErrorCode::invalid_options,
-                    "`draftModel` replaces the model's own MTP layer: omit `draftModel` or `specType`.");
-    }
     // An MTP layer is a layer of the model.
     if (draft.mtp) draft.context.rope = options.decoder.context.rope;
     if (!options.deterministic) return draft;

@@ -23,6 +23,7 @@ export function toOpenRequest(path: string, given: LoadOptions): Omit<OpenReques
   if (ropeScale !== undefined && options.ropeFreqScale !== undefined) {
     throw invalidOptions('`ropeScale` and `ropeFreqScale` exclude each other: set only one of them.');
   }
+  checkDraftSource(options);
   // Native code does not need these, but errors in them must be reported before the model is loaded.
   renderDefaults(given);
   reasoningLimits(given);
@@ -53,6 +54,15 @@ export function toOpenRequest(path: string, given: LoadOptions): Omit<OpenReques
 export function toPreparerRequest(path: string, given: LoadOptions): Omit<OpenPreparerRequest, 'stuckExitCode'> {
   const { prepareTimeoutMs, overrideKv: metadata = [] } = completeLoadOptions(given);
   return { path, prepareTimeoutMs, metadata, chatTemplate: templateOf(given) };
+}
+
+function checkDraftSource({ draftModel, specType }: CompleteLoadOptions): void {
+  if (specType === 'draft-mtp' && draftModel !== undefined) {
+    throw invalidOptions("`draftModel` replaces the model's own MTP layer: omit `draftModel` or `specType`.");
+  }
+  if (specType === 'draft-simple' && draftModel === undefined) {
+    throw invalidOptions('`specType` is draft-simple, which requires `draftModel`.');
+  }
 }
 
 function defaultDraftMax({ draftModel, specType }: CompleteLoadOptions): number {

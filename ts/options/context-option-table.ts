@@ -30,12 +30,11 @@ const DRAFT_OPTIONS = inGroup(DRAFTS, {
       'Maximum draft length while at most two completions are running; drafts come from the text or the grammar, up to ' +
       '64 tokens and fewer if they do not pay off, or from `draftModel` or `specType`; seeded requests use text drafts only if these ' +
       'cannot change rounding; 0 disables drafts',
-    otherwise: `${DRAFT_MAX} without a GPU (greedy requests: only if drafts cannot change rounding), ${DRAFT_MAX_WITH_MODEL} with \`draftModel\`, ${DRAFT_MAX_WITH_MTP} with \`specType\``,
+    otherwise: `${DRAFT_MAX} without a GPU (greedy requests: only if drafts cannot change rounding), ${DRAFT_MAX_WITH_MODEL} with \`draftModel\`, ${DRAFT_MAX_WITH_MTP} with draft-mtp`,
   },
   draftModel: {
     type: 'path',
     aliases: ['-md', '--model-draft', '--spec-draft-model'],
-    excludes: ['specType'],
     help: 'GGUF file of a small draft model with the same vocabulary',
     otherwise: 'none',
   },
@@ -71,12 +70,11 @@ const DRAFT_OPTIONS = inGroup(DRAFTS, {
     help: 'End a draft of `draftModel` or `specType` at a token less probable than this',
   },
   specType: {
-    ...choice('none', 'draft-mtp'),
+    ...choice('none', 'draft-simple', 'draft-mtp'),
     placeholder: 'type',
-    excludes: ['draftModel'],
     help:
       "draft-mtp drafts with the model's own multi-token prediction layer, in files of Qwen3.5 and 3.6, GLM-4.5 and Hy3 that " +
-      'contain one',
+      'contain one; draft-simple needs `draftModel`',
     otherwise: 'none',
   },
 } as const satisfies UngroupedRows);

@@ -151,6 +151,17 @@ test('drafts come from the text, a draft model or an MTP layer unless told other
   assert.equal(drafts({ specType: 'draft-mtp' }), [3, true]);
   assert.equal(drafts({ specType: 'draft-mtp', draftMax: 2 }), [2, true]);
   assert.equal(drafts({ specType: 'none' }), [32, false]);
+  assert.equal(drafts({ specType: 'draft-simple', draftModel: 'b.gguf' }), [8, true]);
+});
+
+test('types of drafts that need a draft model, and that exclude one', () => {
+  const refused = (options: LoadOptions, says: RegExp) =>
+    assert.throws(
+      () => toOpenRequest('/models/a.gguf', options),
+      (error: ChasquiError) => error.code === 'invalid_options' && says.test(error.message),
+    );
+  refused({ specType: 'draft-simple' }, /`specType` is draft-simple, which requires `draftModel`/);
+  refused({ specType: 'draft-mtp', draftModel: 'b.gguf' }, /`draftModel` replaces the model's own MTP layer/);
 });
 
 test('the type knows what the rows say', () => {

@@ -126,7 +126,7 @@ Engine::SampledToken Engine::accept(Sequence& sequence, TokenId token, std::opti
 void Engine::take_outcome(const PlanRow& row, RowOutcome& outcome) {
     Sequence& sequence = *row.sequence;
     for (Logprobs& logprobs : outcome.prompt_tokens) {
-        add_pieces(logprobs);
+        add_pieces(logprobs, true);
         outbox_.add_prompt_token(sequence.id(), std::move(logprobs));
     }
     for (size_t i = 0; i < outcome.sampled_tokens.size(); ++i) {
@@ -145,13 +145,17 @@ void Engine::take_outcome(const PlanRow& row, RowOutcome& outcome) {
     if (is_over(sequence.status)) end(&sequence);
 }
 
-void Engine::add_pieces(Logprobs& logprobs) const {
-    logprobs.chosen.bytes = tokenizer_.piece(logprobs.chosen.id);
-    for (TokenLogprob& each : logprobs.top) each.bytes = tokenizer_.piece(each.id);
+void Engine::add_pieces(Logprobs& logprobs, bool with_names) const {
+    const auto text_of = [&](TokenId token) {
+        const std::string_view piece = tokenizer_.piece(token);
+        return piece.empty() && with_names ? tokenizer_.spelled(token) : std::string(piece);
+    };
+    logprobs.chosen.bytes = text_of(logprobs.chosen.id);
+    for (TokenLogprob& each : logprobs.top) each.bytes = text_of(each.id);
 }
 
 void Engine::emit(const Sequence& sequence, SampledToken sampled, bool is_last) {
-    if (sampled.logprobs) add_pieces(*sampled.logprobs);
+    if (sampled.logprobs) add_pieces(*sampled.logprobs, false);
     std::optional<Finish> finish;
     if (is_last && is_over(sequence.status)) {
         finish = sequence.finish();

@@ -229,7 +229,8 @@ private:
     void handle(const EncodeResult& result);
     void handle(std::unique_ptr<SlowSample> sample);
     void handle(FetchedState fetched);
-    void add_pieces(Logprobs& logprobs) const;
+    // `with_names`: control tokens have their names, which are otherwise not text.
+    void add_pieces(Logprobs& logprobs, bool with_names) const;
     void emit(const Sequence& sequence, SampledToken sampled, bool is_last);
     void end(Sequence* sequence, bool cells_invalid = false);
     void fail(Sequence* sequence, Failure failure, bool cells_invalid = true);

@@ -69,6 +69,18 @@ test('they are the same beside other completions, and do not change these', asyn
   );
 });
 
+test('control tokens have their names', async () => {
+  const [control = 0] = model.model.endTokens;
+  const [name] = await model.pieces([control]);
+  const stream = model.generate({ prompt: [...prompt.slice(0, 3), control], promptLogprobs: 20, maxTokens: 1 });
+  for await (const _ of stream);
+  const scored = stream.promptLogprobs;
+  assert.ok(name && name.length > 0);
+  assert.equal(Buffer.from(scored[2]?.bytes ?? []), Buffer.from(name));
+  const others = scored.flatMap(({ top }) => top).filter(({ bytes }) => bytes.length === 0);
+  assert.equal(others, []);
+});
+
 test('a prompt of one token has none, and a job that does not ask gets none', async () => {
   assert.equal(await model.generate({ prompt: 'a', maxTokens: 1 }).promptLogprobs, []);
   const stream = model.generate({ prompt: prompt.slice(0, 1), promptLogprobs: 1, maxTokens: 1 });

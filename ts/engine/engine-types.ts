@@ -129,7 +129,7 @@ export type Timings = Finish['timings'];
 
 export interface TokenLogprob {
   id: number;
-  /** A character may be split across tokens. */
+  /** A character may be split across tokens. A control token has its name in prompts, and no bytes in completions. */
   bytes: Uint8Array;
   logprob: number;
 }

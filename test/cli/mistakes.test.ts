@@ -49,6 +49,7 @@ const MISTAKES: [args: string[], says: RegExp][] = [
   [['serve', '--image-cache-m=5'], /\(Did you mean --image-cache\?\)/],
   [['serve', '--no-strct'], /\(Did you mean --no-strict\?\)/],
   [['serve', '--slot-save-path', 'x'], /'--slot-save-path'\n\(.*--cache-disk\.\)/],
+  [['serve', '--tools', 'all'], /'--tools'\n\(.*--mcp-config\)/],
   [['serve', '--reasoning-format', 'none'], /--reasoning-format.*auto or deepseek/],
   [['serve', 'ada/one', '--offline'], /--offline.*-hf.*-m/],
   [['serve', '-n', '0'], /--n-predict.*whole number of tokens from 1/],

@@ -119,6 +119,28 @@ for (const [name, fields, expected] of REFUSED) {
   test(`refused: ${name}`, async () => expectError(await testApp().send(EMBEDDINGS, input(fields)), expected));
 }
 
+test('/embedding takes texts in objects, and refuses images', async () => {
+  const { send } = testApp();
+  const [a, b] = (await send('/embedding', { content: ['a', 'bc'] })).json();
+  assert.equal((await send('/embedding', { content: { prompt_string: 'a' } })).json(), [a]);
+  const objects = [
+    { prompt_string: 'a', multimodal_data: [] },
+    { prompt_string: 'bc', multimodal_data: null },
+  ];
+  assert.equal((await send('/embeddings', { content: objects })).json(), [a, b]);
+  const shown = { prompt_string: '<__media__>', multimodal_data: ['iVBORw0KGgo='] };
+  for (const [content, param] of [
+    [['a', shown], 'content[1].multimodal_data'],
+    [shown, 'content.multimodal_data'],
+    [[{ multimodal_data: [] }], 'content[0].prompt_string'],
+    [[{ prompt_string: 7 }], 'content[0].prompt_string'],
+    [[{ prompt_string: 'a', multimodal_data: 'b' }], 'content[0].multimodal_data'],
+  ] as const) {
+    const refused = await send('/embedding', { content });
+    assert.equal([refused.statusCode, refused.json().error.param], [400, param]);
+  }
+});
+
 test('without pooling, /embedding has a vector for each token, and the other endpoints refuse', async () => {
   const { send } = testApp({ model: { pooling: 'none' } });
   const reply = await send('/embedding', { content: ['ab', 'c'] });

@@ -159,6 +159,12 @@ test('a flag for a path may be given several times', () => {
 test('other names of an option mean the same', () => {
   assert.equal(byFlag(['--image-cache-mb', '3']), { imageCacheMiB: 3 });
   assert.equal(byFlag(['-ngl', '3']), { gpuLayers: 3 });
+  assert.equal(byFlag(['--ctx_size', '512', '--flash_attn=on', '--no_strict']), {
+    contextSize: 512,
+    flashAttention: 'on',
+    strict: false,
+  });
+  assert.equal(expandAliases(['--stop', '--my_stop', 'a_b'], ROWS), ['--stop', '--my_stop', 'a_b']);
   assert.equal(byFlag(['-c', '512', '-j', '2']), { contextSize: 512, parallel: 2 });
 });
 

@@ -20,7 +20,6 @@ import {
 import { modelUseFields } from '../shared/model-use-schema.js';
 import { embeddingData, embeddingsSchema } from '../shared/text/embeddings-schema.js';
 import { MAX_DOCUMENTS } from '../shared/text/ranking-schema.js';
-import { textInputs } from '../shared/text/text-schema.js';
 
 /** Bounds the size of a reply: each takes some 60 bytes per token. */
 const MAX_N_PROBS = 256;
@@ -105,20 +104,22 @@ const promptObject = {
   properties: { prompt_string: s.string, multimodal_data: media },
 };
 
-const prompt = s.field(
-  'A text, or tokens, or both in one list; or several of these. `{"prompt_string", "multimodal_data"}` is a text with images.',
-  s.typed<Exclude<PromptField, number>>({
-    type: ['string', 'array', 'object'],
+const promptInputs = s.typed<Exclude<PromptField, number>>({
+  type: ['string', 'array', 'object'],
+  minItems: 1,
+  ...promptProperties(),
+  items: {
+    ...token,
+    type: ['string', 'integer', 'array', 'object'],
     minItems: 1,
     ...promptProperties(),
-    items: {
-      ...token,
-      type: ['string', 'integer', 'array', 'object'],
-      minItems: 1,
-      ...promptProperties(),
-      items: { ...token, type: ['string', 'integer'] },
-    },
-  }),
+    items: { ...token, type: ['string', 'integer'] },
+  },
+});
+
+const prompt = s.field(
+  'A text, or tokens, or both in one list; or several of these. `{"prompt_string", "multimodal_data"}` is a text with images.',
+  promptInputs,
 );
 
 function promptProperties() {
@@ -170,8 +171,11 @@ export const nativeEmbeddingSchema = s.objectOf(
   {},
   {
     model,
-    input: s.field('One text or several, as characters, as tokens or as a list of both.', textInputs),
-    content: s.field('The same, if there is no `input`.', textInputs),
+    input: s.field(
+      'One text or several, as characters, as tokens, as a list of both or as `{"prompt_string"}`.',
+      promptInputs,
+    ),
+    content: s.field('The same, if there is no `input`.', promptInputs),
     encoding_format: embeddingsSchema.properties.encoding_format,
     ...modelUseFields,
   },

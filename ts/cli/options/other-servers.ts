@@ -29,7 +29,11 @@ export const ALWAYS_ON = inGroup('Server', {
 /** Flags of llama-server that `chasqui serve` refuses, with the equivalent or the reason. */
 export const EXPLAINED: Readonly<Record<string, string>> = {
   '--context-shift': 'A completion ends when its context is full. For more room: --ctx-size',
+  '--agent': 'Requests use tools of MCP servers: --mcp-config',
   '--media-path': 'Requests cannot read files of this machine. Send media as data URIs.',
+  '--mmproj-url': 'Download the projector, and name its file with --mmproj.',
   '--models-max': 'The number of loaded models follows from their memory: --models-memory limits it.',
   '--slot-save-path': 'Conversations are saved automatically with --cache-disk.',
+  '--tools': 'There are no built-in tools. Requests use tools of MCP servers: --mcp-config',
+  '--ui-mcp-proxy': 'The server connects to MCP servers itself: --mcp-config',
 };

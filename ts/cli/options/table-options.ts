@@ -47,7 +47,10 @@ export function givenOptions<Rows extends OptionRows>(
   return { ...optionsOfEnvironment(rows, given, environment), ...given };
 }
 
-/** Commander does not support multi-letter short flags such as llama.cpp's `-ngl`. */
+/**
+ * Commander does not support multi-letter short flags such as llama.cpp's `-ngl`. As in llama.cpp, long flags may have
+ * underscores in place of hyphens.
+ */
 export function expandAliases(args: readonly string[], rows: OptionRows): string[] {
   const spelled = new Map(
     Object.values(rows).flatMap(({ flag, aliases = [], noAliases = [] }) => [
@@ -55,7 +58,12 @@ export function expandAliases(args: readonly string[], rows: OptionRows): string
       ...noAliases.map((alias) => [alias, flag?.replace(/^--/, '--no-')] as const),
     ]),
   );
-  return args.map((arg) => spelled.get(arg as `-${string}`) ?? arg);
+  const flags = new Set<string | null>(Object.values(rows).flatMap(({ flag, aliases = [] }) => [flag, ...aliases]));
+  const hyphenated = (flag: string): string => {
+    const other = flag.replaceAll('_', '-');
+    return flags.has(other.replace(/^--no-/, '--')) || flags.has(other) ? other : flag;
+  };
+  return args.map((arg) => spelled.get(arg as `-${string}`) ?? arg.replace(/^--[^=]+/, hyphenated));
 }
 
 function isShort(alias: string): boolean {

@@ -7,7 +7,8 @@ import { MAX_CHOICES } from '../../shared/chat/chat-schema.js';
 import { refuseSources } from '../../shared/chat/render-chat.js';
 import type { MixedInputs } from '../../shared/text/text-schema.js';
 import { toInputs, tokenizeMixed } from '../../shared/text/to-inputs.js';
-import { MEDIA_MARKER, type NativeCompletionRequest, type PromptField, type PromptObject } from '../schema.js';
+import { hasMedia, isObject, toText } from '../prompt-objects.js';
+import { MEDIA_MARKER, type NativeCompletionRequest, type PromptField } from '../schema.js';
 
 export interface Prompts {
   /** Of one kind: texts, or the tokens of each prompt. */
@@ -32,18 +33,6 @@ export async function toPrompts(
     Array.from(typeof prompt === 'string' ? await engine.tokenize(prompt, special) : prompt),
   );
   return { prompts: await Promise.all(tokens), images: [] };
-}
-
-function isObject(item: PromptField): item is PromptObject {
-  return typeof item === 'object' && !Array.isArray(item);
-}
-
-function hasMedia(item: PromptField): boolean {
-  return isObject(item) && (item.multimodal_data?.length ?? 0) > 0;
-}
-
-function toText(item: PromptField): PromptField {
-  return isObject(item) ? item.prompt_string : item;
 }
 
 /** Texts, some with images. The marker of the engine is secret, so other texts cannot contain it. */

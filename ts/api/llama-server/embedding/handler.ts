@@ -8,6 +8,7 @@ import { bodyRoute } from '../../../http/read-fields.js';
 import type { AppContext } from '../../context.js';
 import { encoderOf, toVectors } from '../../shared/text/to-embeddings.js';
 import { withModel } from '../../shared/with-model.js';
+import { withoutMedia } from '../prompt-objects.js';
 import {
   type NativeEmbeddingReply,
   type NativeEmbeddingRequest,
@@ -23,7 +24,13 @@ export function nativeEmbeddingRoute(app: FastifyInstance, context: AppContext):
     }
     const field = body.input === undefined ? 'content' : 'input';
     const names = { input: field, dimensions: 'dimensions' };
-    const { vectors, promptTokens } = await toVectors(engine, { ...rest, input }, signal, names, true);
+    const { vectors, promptTokens } = await toVectors(
+      engine,
+      { ...rest, input: withoutMedia(input, field) },
+      signal,
+      names,
+      true,
+    );
     const { id, vectorLength } = engine.model;
     record.readTexts(id, promptTokens);
     const encode = encoderOf(rest);

@@ -148,7 +148,10 @@ Engine::Engine(const std::string& path, const EngineOptions& options, const Mode
             [this](const ImageSource& source, size_t n_tokens, const auto& yield) {
                 return vision_->encode(source, n_tokens, yield);
             },
-            [this](EncodeResult result) { mailbox_.put(std::move(result)); });
+            [this](EncodeResult result) {
+                embedder_.deliver(result);
+                mailbox_.put(std::move(result));
+            });
     }
     open_disk_cache(options);
     thread_ = std::thread([this] { run(); });

@@ -107,10 +107,15 @@ void Engine::submit(Job job) {
 }
 
 void Engine::embed(std::shared_ptr<EmbedRequest> request) {
+    const std::shared_ptr<const Media> media  = request->media;
+    const std::weak_ptr<EmbedRequest>  wanted = request;
     for (const std::vector<TokenId>& input : request->inputs) {
-        for (const TokenId token : input) check_token(token, "An input");
+        for (size_t at = 0; at < input.size(); ++at) {
+            if (!media || media->chunk_at(at) == nullptr) check_token(input[at], "An input");
+        }
     }
     embedder_.submit(std::move(request));
+    for (size_t i = 0; media && i < media->images.size(); ++i) image_encoder_->request(media->images[i], wanted);
 }
 
 std::string_view Engine::piece(const Job& job, TokenId token) const {

@@ -14,7 +14,7 @@ std::vector<EmbedRow> EmbedQueue::plan() {
     for (size_t at = 0; at < active_.size() || start_next(capacity, rows.empty()); ++at) {
         Active&      active   = active_[at];
         const size_t n_left   = active.length() - active.n_computed;
-        const size_t n_tokens = limits_.is_indivisible ? n_left : std::min(n_left, capacity);
+        const size_t n_tokens = limits_.is_indivisible ? n_left : active.next_part(capacity, rows.empty());
         if (n_tokens == 0) break;
         rows.push_back({active.request, active.input, active.slot, active.n_computed, n_tokens, n_tokens == n_left});
         active.n_computed += n_tokens;
@@ -26,6 +26,15 @@ std::vector<EmbedRow> EmbedQueue::plan() {
     const auto is_over = [](const Active& active) { return active.n_computed == active.length(); };
     active_.erase(std::remove_if(active_.begin(), active_.end(), is_over), active_.end());
     return rows;
+}
+
+// The tokens of the next part, which ends before and after an image. 0: it needs a step with more capacity.
+size_t EmbedQueue::Active::next_part(size_t capacity, bool is_first) const {
+    if (!request->media) return std::min(length() - n_computed, capacity);
+    const size_t      n_run = request->media->run_end(n_computed, length()) - n_computed;
+    const ImageChunk* chunk = request->media->chunk_at(n_computed);
+    if (chunk == nullptr || !chunk->is_indivisible || n_run <= capacity) return std::min(n_run, capacity);
+    return is_first ? n_run : 0;
 }
 
 // Activates the next input if it fits into a step with capacity for that many more tokens.

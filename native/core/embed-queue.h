@@ -3,6 +3,7 @@
 
 #include "event.h"
 #include "job.h"
+#include "media.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +23,9 @@ struct EmbedRequest {
 
     uint32_t                          id = 0;
     std::vector<std::vector<TokenId>> inputs;  // no empty ones
+    // The images of the only input, and their encodings: nullptr until encoded.
+    std::shared_ptr<const Media>                        media;
+    std::vector<std::shared_ptr<const ImageEmbeddings>> images;
     OnDone                            on_done;
     Embeddings                        embeddings;  // filled step by step
     size_t                            n_done = 0;
@@ -34,7 +38,7 @@ struct EmbedLimits {
     bool   is_indivisible = false;  // inputs cannot be split: one longer than n_batch gets its own step
 };
 
-// The part of an input that a step computes.
+// The part of an input that a step computes: tokens, or a slice of an image.
 struct EmbedRow {
     std::shared_ptr<EmbedRequest> request;
     size_t                        input    = 0;
@@ -42,6 +46,9 @@ struct EmbedRow {
     size_t                        begin    = 0;  // first token of the part
     size_t                        n_tokens = 0;
     bool                          is_last  = false;  // the part ends the input
+
+    // nullptr: tokens.
+    const ImageChunk* chunk() const { return request->media ? request->media->chunk_at(begin) : nullptr; }
 };
 
 // Decides which inputs share a step. Requests take turns by input, so a single text does not wait for the thousands of
@@ -70,6 +77,7 @@ private:
         size_t                        n_computed = 0;
 
         size_t length() const { return request->inputs[input].size(); }
+        size_t next_part(size_t capacity, bool is_first) const;
     };
 
     bool    start_next(size_t capacity, bool is_first);

@@ -1,4 +1,4 @@
-// Thread: request(), pause() and resume_for() engine; stop() any; `encode` and `on_encoded` run on the queue's own.
+// Thread: pause() and resume_for() engine; request() and stop() any; `encode` and `on_encoded` run on the queue's own.
 #pragma once
 
 #include "encoder-gate.h"

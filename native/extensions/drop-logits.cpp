@@ -45,7 +45,10 @@ void chasqui_drop_logits(llm_graph_result& result) {
 
     ggml_graph_clear(graph);
     for (ggml_tensor* node : nodes) {
-        if (dropped.count(node) == 0) ggml_build_forward_expand(graph, node);
+        if (dropped.count(node) > 0) continue;
+        // A graph for images contains the nodes of token embeddings, but does not compute them.
+        if ((node->flags & GGML_TENSOR_FLAG_COMPUTE) != 0) ggml_build_forward_expand(graph, node);
+        else ggml_build_forward_order(graph, node);
     }
     result.t_logits = nullptr;
 }

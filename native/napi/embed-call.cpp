@@ -1,6 +1,7 @@
 #include "embed-call.h"
 
 #include "error.h"
+#include "images-from-js.h"
 
 #include <algorithm>
 #include <memory>
@@ -21,7 +22,7 @@ void settle(Napi::Env env, Napi::Function, Napi::Promise::Deferred* deferred, Em
     const std::unique_ptr<EmbedResult> result(data);
     if (env == nullptr) return;  // the process is exiting
     if (result->failure) {
-        deferred->Reject(to_js_error(env, {result->failure->code, result->failure->message}).Value());
+        deferred->Reject(to_js_error(env, {result->failure->code, result->failure->message, result->failure->image}).Value());
         return;
     }
     Napi::Float32Array embeddings = Napi::Float32Array::New(env, result->embeddings.size());
@@ -75,6 +76,10 @@ Napi::Promise embed_call(const Napi::CallbackInfo& call, Engine& engine) {
     auto            request = std::make_shared<EmbedRequest>();
     request->id             = call[0].ToNumber().Uint32Value();
     request->inputs         = inputs_from_js(call);
+    request->media          = media_from_js(call[3]);
+    if (request->media && request->inputs.size() != 1) {
+        throw Napi::TypeError::New(env, "An input with images must be the only one.");
+    }
 
     auto*               deferred = new Napi::Promise::Deferred(env);
     const Napi::Promise promise  = deferred->Promise();

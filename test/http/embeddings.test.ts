@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { desktop } from '../../ts/profiles/desktop.js';
 import { testApp } from '../support/build-app.js';
 import { type ExpectedError, expectError } from '../support/expect-error.js';
+import { picture, pictureUri } from '../support/image-files.js';
 
 const test = suite('http: embeddings and reranking');
 
@@ -119,8 +120,8 @@ for (const [name, fields, expected] of REFUSED) {
   test(`refused: ${name}`, async () => expectError(await testApp().send(EMBEDDINGS, input(fields)), expected));
 }
 
-test('/embedding takes texts in objects, and refuses images', async () => {
-  const { send } = testApp();
+test('/embedding takes texts in objects, and images if the model does', async () => {
+  const { send } = testApp({ model: { vision: true, imageMarker: '<image>' } });
   const [a, b] = (await send('/embedding', { content: ['a', 'bc'] })).json();
   assert.equal((await send('/embedding', { content: { prompt_string: 'a' } })).json(), [a]);
   const objects = [
@@ -128,17 +129,35 @@ test('/embedding takes texts in objects, and refuses images', async () => {
     { prompt_string: 'bc', multimodal_data: null },
   ];
   assert.equal((await send('/embeddings', { content: objects })).json(), [a, b]);
-  const shown = { prompt_string: '<__media__>', multimodal_data: ['iVBORw0KGgo='] };
+  const file = (await picture('png')).toString('base64');
+  const shown = { prompt_string: 'a<__media__>', multimodal_data: [file] };
+  const reply = await send('/embeddings', {
+    input: [shown, 'bc', { ...shown, multimodal_data: [await pictureUri('png')] }],
+  });
+  assert.is(reply.statusCode, 200, reply.body);
+  const image = { embedding: [['a<image>'.length + 1, 97]] };
+  assert.equal(reply.json(), [{ index: 0, ...image }, b, { index: 2, ...image }]);
+});
+
+test('objects that /embedding refuses', async () => {
+  const shown = { prompt_string: '<__media__>', multimodal_data: [(await picture('png')).toString('base64')] };
+  const { send } = testApp({ model: { vision: true, imageMarker: '<image>' } });
   for (const [content, param] of [
-    [['a', shown], 'content[1].multimodal_data'],
-    [shown, 'content.multimodal_data'],
     [[{ multimodal_data: [] }], 'content[0].prompt_string'],
     [[{ prompt_string: 7 }], 'content[0].prompt_string'],
     [[{ prompt_string: 'a', multimodal_data: 'b' }], 'content[0].multimodal_data'],
+    [[shown, { ...shown, prompt_string: 'a' }], 'content[1].prompt_string'],
+    [{ ...shown, multimodal_data: ['bWFsZm9ybWVk'] }, 'content.multimodal_data[0]'],
+    [{ ...shown, multimodal_data: ['no base64!'] }, 'content.multimodal_data[0]'],
+    [[shown, [1, 2]], 'content[1]'],
+    [{ ...shown, prompt_string: `<__media__>${'x'.repeat(4000)}` }, 'content'],
+    [Array(129).fill(shown), 'content'],
   ] as const) {
     const refused = await send('/embedding', { content });
     assert.equal([refused.statusCode, refused.json().error.param], [400, param]);
   }
+  const blind = await testApp().send('/embedding', { content: ['a', shown] });
+  expectError(blind, { status: 400, code: 'image_not_supported', param: 'content[1].multimodal_data[0]' });
 });
 
 test('without pooling, /embedding has a vector for each token, and the other endpoints refuse', async () => {

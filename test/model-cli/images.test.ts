@@ -46,6 +46,19 @@ function distance(one: Answer, other: Answer): number {
   return Math.max(...logprobs(one).map((logprob, index) => Math.abs(logprob - (others[index] ?? 0))));
 }
 
+test('embeddings of images, computed in the process of the engine', async ({ server }) => {
+  const shown = { prompt_string: 'This: <__media__>', multimodal_data: [(await picture('png')).toString('base64')] };
+  const reply = await fetch(`${server.url}/embeddings`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ content: [shown, shown, { prompt_string: shown.prompt_string }] }),
+  });
+  assert.is(reply.status, 200);
+  const [first, second, text] = (await reply.json()) as { embedding: number[][] }[];
+  assert.equal(first?.embedding, second?.embedding);
+  assert.not.equal(first?.embedding, text?.embedding);
+});
+
 test('a PNG by data URI and by address, whole and streamed, with the official client', async ({ client, pictures }) => {
   const embedded = await ask(client, [await pictureUri('png')]);
   const fetched = await ask(client, [`${pictures.url}/png`]);

@@ -57,6 +57,46 @@ const Test split("embed-queue: divisible inputs fill steps completely, in order"
     expect(queue.empty(), "an empty queue");
 });
 
+// An image of 6 tokens after 3 tokens of text, and 2 after it.
+std::shared_ptr<EmbedRequest> request_with_image(bool is_indivisible) {
+    auto       request = request_of({11});
+    auto       media   = std::make_shared<Media>();
+    ImageChunk chunk;
+    chunk.begin          = 3;
+    chunk.n_tokens       = 6;
+    chunk.is_indivisible = is_indivisible;
+    media->chunks        = {chunk};
+    request->media       = media;
+    return request;
+}
+
+const Test images("embed-queue: parts end before and after an image", [] {
+    EmbedQueue queue({10, 8, 100, false});
+    queue.add(request_with_image(true));
+    const std::vector<std::pair<size_t, bool>> expected = {{3, false}, {6, true}, {2, false}};
+    for (const auto& [length, is_image] : expected) {
+        const std::vector<EmbedRow> rows = queue.plan();
+        expect_equal(rows.size(), size_t{1});
+        expect_equal(rows[0].n_tokens, length);
+        expect_equal(rows[0].chunk() != nullptr, is_image);
+        expect_equal(rows[0].is_last, length == 2);
+    }
+    expect(queue.empty(), "an empty queue");
+});
+
+const Test whole_images("embed-queue: an indivisible image waits for a step with room, others are cut", [] {
+    for (const bool is_indivisible : {true, false}) {
+        EmbedQueue queue({10, 8, 100, false});
+        queue.add(request_with_image(is_indivisible));
+        queue.add(request_with_image(is_indivisible));
+        expect_equal(n_tokens(queue.plan()), size_t{6});
+        const std::vector<EmbedRow> rows = queue.plan();
+        expect_equal(rows[0].n_tokens, size_t{6});
+        expect_equal(n_tokens(rows), is_indivisible ? size_t{6} : size_t{10});
+        while (!queue.empty()) expect(!queue.plan().empty(), "a step");
+    }
+});
+
 const Test turns("embed-queue: a single text does not wait for another request's many", [] {
     EmbedQueue queue({10, 8, 100, true});
     const auto many = request_of(std::vector<size_t>(100, 5)), one = request_of({5});

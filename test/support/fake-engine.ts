@@ -5,6 +5,7 @@ import type { AdapterUse } from '../../ts/engine/adapter-file.js';
 import {
   type ChatMessage,
   type Embeddings,
+  type EmbedInput,
   Engine,
   type EngineState,
   type EngineStats,
@@ -16,7 +17,6 @@ import {
   type RenderedPrompt,
   type RenderOptions,
   type ReplyFormat,
-  type TextInput,
   type Token,
   type TokenLogprobs,
 } from '../../ts/engine/engine.js';
@@ -121,9 +121,12 @@ export class FakeEngine extends Engine {
     return tokens.map((token) => Uint8Array.of(token));
   }
 
-  /** A text's vector is its length and its first byte. */
-  override async embed(inputs: readonly TextInput[]): Promise<Embeddings> {
-    const tokens = inputs.map((input) => (typeof input === 'string' ? [...Buffer.from(input)] : input));
+  /** A text's vector is its length and its first byte. Each image is a token at its end. */
+  override async embed(inputs: readonly EmbedInput[]): Promise<Embeddings> {
+    const tokens = inputs.map((input): readonly number[] => {
+      if (typeof input === 'string') return [...Buffer.from(input)];
+      return 'images' in input ? [...Buffer.from(input.prompt), ...input.images.map(() => 255)] : input;
+    });
     const tooLong = tokens.findIndex(({ length }) => length > this.model.embeddingContextLength);
     if (tooLong >= 0) {
       const param = `input[${tooLong}]`;

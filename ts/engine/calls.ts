@@ -12,6 +12,8 @@ interface NativeCalls extends Omit<NativePreparer, 'cancelPreparation'> {
   tokenizePrompt(prompt: string, images: readonly (ImageInput | NativeImage)[], owner: number): Promise<NativePrompt>;
   /** The vectors of all inputs, one after another; `tokens` holds the inputs likewise, `lengths` the length of each. */
   embed(tokens: Int32Array, lengths: Int32Array, owner: number): Promise<Float32Array>;
+  /** The vector of a prompt with images. */
+  embedPrompt(prompt: string, images: readonly ImageInput[], owner: number): Promise<Float32Array>;
   stats(owner: number): Promise<NativeStats>;
 }
 
@@ -47,6 +49,7 @@ export const CALLS: Readonly<Record<CallName, CallRule>> = {
   tokenizePrompt: { runsIn: 'both', handles: 'media' },
   compileGrammar: { runsIn: 'both', handles: 'constraints' },
   embed: { runsIn: 'worker', limited: true },
+  embedPrompt: { runsIn: 'worker', limited: true },
   stats: { runsIn: 'worker', failsFast: true },
 };
 

@@ -3,7 +3,15 @@ import { ChasquiError, invalidValue } from '../errors.js';
 import type { NativeTokenLists } from '../native/addon.js';
 import type { Caller } from './calls.js';
 import { checkTokens } from './check-tokens.js';
-import type { AbortOptions, Embeddings, ModelInfo, Ranking, TextInput } from './engine-types.js';
+import type {
+  AbortOptions,
+  Embeddings,
+  EmbedInput,
+  ImagePrompt,
+  ModelInfo,
+  Ranking,
+  TextInput,
+} from './engine-types.js';
 
 /** In the vectors of one request without pooling. */
 const MAX_NUMBERS = 4 * 2 ** 20;
@@ -11,12 +19,62 @@ const MAX_NUMBERS = 4 * 2 ** 20;
 export async function embed(
   caller: Caller,
   model: ModelInfo,
-  inputs: readonly TextInput[],
+  inputs: readonly EmbedInput[],
   on?: AbortOptions,
 ): Promise<Embeddings> {
   if (model.pooling === 'rank') {
     throw notCapable(model, 'ranks documents and makes no embeddings; ask it to rerank instead');
   }
+  if (inputs.every(isText)) return embedTexts(caller, model, inputs, on);
+  const vectors: Float32Array[] = [];
+  let promptTokens = 0;
+  for (const [index, input] of inputs.entries()) {
+    const embedded = await embedOne(caller, model, input, on).catch((error) => {
+      if (!(error instanceof ChasquiError) || error.param !== ONLY) throw error;
+      const param = `input[${index}]`;
+      throw error.withMessage(error.message.replaceAll(ONLY, param), param);
+    });
+    vectors.push(...embedded.vectors);
+    promptTokens += embedded.promptTokens;
+  }
+  return { vectors, promptTokens };
+}
+
+/** The name of a single input in errors. */
+const ONLY = 'input[0]';
+
+function embedOne(caller: Caller, model: ModelInfo, input: EmbedInput, on?: AbortOptions): Promise<Embeddings> {
+  return isText(input) ? embedTexts(caller, model, [input], on) : embedPrompt(caller, model, input, on);
+}
+
+function isText(input: EmbedInput): input is TextInput {
+  return typeof input === 'string' || !('images' in input);
+}
+
+async function embedPrompt(
+  caller: Caller,
+  model: ModelInfo,
+  { prompt, images }: ImagePrompt,
+  on?: AbortOptions,
+): Promise<Embeddings> {
+  try {
+    const { tokens } = await caller.call('tokenizePrompt', [prompt, images], on);
+    checkLength(tokens.length, model.embeddingContextLength, ONLY);
+    if (model.pooling === 'none') checkSize([tokens], model);
+    const vector = await caller.call('embedPrompt', [prompt, images], on);
+    return { vectors: [vector], promptTokens: tokens.length };
+  } catch (error) {
+    if (!(error instanceof ChasquiError) || error.imageIndex === undefined) throw error;
+    throw error.withMessage(`Image ${error.imageIndex} of \`${ONLY}\`: ${error.message}`, ONLY);
+  }
+}
+
+async function embedTexts(
+  caller: Caller,
+  model: ModelInfo,
+  inputs: readonly TextInput[],
+  on?: AbortOptions,
+): Promise<Embeddings> {
   const tokenized = await tokenize(caller, model, inputs, on);
   if (model.pooling === 'none') checkSize(tokenized, model);
   const { values, promptTokens } = await compute(caller, model, tokenized, 'input', on);

@@ -193,6 +193,14 @@ export interface TokenStream extends AsyncIterableIterator<Token> {
 /** Text or tokens. */
 export type TextInput = string | readonly number[];
 
+/** A text that contains `ModelInfo.imageMarker` once for each image. */
+export interface ImagePrompt {
+  prompt: string;
+  images: readonly ImageInput[];
+}
+
+export type EmbedInput = TextInput | ImagePrompt;
+
 export interface Embeddings {
   /** One for each input, of Euclidean length 1. With `pooling: 'none'`: the unscaled vectors of its tokens, joined. */
   vectors: Float32Array[];

@@ -12,6 +12,7 @@ import type {
   ChatMessage,
   ChatToolCall,
   Embeddings,
+  EmbedInput,
   EngineProcesses,
   EngineState,
   EngineStats,
@@ -20,7 +21,6 @@ import type {
   RenderedPrompt,
   RenderOptions,
   SubmitOptions,
-  TextInput,
   TokenStream,
 } from './engine-types.js';
 import { type GenerateRequest, generate } from './generate.js';
@@ -177,10 +177,10 @@ export abstract class Engine {
   }
 
   /**
-   * One vector for each input. Short inputs of concurrent calls are computed together. Rejects with `model_not_capable`, and
+   * One vector for each input. Short texts of concurrent calls are computed together. Rejects with `model_not_capable`, and
    * with `context_length_exceeded` or `invalid_value` naming `input[i]`.
    */
-  embed(inputs: readonly TextInput[], on?: AbortOptions): Promise<Embeddings> {
+  embed(inputs: readonly EmbedInput[], on?: AbortOptions): Promise<Embeddings> {
     return embed(this, this.model, inputs, on);
   }
 

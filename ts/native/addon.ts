@@ -293,10 +293,10 @@ export interface NativeEngine {
   /** `images`: one for each image marker in the prompt. */
   tokenizePrompt(prompt: string, images: readonly NativeImage[], owner: number): Promise<NativePrompt>;
   /**
-   * `tokens` has all inputs concatenated, `lengths` the length of each. Resolves with the concatenated vectors; never settles
-   * after `cancelEmbed`.
+   * `tokens` has all inputs concatenated, `lengths` the length of each, `media` the images of the only input. Resolves with
+   * the concatenated vectors; never settles after `cancelEmbed`.
    */
-  embed(id: number, tokens: Int32Array, lengths: Int32Array): Promise<Float32Array>;
+  embed(id: number, tokens: Int32Array, lengths: Int32Array, media: NativeMedia | null): Promise<Float32Array>;
   cancelEmbed(id: number): void;
   submit(job: NativeJob, constraint: NativeConstraint | null): void;
   pause(jobId: number, paused: boolean): void;

@@ -205,7 +205,8 @@ void Decoder::compute_image(const PlanRow& row, const ImageChunk& chunk) {
         throw Error(ErrorCode::decode_failed, "The step's plan cuts an image where it cannot be cut.");
     }
     output_rows_.push_back(static_cast<int32_t>(n_tokens) - 1);
-    ImageBatch      batch(chunk, (*embeddings)[chunk.part], from, n_tokens, sequence.slot, row.reaches_end());
+    const auto      outputs = row.reaches_end() ? ImageBatch::Outputs::last : ImageBatch::Outputs::none;
+    ImageBatch      batch(chunk, (*embeddings)[chunk.part], from, n_tokens, sequence.slot, outputs);
     const NonCausal guard(context_.get(), whole);
     run(batch.view());
 }

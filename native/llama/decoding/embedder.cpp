@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 namespace chasqui {
@@ -116,10 +117,12 @@ void Embedder::submit(std::shared_ptr<EmbedRequest> request) {
                                                                 std::to_string(context_length_) + " can be embedded.");
         }
     }
+    if (request->media) check_media(*request);
     request->embeddings.resize(request->inputs.size());
     const std::lock_guard<std::mutex> lock(thread_mutex_);
     if (closed_) throw Error(ErrorCode::engine_closed, "The engine was closed.");
     if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    if (request->media) ++n_waiting_;
     mailbox_.put(std::move(request));
 }
 
@@ -147,6 +150,7 @@ void Embedder::run() noexcept {
         }
     }
     for (const auto& request : queue_.all()) fail(*request, ErrorCode::engine_closed, "The engine was closed.");
+    for (const auto& request : waiting_) fail(*request, ErrorCode::engine_closed, "The engine was closed.");
 }
 
 // Handles the queued commands; blocks while there is nothing to compute. False after a close command.
@@ -156,16 +160,18 @@ bool Embedder::receive() {
 }
 
 void Embedder::handle(Command command) {
-    if (auto* submitted = std::get_if<std::shared_ptr<EmbedRequest>>(&command)) {
-        queue_.add(std::move(*submitted));
-    } else if (const auto* cancelled = std::get_if<Cancel>(&command)) {
-        for (const auto& request : queue_.all()) {
-            if (request->id != cancelled->request_id) continue;
-            for (const int32_t slot : queue_.drop(*request)) clear(slot);
-        }
-    } else {
-        closing_ = true;
-    }
+    std::visit(
+        [this](auto& each) {
+            if constexpr (std::is_same_v<std::decay_t<decltype(each)>, Close>) closing_ = true;
+            else handle(std::move(each));
+        },
+        command);
+}
+
+void Embedder::handle(std::shared_ptr<EmbedRequest> request) {
+    if (!request->media) return queue_.add(std::move(request));
+    request->images.resize(request->media->images.size());
+    waiting_.push_back(std::move(request));
 }
 
 // A failed step only fails the requests with rows in it.
@@ -214,6 +220,16 @@ void Embedder::create_context() {
 
 void Embedder::decode(const std::vector<EmbedRow>& rows) {
     if (!context_) create_context();
+    std::vector<EmbedRow> texts;
+    for (const EmbedRow& row : rows) {
+        const ImageChunk* chunk = row.chunk();
+        if (chunk == nullptr) texts.push_back(row);
+        else decode_image(row, *chunk);
+    }
+    if (!texts.empty()) decode_text(texts);
+}
+
+void Embedder::decode_text(const std::vector<EmbedRow>& rows) {
     batch_->n_tokens = 0;
     std::vector<int32_t> first_rows;
     for (const EmbedRow& row : rows) {
@@ -221,33 +237,28 @@ void Embedder::decode(const std::vector<EmbedRow>& rows) {
         if (static_cast<size_t>(batch_->n_tokens) + row.n_tokens > llama_n_ubatch(context_.get())) {
             throw Error(ErrorCode::decode_failed, "The step is larger than the batch.");
         }
+        const Media* media = row.request->media.get();
         for (size_t i = row.begin; i < row.begin + row.n_tokens; ++i) {
             const auto at         = static_cast<size_t>(batch_->n_tokens++);
             batch_->token[at]     = row.request->inputs[row.input][i];
-            batch_->pos[at]       = static_cast<llama_pos>(i);
+            batch_->pos[at]       = media == nullptr ? static_cast<llama_pos>(i) : media->position(i);
             batch_->n_seq_id[at]  = 1;
             batch_->seq_id[at][0] = row.slot;
             batch_->logits[at]    = true;
         }
     }
-    compute();
-    for (size_t i = 0; i < rows.size(); ++i) {
-        try {
-            collect(rows[i], first_rows[i]);
-        } catch (const Error& error) {
-            fail(*rows[i].request, error.code(), error.what());
-        }
-    }
+    compute(*batch_);
+    for (size_t i = 0; i < rows.size(); ++i) collect(rows[i], first_rows[i]);
 }
 
-void Embedder::compute() {
+void Embedder::compute(const llama_batch& batch) {
     struct Work {
         EncoderGate& gate;
         ~Work() { gate.work_done(); }
     } work{gate_};
     if (can_yield_) gate_.yield_to_engine();
     take_last_errors();
-    const int32_t result = llama_decode(context_.get(), *batch_);
+    const int32_t result = llama_decode(context_.get(), batch);
     if (aborted_) throw Error(ErrorCode::engine_closed, "The engine was closed.");
     if (result != 0) {
         const std::string said = take_last_errors();
@@ -256,7 +267,7 @@ void Embedder::compute() {
     }
     llama_synchronize(context_.get());
     // Counted before work_done(), so the counter cannot change after pause() returns.
-    n_tokens_.fetch_add(static_cast<uint64_t>(batch_->n_tokens), std::memory_order_relaxed);
+    n_tokens_.fetch_add(static_cast<uint64_t>(batch.n_tokens), std::memory_order_relaxed);
 }
 
 // See Vision::on_operation().
@@ -266,6 +277,14 @@ bool Embedder::on_operation(ggml_tensor* operation, bool ask, void* embedder) {
 }
 
 void Embedder::collect(const EmbedRow& row, int32_t batch_row) {
+    try {
+        take_outputs(row, batch_row);
+    } catch (const Error& error) {
+        fail(*row.request, error.code(), error.what());
+    }
+}
+
+void Embedder::take_outputs(const EmbedRow& row, int32_t batch_row) {
     EmbedRequest& request = *row.request;
     if (is_indivisible_ && pooling_ != Pooling::none) {
         const float* embedding = llama_get_embeddings_seq(context_.get(), row.slot);

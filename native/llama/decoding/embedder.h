@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../../core/embed-queue.h"
+#include "../../core/encode-queue.h"
 #include "../../core/encoder-gate.h"
 #include "../../core/mailbox.h"
 #include "context-settings.h"
@@ -49,8 +50,11 @@ public:
     Embedder(const Model& model, const EmbedderOptions& options);
     ~Embedder();
 
-    // Throws `invalid_job` or `context_length_exceeded`; later failures go to `on_done`.
+    // Throws `invalid_job`, `model_not_capable`, `invalid_image` or `context_length_exceeded`; later failures go to
+    // `on_done`. A request with images waits for their encodings.
     void submit(std::shared_ptr<EmbedRequest> request);
+    // Hands an encoded image to the requests that wait for it.
+    void deliver(const EncodeResult& result);
     // Ends a request without calling `on_done`. Ignores unknown ids.
     void cancel(uint32_t request_id);
     // Ends all requests with `engine_closed` and joins the thread.
@@ -81,17 +85,26 @@ private:
         uint32_t request_id;
     };
     struct Close {};
-    using Command = std::variant<std::shared_ptr<EmbedRequest>, Cancel, Close>;
+    using Command = std::variant<std::shared_ptr<EmbedRequest>, EncodeResult, Cancel, Close>;
 
     void run() noexcept;
     bool receive();
     void handle(Command command);
+    void handle(std::shared_ptr<EmbedRequest> request);
+    void handle(const EncodeResult& result);
+    void handle(const Cancel& cancelled);
+    template <typename Predicate>
+    void forget_waiting(const Predicate& predicate);
+    void check_media(const EmbedRequest& request) const;
     void step();
     void create_context();
     void decode(const std::vector<EmbedRow>& rows);
-    void compute();
+    void decode_text(const std::vector<EmbedRow>& rows);
+    void decode_image(const EmbedRow& row, const ImageChunk& chunk);
+    void compute(const llama_batch& batch);
     static bool on_operation(ggml_tensor* operation, bool ask, void* embedder);
     void collect(const EmbedRow& row, int32_t batch_row);
+    void take_outputs(const EmbedRow& row, int32_t batch_row);
     void pool(const EmbedRow& row, int32_t batch_row);
     void finish_input(EmbedRequest& request, size_t input) const;
     void fail(EmbedRequest& request, ErrorCode code, const std::string& message);
@@ -108,6 +121,8 @@ private:
     const int32_t  threads_;
     const bool     can_yield_;
     EmbedQueue     queue_;
+    std::vector<std::shared_ptr<EmbedRequest>> waiting_;  // for encoded images
+    std::atomic<size_t>                        n_waiting_{0};  // the same, including those in the mailbox
     bool           closing_ = false;
 
     std::atomic<uint64_t>                       n_tokens_{0};

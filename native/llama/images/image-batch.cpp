@@ -20,16 +20,16 @@ std::vector<llama_pos> positions_of(const ImageChunk& chunk, size_t from, size_t
 }  // namespace
 
 ImageBatch::ImageBatch(const ImageChunk& chunk, const std::vector<float>& embeddings, size_t from, size_t n_tokens,
-                       int32_t slot, bool output)
+                       int32_t slot, Outputs outputs)
     : positions_(positions_of(chunk, from, n_tokens)),
       n_slots_(n_tokens, 1),
       slot_(slot),
       slots_(n_tokens, &slot_),
-      outputs_(n_tokens, 0) {
+      outputs_(n_tokens, outputs == Outputs::all ? 1 : 0) {
     const size_t n_embd = embeddings.size() / chunk.n_tokens;
     const auto   begin  = embeddings.begin() + static_cast<std::ptrdiff_t>(from * n_embd);
     rows_.assign(begin, begin + static_cast<std::ptrdiff_t>(n_tokens * n_embd));
-    outputs_.back() = output ? 1 : 0;
+    if (outputs == Outputs::last) outputs_.back() = 1;
 }
 
 llama_batch ImageBatch::view() {

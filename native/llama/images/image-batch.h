@@ -14,9 +14,11 @@ namespace chasqui {
 // A slice of an image as input of llama_decode: rows of numbers instead of tokens.
 class ImageBatch {
 public:
-    // The `n_tokens` rows from `from` on of a chunk with these embeddings. `output`: compute logits after the last one.
+    enum class Outputs { none, last, all };
+
+    // The `n_tokens` rows from `from` on of a chunk with these embeddings.
     ImageBatch(const ImageChunk& chunk, const std::vector<float>& embeddings, size_t from, size_t n_tokens,
-               int32_t slot, bool output);
+               int32_t slot, Outputs outputs);
     ImageBatch(const ImageBatch&)            = delete;
     ImageBatch& operator=(const ImageBatch&) = delete;
 

@@ -172,7 +172,7 @@ export const nativeEmbeddingSchema = s.objectOf(
   {
     model,
     input: s.field(
-      'One text or several, as characters, as tokens, as a list of both or as `{"prompt_string"}`.',
+      'One text or several, as characters, as tokens or as a list of both; `{"prompt_string", "multimodal_data"}` is a text with images.',
       promptInputs,
     ),
     content: s.field('The same, if there is no `input`.', promptInputs),

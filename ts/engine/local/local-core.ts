@@ -1,5 +1,5 @@
 /** The engine in this process: the addon's, and parsers for the completions of its jobs. */
-import type { NativeConstraint, NativeEngine, NativeImage } from '../../native/addon.js';
+import type { NativeConstraint, NativeEngine, NativeImage, NativeMedia } from '../../native/addon.js';
 import { type CallArgs, type CallName, type CallResult, OwnedCalls } from '../calls.js';
 import type { CoreJob, EngineCore } from '../core.js';
 import type { JobControl } from '../engine-types.js';
@@ -65,7 +65,8 @@ export class LocalCore extends OwnedCalls implements EngineCore {
 
   #run(method: CallName, args: readonly unknown[], owner: number): unknown {
     if (method === 'stats') return this.native.stats();
-    if (method === 'embed') return this.#embed(owner, ...(args as CallArgs<'embed'>));
+    if (method === 'embed') return this.#embed(owner, ...(args as CallArgs<'embed'>), null);
+    if (method === 'embedPrompt') return this.#embedPrompt(owner, ...(args as [string, readonly NativeImage[]]));
     if (method === 'tokenizePrompt') {
       return this.native.tokenizePrompt(...(args as [string, readonly NativeImage[]]), owner);
     }
@@ -73,13 +74,18 @@ export class LocalCore extends OwnedCalls implements EngineCore {
     return preparer[method]?.(...args, owner);
   }
 
+  async #embedPrompt(owner: number, prompt: string, images: readonly NativeImage[]): Promise<Float32Array> {
+    const { tokens, media } = await this.native.tokenizePrompt(prompt, images, owner);
+    return this.#embed(owner, tokens, Int32Array.of(tokens.length), media);
+  }
+
   /** The native promise never settles once it has been cancelled. */
-  #embed(owner: number, tokens: Int32Array, lengths: Int32Array): Promise<Float32Array> {
+  #embed(owner: number, ...args: [...CallArgs<'embed'>, media: NativeMedia | null]): Promise<Float32Array> {
     this.#lastEmbedding = (this.#lastEmbedding + 1) % 2 ** 31;
     const id = this.#lastEmbedding;
     return new Promise<Float32Array>((resolve, reject) => {
       this.#embeddings.set(id, { owner, reject });
-      this.native.embed(id, tokens, lengths).then(resolve, reject);
+      this.native.embed(id, ...args).then(resolve, reject);
     }).finally(() => this.#embeddings.delete(id));
   }
 }

@@ -1,19 +1,21 @@
-/** Vectors of texts, as llama-server gives them. */
+/** Vectors of texts and images, as llama-server gives them. */
 import type { FastifyInstance } from 'fastify';
+import type { AbortOptions, Embeddings, Engine } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
 import { arrayInSlices } from '../../../http/json-in-slices.js';
 import { MODEL_ERRORS } from '../../../http/openapi/failures.js';
 import type { Operation } from '../../../http/openapi/operation.js';
 import { bodyRoute } from '../../../http/read-fields.js';
 import type { AppContext } from '../../context.js';
-import { encoderOf, toVectors } from '../../shared/text/to-embeddings.js';
+import { encoderOf, renamingInputs, toVectors } from '../../shared/text/to-embeddings.js';
 import { withModel } from '../../shared/with-model.js';
-import { withoutMedia } from '../prompt-objects.js';
+import { hasMedia, toMediaPrompts, toMixedInputs } from '../prompt-objects.js';
 import {
   type NativeEmbeddingReply,
   type NativeEmbeddingRequest,
   nativeEmbeddingReplySchema,
   nativeEmbeddingSchema,
+  type PromptField,
 } from '../schema.js';
 
 export function nativeEmbeddingRoute(app: FastifyInstance, context: AppContext): void {
@@ -24,13 +26,9 @@ export function nativeEmbeddingRoute(app: FastifyInstance, context: AppContext):
     }
     const field = body.input === undefined ? 'content' : 'input';
     const names = { input: field, dimensions: 'dimensions' };
-    const { vectors, promptTokens } = await toVectors(
-      engine,
-      { ...rest, input: withoutMedia(input, field) },
-      signal,
-      names,
-      true,
-    );
+    const { vectors, promptTokens } = hasMedia(input)
+      ? await embedImages(engine, input, field, { signal })
+      : await toVectors(engine, { ...rest, input: toMixedInputs(input) }, signal, names, true);
     const { id, vectorLength } = engine.model;
     record.readTexts(id, promptTokens);
     const encode = encoderOf(rest);
@@ -38,6 +36,21 @@ export function nativeEmbeddingRoute(app: FastifyInstance, context: AppContext):
     return reply.type('application/json; charset=utf-8').send(await arrayInSlices(items));
   });
   app.post<{ Body: NativeEmbeddingRequest }>('/embedding', bodyRoute(context, nativeEmbeddingSchema, operation), embed);
+}
+
+async function embedImages(
+  engine: Engine,
+  field: Exclude<PromptField, number>,
+  name: string,
+  on: AbortOptions,
+): Promise<Embeddings> {
+  const { prompts, images } = await toMediaPrompts(engine.model, field, name, on);
+  const inputs = prompts.map((prompt, index) => {
+    const own = images[index] ?? [];
+    return own.length > 0 ? { prompt, images: own } : prompt;
+  });
+  const nameOf = (index: number): string => (Array.isArray(field) ? `${name}[${index}]` : name);
+  return renamingInputs(engine.embed(inputs, on), nameOf);
 }
 
 type Item = NativeEmbeddingReply[number];
@@ -57,7 +70,8 @@ function split(vector: Float32Array, length: number): Float32Array[] {
 const operation: Operation = {
   id: 'embedTexts',
   tag: 'llama-server',
-  summary: 'Embeddings of texts, with length 1; without pooling those of their tokens, unscaled (llama-server).',
+  summary:
+    'Embeddings of texts and images, with length 1; without pooling those of their tokens, unscaled (llama-server).',
   errors: MODEL_ERRORS,
   reply: { json: { name: 'NativeEmbeddings', schema: nativeEmbeddingReplySchema } },
   examples: (model) => ({

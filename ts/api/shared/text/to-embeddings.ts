@@ -52,7 +52,7 @@ export async function toVectors(
   refuseLonger(dimensions, engine.model.vectorLength, names.dimensions);
   const asInputs = await tokenizeMixed(engine, input, names.input, { signal });
   const { inputs, nameOf } = toInputs(asInputs, names.input, MAX_EMBEDDING_INPUTS);
-  return renaming(engine.embed(inputs, { signal }), nameOf);
+  return renamingInputs(engine.embed(inputs, { signal }), nameOf);
 }
 
 function refuseLonger(wanted: number | undefined, length: number, param: string): void {
@@ -74,7 +74,7 @@ export function shorten(vector: Float32Array, length = vector.length): Float32Ar
 }
 
 /** Translates the engine's name of an input, `input[0]`, to the name in the request. */
-async function renaming<T>(work: Promise<T>, nameOf: (index: number) => string): Promise<T> {
+export async function renamingInputs<T>(work: Promise<T>, nameOf: (index: number) => string): Promise<T> {
   try {
     return await work;
   } catch (error) {

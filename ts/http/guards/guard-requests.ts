@@ -92,6 +92,8 @@ export function allowOrigins(app: FastifyInstance, origins: readonly string[]): 
     methods: METHODS,
     exposedHeaders: EXPOSED_HEADERS,
     maxAge: PREFLIGHT_CACHE_SECONDS,
+    // As in llama-server.
+    optionsSuccessStatus: 200,
   });
 }
 

@@ -19,6 +19,11 @@ const shape = { width: 4096, hidden: 16_000 };
 let folder = '';
 let large = '';
 let layers = 0;
+/** Fitting layers of the large model: by default, with memory to spare, with many cells, and with a draft model. */
+let most = 0;
+let fewest = 0;
+let besideCells = 0;
+let besideDraft = 0;
 
 async function deviceMemory(): Promise<{ memoryTotal: number; memoryFree: number }> {
   const [vulkan = ''] = await decideModules('vulkan');
@@ -31,6 +36,14 @@ test.before(async () => {
   layers = Math.min(500, 4 * Math.ceil((await deviceMemory()).memoryTotal / gib));
   assert.ok(layers > 12, `${layers} layers`);
   large = writeHollowDecoder(join(folder, 'large.gguf'), { ...shape, layers });
+  const draftModel = writeHollowDecoder(join(folder, 'draft.gguf'), { ...shape, layers: 6 });
+  // At once, because others use the memory too.
+  [most, fewest, besideCells, besideDraft] = await Promise.all([
+    fittingLayers(),
+    fittingLayers({ fitTargetMiB: 5 * 1024 }),
+    fittingLayers({ contextSize: 3840, parallel: 4 }),
+    fittingLayers({ draftModel }),
+  ]);
 });
 test.after(() => rmSync(folder, { recursive: true }));
 
@@ -48,22 +61,19 @@ async function fittingLayers(options: LoadOptions = {}): Promise<number> {
   return offload.gpuLayers as number;
 }
 
-/** Others use the memory too, so that a layer or two may come or go meanwhile. */
+/** Others use the memory too, so a layer or two may come or go meanwhile. */
 function assertFewer(fewer: number, than: number, expected: number): void {
   assert.ok(Math.abs(than - fewer - expected) <= 2, `${fewer} of ${than}, expected ${expected} fewer`);
 }
 
-test('some of them, and none of those for which there is memory no more', async () => {
-  const most = await fittingLayers();
+test('some of them, and none of those for which there is memory no more', () => {
   assert.ok(most > 6 && most < layers, `${most} of ${layers}`);
-  assertFewer(await fittingLayers({ fitTargetMiB: 5 * 1024 }), most, 8);
+  assertFewer(fewest, most, 8);
 });
 
-test('the cells of all sequences are counted', async () => {
-  const most = await fittingLayers();
+test('the cells of all sequences are counted', () => {
   // 2 × 4096 numbers of 2 bytes for each token and layer: 240 MiB, besides the weights' 503.
-  const withCells = await fittingLayers({ contextSize: 3840, parallel: 4 });
-  assertFewer(withCells, most, (most * 240) / 743);
+  assertFewer(besideCells, most, (most * 240) / 743);
 });
 
 test('if the cells of the context keep layers off the GPU, settings are named that do not', async () => {
@@ -85,10 +95,8 @@ test('if the cells of the context keep layers off the GPU, settings are named th
   }
 });
 
-test('a draft model is counted', async () => {
-  const most = await fittingLayers();
-  const draftModel = writeHollowDecoder(join(folder, 'draft.gguf'), { ...shape, layers: 6 });
-  assertFewer(await fittingLayers({ draftModel }), most, 6);
+test('a draft model is counted', () => {
+  assertFewer(besideDraft, most, 6);
 });
 
 test('models that would abort llama.cpp are kept off the GPU', async () => {

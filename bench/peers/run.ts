@@ -12,6 +12,7 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import { fewLayersModel, isFewLayersName } from '../../test/support/few-layers-model.js';
 import { modelsFolder, root } from '../../test/support/places.js';
 import { syntheticModel, widthOf } from '../../test/support/synthetic-model.js';
 import { syntheticProjector, vitB16 } from '../../test/support/synthetic-projector.js';
@@ -80,12 +81,13 @@ async function comparePeers(selected: readonly Scenario[]): Promise<void> {
 }
 
 function settingOf(scenario: Scenario, { pathOf }: Peers): Setting {
-  const modelPath = syntheticModel(scenario.model, pathOf('llama-quantize'));
-  const eyes = scenario.hasEyes
-    ? { projectorPath: syntheticProjector({ ...vitB16, modelWidth: widthOf(scenario.model) }) }
-    : {};
+  const { model } = scenario;
+  const common = { threads, backend, llamaServer: pathOf('llama-server') };
+  if (isFewLayersName(model)) return { ...common, modelPath: fewLayersModel(model) };
+  const modelPath = syntheticModel(model, pathOf('llama-quantize'));
+  const eyes = scenario.hasEyes ? { projectorPath: syntheticProjector({ ...vitB16, modelWidth: widthOf(model) }) } : {};
   const draft = scenario.draft ? { draftPath: syntheticModel(scenario.draft, pathOf('llama-quantize')) } : {};
-  return { modelPath, ...draft, ...eyes, threads, backend, llamaServer: pathOf('llama-server') };
+  return { ...common, modelPath, ...draft, ...eyes };
 }
 
 function footer(settings: ReadonlyMap<Scenario, Setting>, loadBefore: string): string {

@@ -1,5 +1,6 @@
 /** A scenario: a model, a number of sequences, the work, and the rows of the table that it produces. */
 
+import type { FewLayersName } from '../../test/support/few-layers-model.js';
 import type { ModelName } from '../../test/support/synthetic-model.js';
 import type { RunningServer } from '../subjects/running-server.js';
 import type { Work } from '../work.js';
@@ -28,7 +29,7 @@ export interface Line {
 
 interface Shape {
   id: string;
-  model: ModelName;
+  model: ModelName | FewLayersName;
   /** Tokens per sequence. */
   contextSize: number;
   parallel: number;

@@ -1,4 +1,5 @@
 /** All rows of the table and their targets. */
+import type { FewLayersName } from '../../test/support/few-layers-model.js';
 import {
   atLeastOfLoop,
   atLeastOfMachine,
@@ -8,13 +9,14 @@ import {
   type Goal,
   noMoreMemoryThan,
 } from './goals.js';
-import type { Line, Scenario } from './scenario.js';
+import type { Line, Scenario, ServedScenario } from './scenario.js';
 import { grammarCost } from './scenarios/grammar.js';
 import { longPromptArrives } from './scenarios/long-prompt.js';
 import { manyClients } from './scenarios/many-clients.js';
 import { mixedPrompts } from './scenarios/mixed-prompts.js';
 import { onePrompt } from './scenarios/one-prompt.js';
 import { picturesArrive, sameAgain } from './scenarios/pictures.js';
+import { promptsThenDecoding } from './scenarios/prompts-then-decoding.js';
 import { residentSize } from './scenarios/resident-size.js';
 import { samplingCost } from './scenarios/sampling.js';
 import { firstAnswer } from './scenarios/start.js';
@@ -332,7 +334,28 @@ export const scenarios: Scenario[] = [
       },
     ],
   },
+  ...[1, 8].flatMap((streams) => [
+    fewLayers('qwen3-moe', 'Qwen3-30B-A3B', streams),
+    fewLayers('gpt-oss', 'gpt-oss-20b', streams),
+    fewLayers('llama-8b', 'Llama-3-8B', streams),
+  ]),
 ];
+
+/** Rows of a large model with few layers, for one stream or several. */
+function fewLayers(id: string, model: FewLayersName, streams: number): ServedScenario {
+  const atOnce = streams === 1 ? 'one prompt' : `${streams} prompts at once`;
+  return {
+    id: streams === 1 ? id : `${id}-${streams}`,
+    model,
+    contextSize: 512,
+    parallel: streams,
+    run: promptsThenDecoding({ streams, promptTokens: 256, predictTokens: 32 }),
+    lines: [
+      rate(`${model}, few layers, ${atOnce} of 256 tokens`, 'promptRate', 'chasqui', atLeastOfServer(1.3)),
+      rate('the same: decoding 32 tokens', 'decodeRate', 'chasqui', atLeastOfServer(streams === 1 ? 1.3 : 1.5)),
+    ],
+  };
+}
 
 function rate(name: string, figure: string, ours: Line['ours'], goal?: Goal): Line {
   return { name, figure, unit: 'tokens/s', ours, ...(goal && { goal }) };

@@ -12,6 +12,7 @@ import {
 } from '../../ts/index.js';
 import { withModel } from '../support/answer.js';
 import { demoModelPath } from '../support/demo-model.js';
+import { narrowModel } from '../support/few-layers-model.js';
 import { tinyModel } from '../support/tiny-model.js';
 import { wideModel } from '../support/wide-model.js';
 
@@ -64,6 +65,8 @@ const MODELS: [name: string, file: () => string, more?: LoadOptions][] = [
   ['F16', () => wideModel({ weights: 'F16' })],
   ['Q4_K', () => wideModel({ weights: 'Q4_K' })],
   ['experts, Q4_K', () => wideModel({ weights: 'Q4_K', experts: true }), { parallel: 8 }],
+  ['experts, Q4_K and Q6_K', () => narrowModel('Qwen3-30B-A3B'), { parallel: 8 }],
+  ['experts, MXFP4, a window and sinks', () => narrowModel('gpt-oss-20b'), { parallel: 8 }],
   ['quantised cells', () => demoModelPath, { cacheTypeK: 'q8_0', cacheTypeV: 'q4_0' }],
   ['F32, with a window', () => tinyModel('gemma2')],
 ];

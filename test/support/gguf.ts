@@ -19,12 +19,15 @@ export interface Entry {
   bytes: Buffer;
 }
 
-/** K-quants: in blocks of 256 elements. */
+/** Quantised types: in blocks of 32 or 256 elements. */
 const elementTypes = {
   F32: { code: 0, bytes: 4 },
   F16: { code: 1, bytes: 2 },
+  Q8_0: { code: 8, bytes: 34 / 32 },
   Q2_K: { code: 10, bytes: 84 / 256 },
   Q4_K: { code: 12, bytes: 144 / 256 },
+  Q6_K: { code: 14, bytes: 210 / 256 },
+  MXFP4: { code: 39, bytes: 17 / 32 },
 };
 export type ElementType = keyof typeof elementTypes;
 

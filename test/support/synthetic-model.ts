@@ -122,7 +122,6 @@ function recipeDigest(shape: Shape): string {
 
 function metadata(name: ModelName, shape: Shape): Entry[] {
   const architecture = shape.positionSections ? 'qwen2vl' : 'qwen2';
-  const copied = readEntries(vocabularyFile).filter(({ key }) => key.startsWith('tokenizer.ggml.'));
   return [
     textEntry('general.architecture', architecture),
     textEntry('general.name', `${name}, random weights`),
@@ -135,9 +134,14 @@ function metadata(name: ModelName, shape: Shape): Entry[] {
     float32Entry(`${architecture}.attention.layer_norm_rms_epsilon`, 1e-6),
     float32Entry(`${architecture}.rope.freq_base`, 1e6),
     ...(shape.positionSections ? [int32ArrayEntry('qwen2vl.rope.dimension_sections', shape.positionSections)] : []),
-    ...copied,
-    textEntry('tokenizer.chat_template', chatTemplate),
+    ...vocabularyEntries(),
   ];
+}
+
+/** Qwen2's vocabulary and a chat template. */
+export function vocabularyEntries(): Entry[] {
+  const copied = readEntries(vocabularyFile).filter(({ key }) => key.startsWith('tokenizer.ggml.'));
+  return [...copied, textEntry('tokenizer.chat_template', chatTemplate)];
 }
 
 function tensors(shape: Shape, vocabularySize: number): Tensor[] {

@@ -5,7 +5,6 @@
 import { demoModelPath } from './demo-model.js';
 import {
   arrayLength,
-  type ElementType,
   type Entry,
   float32Entry,
   readEntries,
@@ -14,8 +13,9 @@ import {
   uint32Entry,
   writeGguf,
 } from './gguf.js';
-import { RandomWeights, toHalf } from './random-weights.js';
-import { seededRandom, seedOf } from './seeded-random.js';
+import { randomBlocks } from './random-blocks.js';
+import { RandomWeights } from './random-weights.js';
+import { seedOf } from './seeded-random.js';
 import { constant, weights } from './synthetic-model.js';
 import { fileOfOwn } from './tiny-model.js';
 
@@ -26,7 +26,7 @@ const layers = 2;
 const experts = 4;
 
 interface WideModel {
-  weights: Exclude<ElementType, 'F32'>;
+  weights: 'F16' | 'Q2_K' | 'Q4_K';
   /** Mixture of experts, with two active experts per token. */
   experts?: boolean;
 }
@@ -60,7 +60,7 @@ function tensors({ weights: type, experts: hasExperts }: WideModel, vocabularySi
     const fills = {
       F16: fill,
       Q2_K: (elements: number) => Buffer.alloc((elements / 256) * 84),
-      Q4_K: quantised(seedOf(part), 1 / Math.sqrt(shape[0])),
+      Q4_K: randomBlocks('Q4_K', seedOf(part), 1 / Math.sqrt(shape[0])),
     };
     return { name, shape: shape.filter((length) => length !== undefined), type, fill: fills[type] };
   };
@@ -83,20 +83,4 @@ function tensors({ weights: type, experts: hasExperts }: WideModel, vocabularySi
 function router(name: string): Tensor {
   const random = new RandomWeights(seedOf(name), 1 / Math.sqrt(width));
   return { name, shape: [width, experts], type: 'F16', fill: (elements) => random.take(elements) };
-}
-
-/** Q4_K blocks with all scales 15. The weights differ only in their 4-bit values. */
-function quantised(seed: number, deviation: number): (elements: number) => Buffer {
-  const random = seededRandom(seed);
-  const step = deviation / Math.sqrt((16 * 16 - 1) / 12);
-  return (elements) => {
-    const blocks = Buffer.alloc((elements / 256) * 144);
-    for (let at = 0; at < blocks.length; at += 144) {
-      blocks.writeUInt16LE(toHalf(step / 15), at);
-      blocks.writeUInt16LE(toHalf((7.5 * step) / 15), at + 2);
-      blocks.fill(15, at + 4, at + 12).fill(0xff, at + 12, at + 16);
-      for (let i = at + 16; i < at + 144; i++) blocks[i] = Math.floor(256 * random());
-    }
-    return blocks;
-  };
 }

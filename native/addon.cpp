@@ -2,6 +2,7 @@
 #include "llama/system/backends.h"
 #include "llama/system/log.h"
 #include "llama/system/module-probe.h"
+#include "llama/system/system.h"
 #include "napi/addon-state.h"
 #include "napi/chat-values.h"
 #include "napi/engine-wrap.h"
@@ -159,6 +160,7 @@ void own_process([[maybe_unused]] const Napi::CallbackInfo& call) {
 void quit(const Napi::CallbackInfo& call) { std::_Exit(call[0].ToNumber().Int32Value()); }
 
 Napi::Object initialise(Napi::Env env, Napi::Object exports) {
+    enlarge_thread_stacks();
     auto state                = std::make_unique<AddonState>();
     state->engine_constructor   = Napi::Persistent(EngineWrap::define(env));
     state->preparer_constructor = Napi::Persistent(PreparerWrap::define(env));

@@ -125,10 +125,11 @@ function noCrossTools() {
   const isWanted = process.env.CHASQUI_CI === 'full' || process.argv.includes('platforms');
   if (!isWanted) return 'it runs with CHASQUI_CI=full, or if it is named';
   if (process.platform !== 'linux' || process.arch !== 'x64') return 'it cross-compiles on linux-x64';
+  if (process.getuid?.() !== 0) return 'its chroot needs root';
   const missing = Object.keys(CROSS_TOOLS).filter((tool) => spawnSync(tool, ['--version']).status !== 0);
   return missing.length > 0
     ? `no ${missing.join(', ')}: install ${missing.map((tool) => CROSS_TOOLS[tool]).join(' ')}`
-    : undefined;
+    : noPypi('platforms');
 }
 
 function noKubectl() {

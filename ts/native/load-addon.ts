@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 import { ChasquiError } from '../errors.js';
 import type { Addon } from './addon.js';
-import { findPackage, installCommand, packageRoot, platformPackage } from './packages.js';
+import { findPackage, installCommand, packageRoot, platform, platformPackage } from './packages.js';
 
 export interface LoadedAddon {
   addon: Addon;
@@ -68,7 +68,7 @@ function firstLine(error: unknown): string {
 
 function missing(failed: readonly FailedPlace[]): ChasquiError {
   const lines = [
-    `chasqui's native part could not be loaded on ${process.platform}-${process.arch} (Node ${process.version}):`,
+    `chasqui's native part could not be loaded on ${platform} (Node ${process.version}):`,
     ...failed.map(({ place, reason }) => `  ${place}: ${reason}`),
     `To add it: ${installCommand(platformPackage)} (also when a lock file made on another system left it out)`,
     'To build it here: npx chasqui build. To see everything that was tried: npx chasqui doctor',

@@ -9,10 +9,23 @@ export const packageRoot = fileURLToPath(new URL('../../', import.meta.url));
 
 const require = createRequire(import.meta.url);
 
-export const platformPackage = `@chasqui/${process.platform}-${process.arch}`;
+/** Such as `linux-x64`, or `linux-x64-musl` where Node uses musl instead of glibc. */
+export const platform = `${process.platform}-${process.arch}${usesMusl() ? '-musl' : ''}`;
+
+export const platformPackage = `@chasqui/${platform}`;
 
 /** Packages with one GPU module each, for this platform, best first. */
 export const gpuPackages = ['cuda13', 'cuda12', 'vulkan'].map((backend) => `${platformPackage}-${backend}`);
+
+/** Whether the loader of this process is musl's. */
+function usesMusl(): boolean {
+  if (process.platform !== 'linux') return false;
+  try {
+    return readFileSync('/proc/self/maps', 'latin1').includes('ld-musl-');
+  } catch {
+    return false;
+  }
+}
 
 export interface InstalledPackage {
   name: string;

@@ -5,6 +5,7 @@
 #include <llama-interrupt.h>
 
 #ifdef __linux__
+#include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #endif
@@ -27,6 +28,16 @@ void lower_thread_priority([[maybe_unused]] int niceness) {
     setpriority(PRIO_PROCESS, 0, niceness);  // on Linux this affects one thread, not the process
 #elif defined(__APPLE__)
     pthread_set_qos_class_self_np(QOS_CLASS_UTILITY, 0);
+#endif
+}
+
+void enlarge_thread_stacks() {
+#if defined(__linux__) && !defined(__GLIBC__)
+    constexpr size_t stack_bytes = 8 << 20;  // musl's maximum
+    pthread_attr_t   attributes;
+    if (pthread_attr_init(&attributes) != 0) return;
+    if (pthread_attr_setstacksize(&attributes, stack_bytes) == 0) pthread_setattr_default_np(&attributes);
+    pthread_attr_destroy(&attributes);
 #endif
 }
 

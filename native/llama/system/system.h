@@ -12,6 +12,9 @@ size_t main_memory_bytes();
 // setpriority, 0 to 19; macOS has a single level.
 void lower_thread_priority(int niceness);
 
+// Gives threads that start later the stack of glibc. musl's has 128 KiB, and llama.cpp recurses on schemas and templates.
+void enlarge_thread_stacks();
+
 // Makes llama.cpp's work on the calling thread call PreparePool::check(), which may throw to end it.
 void make_interruptible();
 

@@ -5,7 +5,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { runCli, startCliInShell } from '../support/child.js';
+import { callCli } from '../support/call-cli.js';
+import { startCliInShell } from '../support/child.js';
 
 const test = suite<{ folder: string }>('cli: completion');
 test.before((context) => {
@@ -28,7 +29,7 @@ for (const [shell, program] of Object.entries(SHELLS)) {
   if (!isThere && shell !== 'bash') continue;
   test(`${shell} completes commands, aliases and options`, async ({ folder }) => {
     const script = path.join(folder, shell);
-    fs.writeFileSync(script, (await runCli(['completion', shell])).stdout);
+    fs.writeFileSync(script, (await callCli(['completion', shell])).stdout);
     const candidates = (...words: string[]) => {
       const { stdout, stderr, status } = spawnSync(shell, ['-c', program(script, ['chasqui', ...words])], {
         encoding: 'utf8',
@@ -56,7 +57,7 @@ test('a reader that leaves early causes no error', async () => {
 });
 
 test('an unknown shell is named with those that exist', async () => {
-  const { code, stderr } = await runCli(['completion', 'csh']);
+  const { code, stderr } = await callCli(['completion', 'csh']);
   assert.is(code, 2);
   assert.match(stderr, /bash, zsh, fish/);
 });

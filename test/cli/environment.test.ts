@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { callCli } from '../support/call-cli.js';
 import { runCli, startChild, untilWritten } from '../support/child.js';
 
 const test = suite('cli: environment');
@@ -58,21 +59,21 @@ test('misspelt variables are named, and those of other programs are not', async 
     CHASQUI_FAVOURITE_COLOUR: 'red',
   };
   const says = 'chasqui: unknown variable CHASQUI_CTX_SZE; did you mean CHASQUI_CTX_SIZE?\n';
-  assert.is((await runCli(['ls'], variables)).stderr, says);
+  assert.is((await callCli(['ls'], variables)).stderr, says);
   const served = await runCli(['serve', '-m', '/nowhere.gguf', '--port', '0'], variables);
   assert.ok(served.stderr.startsWith(says), served.stderr);
   assert.match(served.stderr.slice(says.length), /^chasqui: \/nowhere.gguf is not a readable file [^\n]*\n$/);
 });
 
 test('ls names a folder that it cannot read', async () => {
-  const { code, stdout, stderr } = await runCli(['ls'], { CHASQUI_HOME: '/dev/null' });
+  const { code, stdout, stderr } = await callCli(['ls'], { CHASQUI_HOME: '/dev/null' });
   assert.is(code, 1);
   assert.is(stdout, '');
   assert.match(stderr, /^chasqui: cannot read the models in \/dev\/null\/models: ENOTDIR: not a directory\n$/);
 });
 
 test('keys are kept where CHASQUI_HOME says', async () => {
-  const { code, stderr } = await runCli(['keys', 'list'], { CHASQUI_HOME: '/dev/null/nowhere' });
+  const { code, stderr } = await callCli(['keys', 'list'], { CHASQUI_HOME: '/dev/null/nowhere' });
   assert.is(code, 1);
   assert.match(stderr, '/dev/null/nowhere');
 });

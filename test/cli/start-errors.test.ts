@@ -77,12 +77,12 @@ test('files of options: which option', async () => {
 });
 
 test('a name that is no model: where the models are', async () => {
-  for (const args of [
-    ['serve', 'nosuch'],
-    ['serve', '-m', 'nosuch'],
-    ['run', 'nosuch', 'Hi'],
-  ]) {
-    const { code, stderr } = await callCli(args);
+  for (const [run, ...args] of [
+    [callCli, 'serve', 'nosuch'],
+    [callCli, 'serve', '-m', 'nosuch'],
+    [runCli, 'run', 'nosuch', 'Hi'],
+  ] as const) {
+    const { code, stderr } = await run(args);
     assert.is(code, 5);
     assert.match(stderr, /^chasqui: nosuch is no file, and no model on this computer; chasqui ls .* chasqui search /);
   }

@@ -129,19 +129,6 @@ test('a deployment goes on after the control plane was killed, and the old revis
   assert.is((await cloud.post('chat', { max_tokens: 2 })).status, 200);
 });
 
-test('three crashes of a revision bring the one before back, and say so', async () => {
-  const { revision } = await cloud.deployed('chat', { ...KEPT, slots: 3 });
-  for (let crash = 0; crash < 3; crash++) {
-    process.kill(await pidOf('chat'), 'SIGKILL');
-    await cloud.untilApp('chat', ({ ready }) => ready === 0);
-  }
-  await cloud.untilApp('chat', (app) => app.revision === revision - 1 && app.ready === 1);
-  const { revisions } = await cloud.status('chat');
-  assert.match(revisions.at(-1)?.reason ?? '', /^3 crashes within ten minutes, the last one: it was ended by SIGKILL/);
-  const events = await cloud.events('chat');
-  assert.ok(events.some(({ state }) => state === 'ROLLBACK'));
-});
-
 test('a rollback and a failed deployment do not make a private app public', async () => {
   const status = async () => (await cloud.post('secluded', { max_tokens: 1 })).status;
   await cloud.deployed('secluded', KEPT);

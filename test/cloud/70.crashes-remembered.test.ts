@@ -39,7 +39,9 @@ test('three crashes bring the revision before back, although the control plane i
   await crash('chat');
   await cloud.untilApp('chat', (app) => app.revision === revision - 1 && app.ready === 1);
   const { revisions } = await cloud.status('chat');
-  assert.match(revisions.at(-1)?.reason ?? '', /^3 crashes within ten minutes/);
+  assert.match(revisions.at(-1)?.reason ?? '', /^3 crashes within ten minutes, the last one: it was ended by SIGKILL/);
+  const events = await cloud.events('chat');
+  assert.ok(events.some(({ state }) => state === 'ROLLBACK'));
 });
 
 test('crashes before a revision was deployed again do not count against it', async () => {

@@ -3,7 +3,7 @@ import { copyFileSync } from 'node:fs';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Exit, runCli } from '../support/child.js';
+import { type Called, callCli } from '../support/call-cli.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { desktopVariables, type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
 
@@ -20,8 +20,8 @@ commands.after(async () => {
   removeFolder(app.folder);
 });
 
-function chasqui(...args: string[]): Promise<Exit & { stdout: string; stderr: string }> {
-  return runCli(args, desktopVariables(app.folder));
+function chasqui(...args: string[]): Promise<Called> {
+  return callCli(args, desktopVariables(app.folder));
 }
 
 commands('the server is started with the app where that is asked for, and a port of 0 is not remembered', async () => {

@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parseAllDocuments } from 'yaml';
 import { KeyStore } from '../../ts/keys/key-store.js';
-import { runCli } from '../support/child.js';
+import { callCli } from '../support/call-cli.js';
 import { FakeCluster } from '../support/kubernetes/fake-cluster.js';
 
 const test = suite('kubernetes: deploy');
@@ -33,7 +33,7 @@ test.after.each(async () => {
 
 function deploy(...args: string[]) {
   const given = ['deploy', `${script}::chat`, '--to', 'kubernetes', '--org', 'acme', '--data-dir', folder];
-  return runCli([...given, ...args], cluster.environment);
+  return callCli([...given, ...args], cluster.environment);
 }
 
 test('a dry run prints the objects and asks no cluster', async () => {

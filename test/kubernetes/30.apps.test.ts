@@ -5,7 +5,7 @@ import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { KeyStore } from '../../ts/keys/key-store.js';
-import { runCli } from '../support/child.js';
+import { callCli } from '../support/call-cli.js';
 import { FakeCluster, type Stored } from '../support/kubernetes/fake-cluster.js';
 
 const test = suite('kubernetes: apps');
@@ -22,7 +22,7 @@ test.before(async () => {
   const options = "{ model: 'demo', auth: 'public', machine: { memory: '1Gi' }, scale: { min: 1 } }";
   writeFileSync(script, `import { app } from 'chasqui/cloud';\nexport const chat = app(${options});\n`);
   const target = ['--to', 'kubernetes', '--org', 'acme', '--image', 'chasqui:1', '--detach'];
-  const { code, stderr } = await runCli(['deploy', `${script}::chat`, ...target], variables());
+  const { code, stderr } = await callCli(['deploy', `${script}::chat`, ...target], variables());
   assert.is(code, 0, stderr);
   deployed = structuredClone([...cluster.objects]);
 });
@@ -39,7 +39,7 @@ function variables() {
 }
 
 function apps(command: string, ...args: string[]) {
-  return runCli(['apps', command, ...args, '--org', 'acme'], { ...variables(), COLUMNS: '80' });
+  return callCli(['apps', command, ...args, '--org', 'acme'], { ...variables(), COLUMNS: '80' });
 }
 
 async function json(command: string, ...args: string[]) {

@@ -5,6 +5,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { callCli } from '../support/call-cli.js';
 import { runCli, startChild, untilWritten } from '../support/child.js';
 import { until } from '../support/until.js';
 
@@ -17,7 +18,7 @@ test.before.each(() => {
 
 test.after.each(() => rmSync(home, { recursive: true }));
 
-const run = (...args: string[]) => runCli(args, { CHASQUI_HOME: home });
+const run = (...args: string[]) => (args[0] === 'serve' ? runCli : callCli)(args, { CHASQUI_HOME: home });
 
 interface Started {
   pid: number;

@@ -4,6 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { callCli } from '../support/call-cli.js';
 import { runCli, startChild } from '../support/child.js';
 import { until } from '../support/until.js';
 
@@ -80,15 +81,15 @@ test('a killed or interrupted run continues', async ({ folder }) => {
 test('refuses wrong files before it loads the model', async ({ folder }) => {
   const [file, output] = [path.join(folder, 'in.jsonl'), path.join(folder, 'other.txt')];
   writeFileSync(file, `${chat('a')}{\n${chat('a')}${JSON.stringify({ custom_id: 'b', url: '/v1/files', body: {} })}`);
-  const wrong = await runCli(['batch', 'run', file, '--model', 'none.gguf']);
+  const wrong = await callCli(['batch', 'run', file, '--model', 'none.gguf']);
   assert.is(wrong.code, 2, wrong.stderr);
   assert.match(wrong.stderr, /line 2: .*JSON.*\n.*line 3: `custom_id` must be unique.*\n.*line 4: `url` must be/s);
-  const missing = await runCli(['batch', 'run', path.join(folder, 'none.jsonl')]);
+  const missing = await callCli(['batch', 'run', path.join(folder, 'none.jsonl')]);
   assert.is(missing.code, 2);
   assert.match(missing.stderr, /Could not read .*none\.jsonl/);
   writeFileSync(file, chat('a'));
   writeFileSync(output, 'My notes\n');
-  const foreign = await runCli(['batch', 'run', file, '-o', output]);
+  const foreign = await callCli(['batch', 'run', file, '-o', output]);
   assert.is(foreign.code, 2);
   assert.match(foreign.stderr, /is not the output of a batch/);
   assert.is(readFileSync(output, 'utf8'), 'My notes\n');

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { CloudClient } from '../../ts/cli/cloud/client.js';
 import type { Deployed } from '../../ts/cloud/apps/control.js';
 import type { AppState, RunnerView } from '../../ts/cloud/apps/views.js';
+import { callCli } from './call-cli.js';
 import { type Child, type Exit, runCli, startChild, untilWritten } from './child.js';
 import { isAlive } from './engine-process.js';
 import { readSse } from './read-sse.js';
@@ -47,8 +48,9 @@ export class TestCloud {
     this.client = await CloudClient.find(this.home);
   }
 
-  cli(...args: string[]): Promise<Exit & { stdout: string; stderr: string }> {
-    return runCli(args, this.variables);
+  cli(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
+    const startsServer = /^(run|cloud start)\b/.test(args.join(' '));
+    return startsServer ? runCli(args, this.variables) : callCli(args, this.variables);
   }
 
   deploy(app: string, options: object, more: object = {}): Promise<Deployed> {

@@ -20,16 +20,18 @@ export function scoresByWords(question: string, texts: readonly string[]): numbe
     return { length: words.length, counts };
   });
   const meanLength = found.reduce((sum, { length }) => sum + length, 0) / texts.length || 1;
-  const rarity = new Map(
-    [...wanted].map((word) => {
-      const count = found.filter(({ counts }) => counts.has(word)).length;
-      return [word, Math.log(1 + (texts.length - count + 0.5) / (count + 0.5))];
-    }),
-  );
+  const frequencies = new Map<string, number>();
+  for (const { counts } of found) {
+    for (const word of counts.keys()) frequencies.set(word, (frequencies.get(word) ?? 0) + 1);
+  }
+  const rarity = (word: string) => {
+    const frequency = frequencies.get(word) ?? 0;
+    return Math.log(1 + (texts.length - frequency + 0.5) / (frequency + 0.5));
+  };
   return found.map(({ length, counts }) => {
     const norm = SATURATION * (1 - LENGTH_WEIGHT + (LENGTH_WEIGHT * length) / meanLength);
     let score = 0;
-    for (const [word, count] of counts) score += ((rarity.get(word) ?? 0) * count * (SATURATION + 1)) / (count + norm);
+    for (const [word, count] of counts) score += (rarity(word) * count * (SATURATION + 1)) / (count + norm);
     return score;
   });
 }

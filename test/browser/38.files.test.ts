@@ -135,6 +135,7 @@ for (const [ranking, scheme, width] of [
       await trouble.waitFor();
       assert.equal(await accessibilityProblems(page), []);
       assert.not(await overflows(page));
+      assert.not.match(await trouble.innerText(), /--|chasqui serve/);
       await trouble.getByRole('button', { name: 'Use passages that match the question' }).press('Enter');
       const reply = page.getByRole('article', { name: 'Model' });
       await reply.getByText('tok/s').waitFor();

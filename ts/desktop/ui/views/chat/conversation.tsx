@@ -166,7 +166,6 @@ function Trouble({ session }: { session: ChatSession }) {
     <div class="trouble" role="alert">
       <p>
         <Icon name="warning" /> {isFull ? t('chatTooLong') : error.message}
-        {isFull && hasFiles && ` ${error.message}`}
       </p>
       <div class="row">
         {isFull && hasFiles && <LongFiles session={session} />}

@@ -42,6 +42,7 @@ test('create, list and revoke, for programs', async ({ folder }) => {
     org: 'acme',
     app: null,
     scopes: ['call'],
+    role: null,
     expires_at: null,
     revoked_at: null,
     last_used_at: null,

@@ -22,7 +22,7 @@ servers.before(async () => {
   mkdirSync(folder);
   // Arguments are tokens of the model, which differ.
   const calls = Object.entries({ hostile: 'Cusco', denied: 'Lima' }).map(([server, city]) => ({
-    tool: `${server}__weather`,
+    tool: `${server}_weather`,
     arguments: { city },
   }));
   writeScriptedModel(path.join(folder, 'caller.gguf'), { calls, say: SAY });

@@ -7,9 +7,9 @@ import type { CELL_TYPES } from '../options/context-option-table.js';
 import { LOAD_OPTIONS } from '../options/load-option-table.js';
 
 /** The worker process: Node and the code of llama.cpp. */
-const PROCESS_BYTES = 100 * 2 ** 20;
+const PROCESS_BYTES = 85 * 2 ** 20;
 /** The preparation process: Node and a vocabulary. */
-const PREPARATION_BYTES = 80 * 2 ** 20;
+const PREPARATION_BYTES = 60 * 2 ** 20;
 
 export const MODEL_PROCESSES_BYTES = PROCESS_BYTES + PREPARATION_BYTES;
 

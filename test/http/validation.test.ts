@@ -56,7 +56,10 @@ const REFUSED: [name: string, body: Record<string, unknown>, expected: ExpectedE
   [
     'part of unknown type',
     { messages: [{ role: 'user', content: [{ type: 'input_video' }] }] },
-    invalidValue('messages[0].content[0].type', /"input_audio", "audio_url" or "file", but got the string "input_video"/),
+    invalidValue(
+      'messages[0].content[0].type',
+      /"input_audio", "audio_url" or "file", but got the string "input_video"/,
+    ),
   ],
   [
     'text part without text',

@@ -58,8 +58,9 @@ export function modelsRoutes(app: DesktopRoutes, { instances, models }: DesktopA
   });
 
   const imported = { summary: 'Import a model file', body: importBody, response: { 200: localModel } };
-  app.post('/api/v1/models/import', { schema: imported }, ({ body }): Promise<LocalModelShown> => {
-    return models.import(body.path, body.how);
+  app.post('/api/v1/models/import', { schema: imported }, async ({ body }): Promise<LocalModelShown> => {
+    const { activeShare: _, ...shown } = await models.import(body.path, body.how);
+    return shown;
   });
 }
 

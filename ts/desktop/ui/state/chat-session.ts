@@ -1,6 +1,6 @@
 /** One shown chat: its message tree, the completion that the app computes for it, and its actions. */
 import { batch, computed, type ReadonlySignal, signal } from '@preact/signals';
-import type { AppEvents, Chat, ChatMessage, CompletionEnd, CompletionEvent } from '../../api-types.js';
+import type { AppEvents, Chat, ChatMessage, CompletionEnd, CompletionError, CompletionEvent } from '../../api-types.js';
 import { ApiError, call, get, isAbort, post } from './api.js';
 import { alternativesOf, branchTo, lastUnder, titleOf } from './chat-tree.js';
 import { type Attachments, type Draft, keepDraft, noDraft, readDraft } from './drafts.js';
@@ -24,7 +24,8 @@ export class ChatSession {
   readonly live = signal<ChatMessage | null>(null);
   /** The same message as it is now. Changes with each frame. */
   readonly growing = signal<ChatMessage | null>(null);
-  readonly error = signal<ApiError | null>(null);
+  /** With the token counts of a chat that is longer than the context. */
+  readonly error = signal<(ApiError & Pick<CompletionError, 'n_ctx' | 'n_prompt_tokens'>) | null>(null);
   readonly draft = signal<Draft>(noDraft);
   readonly branch: ReadonlySignal<ChatMessage[]> = computed(() => {
     const branch = branchTo(this.messages.value, this.current.value);
@@ -356,7 +357,7 @@ export class ChatSession {
   #finish({ message, error, updatedAt }: CompletionEnd): void {
     batch(() => {
       this.#release();
-      this.error.value = error && new ApiError(error.message, error.code, 0);
+      this.error.value = error && Object.assign(new ApiError(error.message, error.code, 0), error);
       if (!message) return;
       this.#stored.add(message);
       const isKnown = this.#find(message.id) !== undefined;

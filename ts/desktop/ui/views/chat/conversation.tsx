@@ -148,7 +148,10 @@ function ContextUse({ session, size }: { session: ChatSession; size: number | nu
   const live = session.growing.value?.stats;
   const prompt = Number(live?.promptTokens ?? stats?.promptTokens ?? 0);
   const used = prompt + Number(live?.completionTokens ?? stats?.completionTokens ?? 0);
-  if (!size) return null;
+  return size && <TokenCount used={used} size={size} />;
+}
+
+function TokenCount({ used, size }: { used: number; size: number }) {
   return (
     <span class="muted" title={t('contextUseTitle')}>
       {t('contextUse', { used, total: size, share: percent(used / size) })}
@@ -166,6 +169,7 @@ function Trouble({ session }: { session: ChatSession }) {
     <div class="trouble" role="alert">
       <p>
         <Icon name="warning" /> {isFull ? t('chatTooLong') : error.message}
+        {error.n_ctx && <TokenCount used={error.n_prompt_tokens ?? 0} size={error.n_ctx} />}
       </p>
       <div class="row">
         {isFull && hasFiles && <LongFiles session={session} />}

@@ -15,14 +15,18 @@ export interface MemoryVerdict {
   grew: boolean;
 }
 
-/** Compares the last fifth of the samples with the second one. The first fifth is the warm-up. */
-export function judgeMemory(samples: readonly number[]): MemoryVerdict {
+/**
+ * Compares the last fifth of the samples with the second one. The first fifth is the warm-up. `levelMiB`: a short run may
+ * grow to this level, because a fast machine reaches the end of its warm-up within the run, and a slow one does not.
+ */
+export function judgeMemory(samples: readonly number[], levelMiB = 0): MemoryVerdict {
   if (samples.length < FEWEST_SAMPLES) return { text: `memory: ${samples.length} samples, too few`, grew: false };
   const fifth = (index: number) =>
     median(samples.slice(Math.floor((index * samples.length) / 5), Math.floor(((index + 1) * samples.length) / 5)));
   const early = fifth(1);
   const late = fifth(4);
-  const allowed = early + (samples.length < SHORT_RUN_SAMPLES ? SHORT_RUN_MARGIN_MIB : MARGIN_MIB);
+  const isShort = samples.length < SHORT_RUN_SAMPLES;
+  const allowed = isShort ? Math.max(early + SHORT_RUN_MARGIN_MIB, levelMiB) : early + MARGIN_MIB;
   const grew = late > allowed;
   const text =
     `memory: median of the second fifth ${early.toFixed(1)} MiB, of the last ${late.toFixed(1)}, ` +

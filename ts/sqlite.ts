@@ -126,8 +126,8 @@ const MAX_LOG_BYTES = 4_096_000;
 const LOOK_AT_LOG_MS = 5000;
 
 /**
- * A private database whose commits do not wait for the disk: a crash of the process loses nothing, a power failure the last
- * commits. `synced` and checkpoints run on other threads.
+ * A private database whose commits do not wait for the disk. A crash of the process loses nothing. A power failure may lose
+ * the last commits. `synced` and checkpoints run on other threads.
  */
 export class BackgroundDatabase extends PrivateDatabase {
   #writes = 0;

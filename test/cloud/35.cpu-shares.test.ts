@@ -50,6 +50,15 @@ async function withFakeGroups(
   }
 }
 
+const limitOf = (pid: number, places: CgroupPlaces): MemoryLimit =>
+  new MemoryLimit(
+    GROUP,
+    () => pid,
+    2 ** 28,
+    () => undefined,
+    places,
+  );
+
 function mayCreateGroups(): boolean {
   try {
     const probe = fs.mkdtempSync(`${CONTROLLER}/${groupOf('self')}chasqui-probe-`);
@@ -121,13 +130,7 @@ onLinux('version 2: the control plane moves to a child, and runners are in sibli
     share.setHasClients(false);
     assert.is(read('chasqui-org-me/cpu.weight'), String(Math.round(full / 8)));
     share.close();
-    const limit = new MemoryLimit(
-      GROUP,
-      () => pid,
-      2 ** 28,
-      () => undefined,
-      places,
-    );
+    const limit = limitOf(pid, places);
     await limit.joined;
     assert.is(read(`${GROUP}/memory.max`), String(2 ** 28));
     assert.is(read(`${GROUP}/cgroup.procs`), String(pid));
@@ -140,16 +143,10 @@ onLinux('version 2: the control plane moves to a child, and runners are in sibli
 
 onLinux('a folder that is no cgroup gets no groups', async () => {
   await withFakeGroups({ own: '0::/\n' }, async (places, pid) => {
-    const limit = new MemoryLimit(
-      GROUP,
-      () => pid,
-      2 ** 28,
-      () => undefined,
-      places,
-    );
+    const limit = limitOf(pid, places);
     await limit.joined;
-    limit.close();
     assert.equal(fs.readdirSync(places.root), ['own']);
+    limit.close();
   });
 });
 

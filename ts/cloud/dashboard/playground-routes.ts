@@ -6,7 +6,6 @@ import { createKey } from '../accounts/key-changes.js';
 import { appUrl } from './app-pages.js';
 import { APP, findApp } from './app-routes.js';
 import { actorOf, type DashboardContext, formRoute, pageRoute } from './context.js';
-
 import { BASE } from './page.js';
 
 const ASSETS = `${BASE}/playground`;

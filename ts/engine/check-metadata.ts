@@ -6,7 +6,7 @@ import { type ChasquiError, invalidOptions } from '../errors.js';
 import { loadAddon } from '../native/load-addon.js';
 import type { OpenRequest } from '../native/native-options.js';
 import { runFit } from '../native/run-fit.js';
-import { LIST, readGgufTypes, TEXT } from './gguf-head.js';
+import { LIST, readGgufTypes, TEXT } from './gguf-header.js';
 
 /** The GGUF types that each type of llama.cpp's option may override. */
 const TAKEN_AS: Readonly<Record<string, readonly number[]>> = {

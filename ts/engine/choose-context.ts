@@ -7,7 +7,7 @@ import { loadAddon } from '../native/load-addon.js';
 import type { OpenRequest } from '../native/native-options.js';
 import { runFit } from '../native/run-fit.js';
 import { availableMemory } from '../process/process-usage.js';
-import { readGgufSizes } from './gguf-head.js';
+import { readGgufSizes } from './gguf-header.js';
 import { completeLoadOptions, type LoadOptions } from './load-options.js';
 
 /** llama.cpp rounds contexts to multiples of this. */

@@ -4,7 +4,7 @@ import { loadAddon } from '../native/load-addon.js';
 import type { NativeOffload, OpenRequest } from '../native/native-options.js';
 import { runFit } from '../native/run-fit.js';
 import type { ContextSettings, MissingMemory } from '../native/smaller-settings.js';
-import { readGgufSizes } from './gguf-head.js';
+import { readGgufSizes } from './gguf-header.js';
 import { type CompleteLoadOptions, completeLoadOptions, type LoadOptions } from './load-options.js';
 
 type PlacementOptions = Pick<

@@ -1,4 +1,6 @@
 /** Memory needs of a model, as computed by llama.cpp, before the model is loaded or downloaded. */
+
+import { readGgufFile } from '../engine/gguf-header.js';
 import type { LoadOptions } from '../engine/load-options.js';
 import { toOpenRequest } from '../engine/to-native-options.js';
 import { ChasquiError } from '../errors.js';
@@ -8,7 +10,6 @@ import { loadAddon } from '../native/load-addon.js';
 import type { NativeOffload } from '../native/native-options.js';
 import { runFit } from '../native/run-fit.js';
 import { type Fit, fitOf, machineWithoutGpus, PROCESS_BYTES } from './fit.js';
-import { readGgufFile } from './gguf-header.js';
 import type { HubClient } from './hub-client.js';
 import type { Quantisation } from './hub-types.js';
 import { makeSparseCopy } from './sparse-copy.js';

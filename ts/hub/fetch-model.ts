@@ -4,13 +4,13 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { isTruncatedGguf } from '../engine/gguf-header.js';
 import { ChasquiError } from '../errors.js';
 import { requestChecked } from '../images/get-checked.js';
 import type { ImageHosts } from '../images/public-address.js';
 import { NoAddress } from '../images/resolve-host.js';
 import { VERSION } from '../version.js';
 import { flushFolder } from './download-file.js';
-import { isTruncatedGguf } from './gguf-header.js';
 import { BLOCK_BYTES } from './part-file.js';
 
 const GGUF = Buffer.from('GGUF');

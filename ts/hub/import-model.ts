@@ -2,9 +2,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { findProjector } from '../engine/find-projector.js';
+import { readGgufFile } from '../engine/gguf-header.js';
 import { ChasquiError } from '../errors.js';
 import { formatBytes } from './format-bytes.js';
-import { readGgufFile } from './gguf-header.js';
 import { freeDiskBytes } from './plan-download.js';
 
 export const IMPORT_KINDS = ['copy', 'link', 'symlink'] as const;

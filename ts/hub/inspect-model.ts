@@ -1,9 +1,9 @@
 /** Facts of a model file, from its header. */
 import { existsSync } from 'node:fs';
 import { findProjector } from '../engine/find-projector.js';
+import { readGgufFile } from '../engine/gguf-header.js';
 import { partsOf, sizeOfModel } from '../engine/model-files.js';
 import { ChasquiError } from '../errors.js';
-import { readGgufFile } from './gguf-header.js';
 import type { Capability } from './hub-types.js';
 import { describeHeader } from './library.js';
 import { labelOf } from './quantisations.js';

@@ -1,10 +1,10 @@
 /** The models on this computer, from all folders. */
 import fs from 'node:fs';
 import path from 'node:path';
+import { type GgufHeader, readGgufFile } from '../engine/gguf-header.js';
 import { ChasquiError } from '../errors.js';
 import { findInCache, removeFromCache } from './find-in-cache.js';
 import { type FoundModel, findInFolder, findOfLmStudio, findOfOllama, sizeOf } from './find-in-folders.js';
-import { type GgufHeader, readGgufFile } from './gguf-header.js';
 import type { Capability } from './hub-types.js';
 import { type ImportKind, importModel } from './import-model.js';
 import type { LibraryPlaces } from './library-places.js';

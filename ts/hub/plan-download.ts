@@ -1,10 +1,10 @@
 /** Resolves a model name at the hub, and checks before the first byte whether it can be downloaded. */
 import fs from 'node:fs';
 import path from 'node:path';
+import { readArchitecture } from '../engine/gguf-header.js';
 import { ChasquiError } from '../errors.js';
 import { checkArchitecture } from './architectures.js';
 import { formatBytes } from './format-bytes.js';
-import { readArchitecture } from './gguf-header.js';
 import type { HubCache } from './hub-cache.js';
 import type { HubClient } from './hub-client.js';
 import type { HubFile } from './hub-types.js';

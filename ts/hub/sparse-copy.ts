@@ -5,8 +5,8 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { readGgufHeader } from '../engine/gguf-header.js';
 import { ChasquiError } from '../errors.js';
-import { readGgufHeader } from './gguf-header.js';
 import type { HubClient } from './hub-client.js';
 import type { HubFile, Quantisation } from './hub-types.js';
 import { ProcessLock } from './process-lock.js';

@@ -1,6 +1,6 @@
 /** Estimates the memory that a model will take, from its file. */
 import { readAdapterFiles } from '../engine/adapter-file.js';
-import { readGgufSizes } from '../engine/gguf-head.js';
+import { readGgufSizes } from '../engine/gguf-header.js';
 import type { LoadOptions } from '../engine/load-options.js';
 import { sizeOfModel } from '../engine/model-files.js';
 import type { CELL_TYPES } from '../options/context-option-table.js';

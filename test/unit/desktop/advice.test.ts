@@ -5,7 +5,7 @@ import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { activeShareOf, SpeedBook } from '../../../ts/desktop/advice.js';
-import { readGgufFile } from '../../../ts/hub/gguf-header.js';
+import { readGgufFile } from '../../../ts/engine/gguf-header.js';
 import { textEntry, uint32Entry, writeGguf } from '../../support/gguf.js';
 
 const test = suite('desktop: estimated speeds');

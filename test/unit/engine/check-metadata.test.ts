@@ -4,7 +4,7 @@ import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { checkMetadata } from '../../../ts/engine/check-metadata.js';
-import { readGgufSizes } from '../../../ts/engine/gguf-head.js';
+import { readGgufSizes } from '../../../ts/engine/gguf-header.js';
 import { boolEntry, float32Entry, int32ArrayEntry, textEntry, uint32Entry, writeGguf } from '../../support/gguf.js';
 
 const test = suite<{ folder: string; file: string }>('unit: values that go before those in a file');

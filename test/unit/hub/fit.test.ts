@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { readGgufFile, readGgufHeader } from '../../../ts/engine/gguf-header.js';
 import { type Machine, quickFit } from '../../../ts/hub/fit.js';
-import { readGgufFile, readGgufHeader } from '../../../ts/hub/gguf-header.js';
 import type { Quantisation } from '../../../ts/hub/hub-types.js';
 import { recommend } from '../../../ts/hub/quantisation-advice.js';
 import { groupQuantisations } from '../../../ts/hub/quantisations.js';
@@ -117,5 +117,20 @@ for (const [what, bytes, says] of [
     assert.ok(read < 10);
   });
 }
+
+test('a header of several megabytes is read piece by piece, each byte once', async () => {
+  const words = Array.from({ length: 300_000 }, (_, index) => text(`word ${index}`));
+  const entries = [...list(8, BigInt(words.length)), ...words, text('general.name'), uint32(8), text('Large')];
+  const bytes = Buffer.concat([head(0n, 2n), ...entries]);
+  let end = 0;
+  const { metadata, lengths } = await readGgufHeader(async (start, length) => {
+    assert.is(start, end);
+    end = Math.min(start + length, bytes.length);
+    return bytes.subarray(start, end);
+  });
+  assert.is(lengths.get('k'), words.length);
+  assert.is(metadata.get('general.name'), 'Large');
+  assert.is(end, bytes.length);
+});
 
 test.run();

@@ -1,11 +1,11 @@
 /** Measures a model row by row, in the same engine process as a server. */
 import { SupervisedEngine } from '../../engine/child/supervised-engine.js';
 import type { Engine, ModelInfo } from '../../engine/engine.js';
+import { readGgufFile } from '../../engine/gguf-header.js';
 import type { LoadOptions } from '../../engine/load-options.js';
 import { ChasquiError } from '../../errors.js';
 import { exactFit } from '../../hub/exact-fit.js';
 import { formatBytes } from '../../hub/format-bytes.js';
-import { readGgufFile } from '../../hub/gguf-header.js';
 import { inTime } from '../output/quantities.js';
 import { type Lengths, measureRow, type Pace, type Patience, type Row } from './measure-row.js';
 

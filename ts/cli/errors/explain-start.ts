@@ -2,13 +2,13 @@
 import { resolve } from 'node:path';
 import { freePort, portOwner } from '../../desktop/ports.js';
 import { readAdapterFiles } from '../../engine/adapter-file.js';
+import { readGgufFile } from '../../engine/gguf-header.js';
 import type { LoadOptions } from '../../engine/load-options.js';
 import { sizeOfModel } from '../../engine/model-files.js';
 import { ChasquiError } from '../../errors.js';
 import { type ExactFit, exactFit } from '../../hub/exact-fit.js';
 import { machineWithoutGpus, quickFit } from '../../hub/fit.js';
 import { formatBytes } from '../../hub/format-bytes.js';
-import { readGgufFile } from '../../hub/gguf-header.js';
 import { explainFailure } from './explain-failure.js';
 import { describeFile, suggestNearbyFile } from './model-file-hints.js';
 

@@ -1,9 +1,9 @@
 /** `GET /tokenizer_info`, in the form of vLLM. */
 import type { FastifyInstance } from 'fastify';
 import type { Engine } from '../../../engine/engine.js';
+import { readGgufFile } from '../../../engine/gguf-header.js';
 import { ChasquiError } from '../../../errors.js';
 import type { Operation } from '../../../http/openapi/operation.js';
-import { readGgufFile } from '../../../hub/gguf-header.js';
 import type { AppContext } from '../../context.js';
 import { type ByModel, engineOf } from '../../shared/loaded-engine.js';
 import { type TokenizerInfo, tokenizerInfoSchema } from './schema.js';

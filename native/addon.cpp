@@ -10,7 +10,7 @@
 #include "napi/from-js.h"
 #include "napi/offload-values.h"
 #include "napi/open-worker.h"
-#include "napi/preparer-wrap.h"
+#include "napi/preparer-to-js.h"
 
 #include <napi.h>
 
@@ -71,7 +71,7 @@ Napi::Value open_preparer(const Napi::CallbackInfo& call) {
         options.timeout  = std::chrono::milliseconds(from.Get("prepareTimeoutMs").ToNumber().Uint32Value());
         options.on_stuck = [code = from.Get("stuckExitCode").ToNumber().Int32Value()] { std::_Exit(code); };
         auto preparer    = std::shared_ptr<Preparer>(vocabulary, &vocabulary->preparer);
-        return PreparerWrap::wrap(env, std::make_shared<Preparation>(std::move(preparer), options));
+        return preparer_to_js(env, std::make_shared<Preparation>(std::move(preparer), options));
     });
 }
 
@@ -162,8 +162,7 @@ void quit(const Napi::CallbackInfo& call) { std::_Exit(call[0].ToNumber().Int32V
 Napi::Object initialise(Napi::Env env, Napi::Object exports) {
     enlarge_thread_stacks();
     auto state                = std::make_unique<AddonState>();
-    state->engine_constructor   = Napi::Persistent(EngineWrap::define(env));
-    state->preparer_constructor = Napi::Persistent(PreparerWrap::define(env));
+    state->engine_constructor = Napi::Persistent(EngineWrap::define(env));
     env.AddCleanupHook([](AddonState* each) { each->shutdown(); }, state.get());
     env.SetInstanceData(state.release());  // deleted by Node after the cleanup hooks
 

@@ -32,7 +32,7 @@ struct AddonState {
     std::unordered_set<EngineWrap*>                  engines;
     std::unordered_set<std::shared_ptr<PendingLoad>> pending_loads;
     std::vector<std::shared_ptr<Closing>>            closing;
-    Napi::FunctionReference                          engine_constructor, preparer_constructor;
+    Napi::FunctionReference                          engine_constructor;
     // Shared by all environments: threads that do not end run until the process ends.
     static inline std::atomic<bool> has_stuck_work{false};
 

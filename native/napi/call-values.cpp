@@ -1,47 +1,72 @@
 #include "call-values.h"
 
+#include "chat-values.h"
+
 #include <algorithm>
 #include <utility>
 
 namespace chasqui {
 
-std::string string_argument(const Napi::CallbackInfo& call, size_t index, const char* name) {
-    if (!call[index].IsString()) throw Napi::TypeError::New(call.Env(), std::string(name) + " must be a string.");
-    return call[index].As<Napi::String>().Utf8Value();
+namespace {
+
+[[noreturn]] void reject(const Napi::CallbackInfo& call, const char* name, const char* type) {
+    throw Napi::TypeError::New(call.Env(), std::string(name) + " must be " + type + ".");
 }
 
-std::vector<std::string> texts_argument(const Napi::CallbackInfo& call, size_t index, const char* name) {
-    if (!call[index].IsArray()) throw Napi::TypeError::New(call.Env(), std::string(name) + " must be an array.");
-    const auto               array = call[index].As<Napi::Array>();
-    std::vector<std::string> texts;
-    for (uint32_t i = 0; i < array.Length(); ++i) texts.push_back(array.Get(i).ToString());
-    return texts;
-}
-
-uint32_t number_argument(const Napi::CallbackInfo& call, size_t index, const char* name) {
-    if (!call[index].IsNumber()) throw Napi::TypeError::New(call.Env(), std::string(name) + " must be a number.");
-    return call[index].As<Napi::Number>().Uint32Value();
-}
-
-std::vector<uint8_t> bytes_argument(const Napi::CallbackInfo& call, size_t index, const char* name) {
-    if (!call[index].IsTypedArray() || call[index].As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array) {
-        throw Napi::TypeError::New(call.Env(), std::string(name) + " must be a Uint8Array.");
+template <typename Array>
+Array typed_array(const Napi::CallbackInfo& call, size_t index, napi_typedarray_type type, const char* name,
+                  const char* type_name) {
+    if (!call[index].IsTypedArray() || call[index].As<Napi::TypedArray>().TypedArrayType() != type) {
+        reject(call, name, type_name);
     }
-    const auto array = call[index].As<Napi::Uint8Array>();
-    return {array.Data(), array.Data() + array.ElementLength()};
+    return call[index].As<Array>();
 }
 
-std::vector<TokenId> tokens_argument(const Napi::CallbackInfo& call, size_t index, const char* name) {
-    if (!call[index].IsTypedArray() || call[index].As<Napi::TypedArray>().TypedArrayType() != napi_int32_array) {
-        throw Napi::TypeError::New(call.Env(), std::string(name) + " must be an Int32Array.");
-    }
-    const auto array = call[index].As<Napi::Int32Array>();
-    return {array.Data(), array.Data() + array.ElementLength()};
+}  // namespace
+
+void read_argument(const Napi::CallbackInfo& call, size_t index, const char*, bool& into) {
+    into = call[index].ToBoolean();
+}
+
+void read_argument(const Napi::CallbackInfo& call, size_t index, const char* name, uint32_t& into) {
+    if (!call[index].IsNumber()) reject(call, name, "a number");
+    into = call[index].As<Napi::Number>().Uint32Value();
+}
+
+void read_argument(const Napi::CallbackInfo& call, size_t index, const char* name, std::string& into) {
+    if (!call[index].IsString()) reject(call, name, "a string");
+    into = call[index].As<Napi::String>().Utf8Value();
+}
+
+void read_argument(const Napi::CallbackInfo& call, size_t index, const char* name, std::vector<std::string>& into) {
+    if (!call[index].IsArray()) reject(call, name, "an array");
+    const auto array = call[index].As<Napi::Array>();
+    for (uint32_t i = 0; i < array.Length(); ++i) into.push_back(array.Get(i).ToString());
+}
+
+void read_argument(const Napi::CallbackInfo& call, size_t index, const char* name, std::vector<uint8_t>& into) {
+    const auto array = typed_array<Napi::Uint8Array>(call, index, napi_uint8_array, name, "a Uint8Array");
+    into.assign(array.Data(), array.Data() + array.ElementLength());
+}
+
+void read_argument(const Napi::CallbackInfo& call, size_t index, const char* name, std::vector<TokenId>& into) {
+    const auto array = typed_array<Napi::Int32Array>(call, index, napi_int32_array, name, "an Int32Array");
+    into.assign(array.Data(), array.Data() + array.ElementLength());
+}
+
+void read_argument(const Napi::CallbackInfo& call, size_t index, const char*, GrammarSettings& into) {
+    into = grammar_from_js(call[index]);
 }
 
 Napi::Value tokens_to_js(Napi::Env env, const std::vector<TokenId>& tokens) {
     Napi::Int32Array result = Napi::Int32Array::New(env, tokens.size());
     std::copy(tokens.begin(), tokens.end(), result.Data());
+    return result;
+}
+
+Napi::Value strings_to_js(Napi::Env env, const std::vector<std::string>& strings) {
+    Napi::Array result = Napi::Array::New(env, strings.size());
+    for (uint32_t i = 0; i < strings.size(); ++i) result.Set(i, strings[i]);
     return result;
 }
 

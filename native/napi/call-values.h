@@ -3,6 +3,7 @@
 
 #include "../core/job.h"
 #include "../core/token-constraint.h"
+#include "../llama/sampling/grammar.h"
 
 #include <napi.h>
 
@@ -15,14 +16,24 @@ namespace chasqui {
 
 using Constraint = std::shared_ptr<TokenConstraint>;
 
-// The arguments of a call. One of the wrong type throws a TypeError with its name.
-std::string              string_argument(const Napi::CallbackInfo& call, size_t index, const char* name);
-std::vector<std::string> texts_argument(const Napi::CallbackInfo& call, size_t index, const char* name);
-uint32_t                 number_argument(const Napi::CallbackInfo& call, size_t index, const char* name);
-std::vector<uint8_t>     bytes_argument(const Napi::CallbackInfo& call, size_t index, const char* name);
-std::vector<TokenId>     tokens_argument(const Napi::CallbackInfo& call, size_t index, const char* name);
+// Reads an argument of a call. One of the wrong type throws a TypeError with its name.
+void read_argument(const Napi::CallbackInfo& call, size_t index, const char* name, bool& into);
+void read_argument(const Napi::CallbackInfo& call, size_t index, const char* name, uint32_t& into);
+void read_argument(const Napi::CallbackInfo& call, size_t index, const char* name, std::string& into);
+void read_argument(const Napi::CallbackInfo& call, size_t index, const char* name, std::vector<std::string>& into);
+void read_argument(const Napi::CallbackInfo& call, size_t index, const char* name, std::vector<uint8_t>& into);
+void read_argument(const Napi::CallbackInfo& call, size_t index, const char* name, std::vector<TokenId>& into);
+void read_argument(const Napi::CallbackInfo& call, size_t index, const char* name, GrammarSettings& into);
+
+template <typename Value>
+Value argument(const Napi::CallbackInfo& call, size_t index, const char* name) {
+    Value value;
+    read_argument(call, index, name, value);
+    return value;
+}
 
 Napi::Value tokens_to_js(Napi::Env env, const std::vector<TokenId>& tokens);
+Napi::Value strings_to_js(Napi::Env env, const std::vector<std::string>& strings);
 
 // Constraints as opaque values. A constraint follows one text, so it can be taken out of its value only once; null
 // becomes nullptr.

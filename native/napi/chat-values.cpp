@@ -1,6 +1,7 @@
 #include "chat-values.h"
 
 #include "../llama/chat/chat-parser.h"
+#include "call-values.h"
 #include "error.h"
 #include "from-js.h"
 
@@ -13,12 +14,6 @@ namespace chasqui {
 namespace {
 
 using Kind = GrammarTrigger::Kind;
-
-Napi::Array strings_to_js(Napi::Env env, const std::vector<std::string>& strings) {
-    Napi::Array result = Napi::Array::New(env, strings.size());
-    for (uint32_t i = 0; i < strings.size(); ++i) result.Set(i, strings[i]);
-    return result;
-}
 
 std::string string_from_js(const Napi::Object& from, const char* name) {
     const Napi::Value value = from.Get(name);

@@ -8,7 +8,7 @@
 #include "from-js.h"
 #include "images-from-js.h"
 #include "offload-values.h"
-#include "preparer-wrap.h"
+#include "preparer-to-js.h"
 
 #include <utility>
 
@@ -52,7 +52,7 @@ Napi::Value prepared_to_js(Napi::Env env, const PreparedPrompt& prepared) {
     return result;
 }
 
-uint32_t job_id_argument(const Napi::CallbackInfo& call) { return number_argument(call, 0, "jobId"); }
+uint32_t job_id_argument(const Napi::CallbackInfo& call) { return argument<uint32_t>(call, 0, "jobId"); }
 
 Napi::Array token_array(Napi::Env env, const std::vector<TokenId>& tokens) {
     Napi::Array result = Napi::Array::New(env, tokens.size());
@@ -84,7 +84,7 @@ Napi::Object EngineWrap::wrap(Napi::Env env, std::shared_ptr<Engine> engine, Nap
     auto preparer       = std::shared_ptr<Preparer>(engine, &engine->preparer());
     self->preparation_  = std::make_shared<Preparation>(std::move(preparer), preparation);
     self->engine_       = std::move(engine);
-    object.Set("preparer", PreparerWrap::wrap(env, self->preparation_));
+    object.Set("preparer", preparer_to_js(env, self->preparation_));
     state.engines.insert(self);
     return object;
 }
@@ -153,10 +153,10 @@ Napi::Value EngineWrap::info(const Napi::CallbackInfo& call) {
 
 Napi::Value EngineWrap::tokenize_prompt(const Napi::CallbackInfo& call) {
     const std::shared_ptr<Engine>& engine = this->engine(call.Env());
-    const Purpose                  purpose{number_argument(call, 2, "owner"), "Tokenizing the prompt"};
+    const Purpose                  purpose{argument<uint32_t>(call, 2, "owner"), "Tokenizing the prompt"};
     return PoolTask<PreparedPrompt, Engine>::start(
         call.Env(), *preparation_, engine, purpose,
-        [prompt = string_argument(call, 0, "prompt"), images = images_from_js(call[1])](Engine& each) {
+        [prompt = argument<std::string>(call, 0, "prompt"), images = images_from_js(call[1])](Engine& each) {
             return each.tokenize_prompt(prompt, images);
         },
         prepared_to_js);

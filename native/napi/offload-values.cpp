@@ -1,5 +1,6 @@
 #include "offload-values.h"
 
+#include "call-values.h"
 #include "from-js.h"
 
 #include <cmath>
@@ -47,12 +48,6 @@ Split split_from_js(const Napi::Object& from) {
     reject(from.Env(), "splitMode", "a known one");
 }
 
-Napi::Array names_to_js(Napi::Env env, const std::vector<std::string>& names) {
-    Napi::Array result = Napi::Array::New(env, names.size());
-    for (uint32_t at = 0; at < names.size(); ++at) result.Set(at, names[at]);
-    return result;
-}
-
 Napi::Value count_to_js(Napi::Env env, const std::optional<int32_t>& count) {
     return count ? Napi::Value(Napi::Number::New(env, *count)) : env.Null();
 }
@@ -86,7 +81,7 @@ OffloadOptions offload_from_js(const Napi::Value& value) {
 Napi::Value offload_to_js(Napi::Env env, const OffloadOptions& offload) {
     Napi::Object result = Napi::Object::New(env);
     const auto set_devices = [&](const char* name, const std::optional<std::vector<std::string>>& devices) {
-        result.Set(name, devices ? Napi::Value(names_to_js(env, *devices)) : env.Null());
+        result.Set(name, devices ? strings_to_js(env, *devices) : env.Null());
     };
     set_devices("devices", offload.devices);
     set_devices("draftDevices", offload.draft_devices);
@@ -112,7 +107,7 @@ Napi::Value offload_to_js(Napi::Env env, const OffloadOptions& offload) {
 
 Napi::Value offload_report_to_js(Napi::Env env, const Model& model) {
     Napi::Object result = Napi::Object::New(env);
-    result.Set("devices", names_to_js(env, model.offload().device_names()));
+    result.Set("devices", strings_to_js(env, model.offload().device_names()));
     result.Set("gpuLayers", model.offloaded_layers());
     result.Set("layers", model.layer_count());
     return result;

@@ -2,7 +2,7 @@
 import { ChasquiError, type ErrorCode } from '../errors.js';
 import { isDataUri, parseDataUri } from './data-uri.js';
 import { type FetchOptions, fetchImage, parseAddress } from './fetch-image.js';
-import type { ImageType } from './formats/format.js';
+import type { ImageType } from './formats.js';
 import { fileTooLarge, ImageError } from './image-error.js';
 import type { ImageSource } from './image-sources.js';
 import { MAX_DOWNLOADS, MAX_FILE_BYTES, MAX_IMAGES, MAX_TOTAL_FILE_BYTES, MAX_TOTAL_PIXELS, MIB } from './limits.js';

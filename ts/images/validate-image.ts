@@ -1,28 +1,8 @@
 /** Reads the format and size of an image from the header of its file. */
-import { isBmp, readBmpSize } from './formats/bmp.js';
-import type { ImageSize, ImageType } from './formats/format.js';
-import { isGif, readGifSize } from './formats/gif.js';
-import { isJpeg, readJpegSize } from './formats/jpeg.js';
-import { isPng, readPngSize } from './formats/png.js';
-import { unsupportedFormat } from './formats/unsupported.js';
-import { isWebp, readWebpSize } from './formats/webp.js';
+import { formatOf, type ImageFormat, type ImageSize, type ImageType } from './formats.js';
 import { fileTooLarge, ImageError } from './image-error.js';
 import { MAX_FILE_BYTES, MAX_PIXELS, MAX_SIDE } from './limits.js';
-
-interface Format {
-  type: ImageType;
-  matches(file: Buffer): boolean;
-  /** Throws a RangeError if the file is truncated. */
-  readSize(file: Buffer): ImageSize;
-}
-
-const FORMATS: readonly Format[] = [
-  { type: 'image/png', matches: isPng, readSize: readPngSize },
-  { type: 'image/jpeg', matches: isJpeg, readSize: readJpegSize },
-  { type: 'image/gif', matches: isGif, readSize: readGifSize },
-  { type: 'image/bmp', matches: isBmp, readSize: readBmpSize },
-  { type: 'image/webp', matches: isWebp, readSize: readWebpSize },
-];
+import { unsupportedFormat } from './unsupported-formats.js';
 
 export interface ValidImage extends ImageSize {
   type: ImageType;
@@ -32,7 +12,7 @@ export interface ValidImage extends ImageSize {
 export function validateImage(bytes: Uint8Array): ValidImage {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (file.length > MAX_FILE_BYTES) throw fileTooLarge();
-  const format = FORMATS.find(({ matches }) => matches(file));
+  const format = formatOf(file);
   if (format === undefined) {
     const name = unsupportedFormat(file);
     const found = name === undefined ? '' : `, but ${name}`;
@@ -45,10 +25,10 @@ export function validateImage(bytes: Uint8Array): ValidImage {
 
 /** Detects the format by the first bytes; `null`: no image. */
 export function imageTypeOf(beginning: Buffer): ImageType | null {
-  return FORMATS.find(({ matches }) => matches(beginning))?.type ?? null;
+  return formatOf(beginning)?.type ?? null;
 }
 
-function readSize({ type, readSize }: Format, file: Buffer): ImageSize {
+function readSize({ type, readSize }: ImageFormat, file: Buffer): ImageSize {
   try {
     return readSize(file);
   } catch (error) {

@@ -3,7 +3,7 @@
  * process has ended.
  */
 import type { AppContext } from '../../context.js';
-import { addUsage, NO_USAGE } from './batch-usage.js';
+import type { BatchObject } from '../../shared/batch-schema.js';
 import type { Outcome } from './run-lines.js';
 
 /** Limit of output and errors together, in UTF-16 units. Lines above it are refused. */
@@ -94,4 +94,40 @@ export class BatchResults {
   #idOf(part: number): string {
     return `data-${this.place.batch}-${part}`;
   }
+}
+
+type BatchUsage = NonNullable<BatchObject['usage']>;
+
+const NO_USAGE: BatchUsage = {
+  input_tokens: 0,
+  input_tokens_details: { cached_tokens: 0 },
+  output_tokens: 0,
+  output_tokens_details: { reasoning_tokens: 0 },
+  total_tokens: 0,
+};
+
+interface ReplyUsage {
+  prompt_tokens?: number;
+  input_tokens?: number;
+  completion_tokens?: number;
+  output_tokens?: number;
+  prompt_tokens_details?: { cached_tokens?: number };
+  input_tokens_details?: { cached_tokens?: number };
+  completion_tokens_details?: { reasoning_tokens?: number };
+  output_tokens_details?: { reasoning_tokens?: number };
+}
+
+/** `usage`: of a reply of any endpoint. Responses name its fields differently from chats and texts. */
+function addUsage(sum: BatchUsage, usage: ReplyUsage = {}): BatchUsage {
+  const input = usage.input_tokens ?? usage.prompt_tokens ?? 0;
+  const output = usage.output_tokens ?? usage.completion_tokens ?? 0;
+  const { cached_tokens = 0 } = usage.input_tokens_details ?? usage.prompt_tokens_details ?? {};
+  const { reasoning_tokens = 0 } = usage.output_tokens_details ?? usage.completion_tokens_details ?? {};
+  return {
+    input_tokens: sum.input_tokens + input,
+    input_tokens_details: { cached_tokens: sum.input_tokens_details.cached_tokens + cached_tokens },
+    output_tokens: sum.output_tokens + output,
+    output_tokens_details: { reasoning_tokens: sum.output_tokens_details.reasoning_tokens + reasoning_tokens },
+    total_tokens: sum.total_tokens + input + output,
+  };
 }

@@ -1,4 +1,4 @@
-/** The body of an upload: `multipart/form-data` → its file. */
+/** Reads the file of an upload from a body of type `multipart/form-data`. */
 import { invalidValue } from '../../../errors.js';
 import { fileIn, parseForm } from '../../shared/read-form.js';
 

@@ -8,7 +8,7 @@ import type { AppContext } from '../../context.js';
 import { parametersOf } from '../../shared/chat/chat-schema.js';
 import { renderBody } from '../../shared/chat/render-chat.js';
 import { type InputTokens, inputTokensSchema } from '../../shared/completion/chat-reply-schema.js';
-import { streamCompletion, streamStoredEvents } from '../../shared/completion/stream-reply.js';
+import { streamCompletion, streamEvents, streamStoredEvents } from '../../shared/completion/stream-reply.js';
 import type { Caller } from '../../shared/owner.js';
 import { withModel } from '../../shared/with-model.js';
 import { BackgroundResponses } from './background-responses.js';
@@ -18,7 +18,6 @@ import { conversationsRoutes } from './conversation-routes.js';
 import { responseEventSchema } from './event-schema.js';
 import { nameItems } from './item-page.js';
 import { runMcpLoop } from './mcp/mcp-loop.js';
-import { streamMcpLoop } from './mcp/stream-loop.js';
 import { type ResponseObject, responseSchema } from './object-schema.js';
 import { OwnResponses } from './own-responses.js';
 import { responseFailure, responseFraming } from './response-events.js';
@@ -51,12 +50,18 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
       const work = workOf(request);
       const { model } = leased.engine;
       const events = work.eventsFor(model.id, { ...profile.sampling, ...model.sampling });
+      const streamed = { signal: leased.signal, translate: work.translate, framing: responseFraming };
       return work.guard(async () => {
         if (work.usesServers()) {
           nameIgnoredParts(reply, work.passedOver);
-          if (request.body.stream) return streamMcpLoop(work, events, leased, reply, options);
-          await runMcpLoop(work, events, leased, () => {});
-          return events.response;
+          if (!request.body.stream) {
+            await runMcpLoop(work, events, leased, () => {});
+            return events.response;
+          }
+          const settings = { ...streamed, fail: events.fail.bind(events) };
+          return streamEvents(request, reply, settings, options, (stream) =>
+            runMcpLoop(work, events, leased, (batch) => (stream.write(batch) ? undefined : stream.drained())),
+          );
         }
         const { streams, parsed, ignored } = await work.start(leased);
         nameIgnoredParts(reply, ignored);
@@ -65,9 +70,7 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
           await encoder.collect(streams);
           return events.response;
         }
-        const { signal } = leased;
-        const completion = { streams, encoder, signal, translate: work.translate, framing: responseFraming };
-        return streamCompletion(request, reply, completion, options);
+        return streamCompletion(request, reply, { ...streamed, streams, encoder }, options);
       });
     },
     { fail: responseFailure, framing: responseFraming },

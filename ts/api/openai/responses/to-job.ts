@@ -20,7 +20,6 @@ import type { Leased } from '../../shared/with-model.js';
 import { Conversations } from './conversations.js';
 import type { StoredItem } from './input-schema.js';
 import { approvedCalls } from './mcp/approvals.js';
-import { clientNames } from './mcp/client-names.js';
 import { conversationOf, newResponse } from './new-response.js';
 import type { OutputItem, ResponseObject } from './object-schema.js';
 import type { OwnResponses } from './own-responses.js';
@@ -29,6 +28,7 @@ import { ResponseEvents } from './response-events.js';
 import { type ResponseTranslation, toChat } from './response-to-chat.js';
 import type { ResponsesRequest } from './schema.js';
 import { MAX_STORED_INPUT } from './store/response-store.js';
+import { clientNames } from './tool-names.js';
 import type { ResponseToolChoice } from './tools-schema.js';
 import { truncateInput } from './truncate-input.js';
 

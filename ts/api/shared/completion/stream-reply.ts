@@ -29,77 +29,86 @@ export function dataFailure(body: ErrorBody): readonly SseEvent[] {
 /** The last event of streams that consist of chunks without names. */
 export const DONE: readonly SseEvent[] = ['[DONE]'];
 
-export interface StreamedCompletion {
-  streams: readonly TokenStream[];
-  encoder: EventEncoder;
-  /** Aborted, among other reasons, when the client disconnects. */
-  signal: AbortSignal;
-  /** Translates the names of fields in errors to those of the request. */
-  translate(thrown: unknown): unknown;
-  /** Default: server-sent events. */
-  framing?: Framing;
-}
-
 /** The shortest interval between two progress reports of a prompt. */
 const PROGRESS_MS = 100;
+
+/** A streamed reply, whatever its events. */
+export interface EventReply {
+  /** Aborted, among other reasons, when the client disconnects. */
+  signal: AbortSignal;
+  /** The events that report a failure and end the stream. */
+  fail: EventEncoder['fail'];
+  /** Translates the names of fields in errors to those of the request. */
+  translate?(thrown: unknown): unknown;
+  /** Default: server-sent events. */
+  framing?: Framing | undefined;
+}
 
 /**
  * Resolves with undefined when the stream has ended. A failure before the first event rejects, so that the route sends an
  * ordinary error; a later failure is sent as an error event.
  */
-export async function streamCompletion(
+export async function streamEvents(
   request: FastifyRequest,
   reply: FastifyReply,
-  { streams, encoder, signal, translate, framing }: StreamedCompletion,
+  { signal, fail, translate, framing }: EventReply,
   options: AppContext['options'],
+  send: (events: EventStream) => Promise<unknown>,
 ): Promise<undefined> {
   const events = new EventStream(reply, { ...options, signal, framing });
-  // Only the latest report matters, so none are queued for a slow client.
-  const report = (): void => {
-    if (!events.isBehind) events.write(encoder.progress?.() ?? []);
-  };
-  const reports = encoder.progress && setInterval(report, PROGRESS_MS);
   try {
-    await forEachChoice(streams, (batch) => {
-      clearInterval(reports);
-      return events.write(encoder.encode(batch)) ? undefined : events.drained();
-    });
-    events.write(encoder.end());
+    await send(events);
   } catch (thrown) {
     if (!events.begun) throw thrown;
-    events.write(encoder.fail(toErrorBody(toChasquiError(translate(thrown), request, options))));
+    const error = translate === undefined ? thrown : translate(thrown);
+    events.write(fail(toErrorBody(toChasquiError(error, request, options))));
   } finally {
-    clearInterval(reports);
     events.end();
   }
 }
 
-export interface StoredEvents {
-  batches: AsyncIterable<readonly SseEvent[]>;
-  /** The events that report a failure. */
-  fail: EventEncoder['fail'];
-  /** Aborted, among other reasons, when the client disconnects. */
-  signal: AbortSignal;
-  framing: Framing;
+export interface StreamedCompletion extends Omit<EventReply, 'fail'> {
+  streams: readonly TokenStream[];
+  encoder: EventEncoder;
+}
+
+/** Streams a completion while it is computed. */
+export function streamCompletion(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { streams, encoder, ...completion }: StreamedCompletion,
+  options: AppContext['options'],
+): Promise<undefined> {
+  const fail: EventReply['fail'] = (body) => encoder.fail(body);
+  return streamEvents(request, reply, { ...completion, fail }, options, async (events) => {
+    // Only the latest report matters, so none are queued for a slow client.
+    const report = (): void => {
+      if (!events.isBehind) events.write(encoder.progress?.() ?? []);
+    };
+    const reports = encoder.progress && setInterval(report, PROGRESS_MS);
+    try {
+      await forEachChoice(streams, (batch) => {
+        clearInterval(reports);
+        return events.write(encoder.encode(batch)) ? undefined : events.drained();
+      });
+      events.write(encoder.end());
+    } finally {
+      clearInterval(reports);
+    }
+  });
 }
 
 /** The same for events that are stored: a slow client does not delay the completion. */
-export async function streamStoredEvents(
+export function streamStoredEvents(
   request: FastifyRequest,
   reply: FastifyReply,
-  { batches, fail, signal, framing }: StoredEvents,
+  { batches, ...stored }: EventReply & { batches: AsyncIterable<readonly SseEvent[]> },
   options: AppContext['options'],
 ): Promise<undefined> {
-  const events = new EventStream(reply, { ...options, signal, framing });
-  try {
+  return streamEvents(request, reply, stored, options, async (events) => {
     for await (const batch of batches) if (!events.write(batch)) await events.drained();
-    if (!events.begun) beginEvents(reply, framing);
-  } catch (thrown) {
-    if (!events.begun) throw thrown;
-    events.write(fail(toErrorBody(toChasquiError(thrown, request, options))));
-  } finally {
-    events.end();
-  }
+    if (!events.begun) beginEvents(reply, stored.framing);
+  });
 }
 
 /** The tokens that arrived for one choice in one wake of the engine. */

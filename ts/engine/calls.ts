@@ -6,7 +6,7 @@ import type { NativeImage, NativePreparer, NativePrompt, NativeStats } from '../
 import type { AbortOptions, ModelInfo } from './engine-types.js';
 import type { ImageInput } from './job.js';
 
-/** As native code has them: the last argument is the owner, a number for the request (see `NativePreparer`). */
+/** Signatures of the native calls. The last argument is the owner, a number for the request (see `NativePreparer`). */
 interface NativeCalls extends Omit<NativePreparer, 'cancelPreparation'> {
   /** `Model` decodes audio before. */
   tokenizePrompt(prompt: string, images: readonly (ImageInput | NativeImage)[], owner: number): Promise<NativePrompt>;

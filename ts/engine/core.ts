@@ -1,5 +1,5 @@
 /**
- * What a `Model` needs of the code that computes: `local/` runs it in this process, `child/` in others. Arguments and results
+ * The interface of a `Model` to the code that computes. `local/` runs it in this process, `child/` in others. Arguments and results
  * are plain data, or handles that the model only hands back.
  */
 import type { NativeConstraint, NativeJob, NativeReplyDelta, NativeReplyFormat } from '../native/addon.js';

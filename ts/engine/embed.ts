@@ -1,4 +1,4 @@
-/** Texts → vectors or scores. */
+/** Computes embeddings of texts, and scores of documents. */
 import { ChasquiError, invalidValue } from '../errors.js';
 import type { NativeTokenLists } from '../native/addon.js';
 import type { Caller } from './calls.js';

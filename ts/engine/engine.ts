@@ -1,4 +1,4 @@
-/** The engine as the rest of the TypeScript sees it. It computes in this process or in processes of its own. */
+/** The interface of an engine to the rest of the TypeScript code. It computes in this process or in separate ones. */
 import type { ChasquiError } from '../errors.js';
 import type { ImageHosts } from '../images/public-address.js';
 import { LOAD_OPTIONS } from '../options/load-option-table.js';

@@ -43,7 +43,7 @@ export type MessagesRequest = Omit<
 
 export type GenerateRequest = PromptRequest | MessagesRequest;
 
-/** What `generate` needs of an engine. */
+/** The methods of an engine that `generate` uses. */
 interface Generator {
   readonly model: ModelInfo;
   render(messages: readonly GenerateMessage[], options: RenderOptions, on: AbortOptions): Promise<RenderedPrompt>;

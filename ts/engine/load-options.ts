@@ -29,7 +29,7 @@ export function namesOf(names: string | readonly string[] = []): readonly string
   return typeof names === 'string' ? names.split(',') : names;
 }
 
-/** Users of the library may give both in one object. What `hooks` has goes before what `given` has. */
+/** Users of the library may pass both in one object. `hooks` takes precedence over `given`. */
 export function splitHooks(
   { onProgress, signal, ...options }: LoadOptions & LoadHooks,
   hooks: LoadHooks = {},

@@ -1,4 +1,4 @@
-/** The checked options of `loadModel` → what native code opens. */
+/** Converts the checked options of `loadModel` to those of native code. */
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { invalidOptions } from '../errors.js';

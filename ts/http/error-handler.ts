@@ -1,4 +1,4 @@
-/** Any failure → OpenAI's envelope and a status. */
+/** Converts any failure to OpenAI's error envelope and a status. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { type CatalogueRow, ChasquiError, ERRORS, type ErrorCode } from '../errors.js';
 import { isOutOfFiles, outOfFiles } from '../process/open-files.js';
@@ -46,7 +46,7 @@ function shorten(text: string, length: number): string {
 }
 
 /**
- * Thrown value → error for the client. Internal errors go to `onServerError` in full and to the client without details,
+ * Converts a thrown value to the error for the client. Internal errors go to `onServerError` in full and to the client without details,
  * because their messages may contain local paths and details of libraries.
  */
 export function toChasquiError(

@@ -1,5 +1,5 @@
 /**
- * In this header a gateway tells its runner the owner of a request. The runner stores responses per owner without
+ * A gateway passes the owner of a request to its runner in this header. The runner stores responses per owner without
  * knowing the keys. The header is only trusted on a socket that only the gateway can reach.
  */
 import { createHash } from 'node:crypto';

@@ -1,4 +1,4 @@
-/** AJV's findings → the error for the client: the field, the requirement and the received value. */
+/** Converts errors of AJV to the error for the client: the field, the requirement and the received value. */
 import type { ErrorObject } from 'ajv';
 import { ChasquiError, type ErrorCode, invalidValue } from '../errors.js';
 

@@ -1,4 +1,4 @@
-/** An engine's counts → samples. */
+/** Converts an engine's counters to samples. */
 import type { EngineStats } from '../engine/engine.js';
 import { readProcessUsage } from '../process/process-usage.js';
 import type { MetricName } from './catalogue.js';

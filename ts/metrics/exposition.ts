@@ -1,4 +1,4 @@
-/** Metric families → Prometheus text, format 0.0.4. */
+/** Formats metric families as Prometheus text, version 0.0.4. */
 
 /** The content type that goes with the text. */
 export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';

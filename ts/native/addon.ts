@@ -1,4 +1,4 @@
-/** What `native/addon.cpp` exports: the contract between the two languages. */
+/** The exports of `native/addon.cpp`: the contract between the two languages. */
 
 import type { SamplingSettings } from '../options/sampling-table.js';
 import type { NativeFailure } from './failure.js';

@@ -5,7 +5,7 @@ const ROOT = 0;
 
 /**
  * Whether the TCP port of this machine belongs to the account or to root, which hosts sockets for systemd units and
- * containers. Only Linux tells; true elsewhere.
+ * containers. Only Linux reports it; true elsewhere.
  */
 export function isListenerOf(uid: number, port: number): boolean {
   if (process.platform !== 'linux') return true;

@@ -36,7 +36,7 @@ export type LogitBiases = Record<string, Bias> | (number | string | boolean)[][]
 
 const bias = { anyOf: [{ type: 'number' }, { const: false }] };
 
-/** What `/completion` and `/infill` have in common. */
+/** The common fields of `/completion` and `/infill`. */
 const completing = {
   model,
   ...samplers,

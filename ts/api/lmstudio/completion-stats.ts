@@ -25,13 +25,13 @@ export class CompletionStats {
     }
   }
 
-  /** The whole reply with what is known at its end. */
+  /** Adds the fields to a whole reply. */
   extend<Reply extends Completed>(reply: Reply): Reply {
     const ended = reply.choices.find(({ finish_reason: reason }) => reason !== null);
     return ended && this.#finish ? { ...reply, ...this.#extras(this.#finish, ended.finish_reason) } : reply;
   }
 
-  /** The same chunks; those that end a choice say what is known then. */
+  /** Adds the fields to the chunks that end a choice. */
   extendChunks(chunks: EventEncoder): EventEncoder {
     return {
       encode: (batch) => {

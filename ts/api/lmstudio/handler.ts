@@ -1,4 +1,4 @@
-/** LM Studio's own endpoints: its lists of models, and completions with what it says about them. */
+/** LM Studio's own endpoints: lists of models, and completions with its additional fields. */
 import type { FastifyInstance } from 'fastify';
 import type { Example, Operation } from '../../http/openapi/operation.js';
 import { findEntry, modelNotFound } from '../../models/pool.js';
@@ -66,37 +66,31 @@ function withExtras({ examples }: Operation): NonNullable<Operation['examples']>
     );
 }
 
-const chatEndpoint: ExtendedEndpoint = {
-  url: '/api/v0/chat/completions',
-  extension: (model, streams) => new CompletionStats(model, streams),
-  operation: {
-    ...chatCompletionsOperation,
-    id: 'lmStudioChat',
-    tag: 'LM Studio',
-    summary: `Chat completion with ${WITH_STATS}`,
-    reply: {
-      json: { name: 'LmStudioChatCompletion', schema: lmStudioChatSchema },
-      event: { name: 'LmStudioChatCompletionChunk', schema: lmStudioChunkSchema },
-    },
-    examples: withExtras(chatCompletionsOperation),
-  },
-};
+/** An endpoint of OpenAI at another path, with LM Studio's fields in its replies. */
+function withStats(url: string, operation: Operation): ExtendedEndpoint {
+  const extension: ExtendedEndpoint['extension'] = (model, streams) => new CompletionStats(model, streams);
+  return { url, extension, operation: { ...operation, tag: 'LM Studio', examples: withExtras(operation) } };
+}
 
-const textEndpoint: ExtendedEndpoint = {
-  url: '/api/v0/completions',
-  extension: (model, streams) => new CompletionStats(model, streams),
-  operation: {
-    ...completionsOperation,
-    id: 'lmStudioCompletion',
-    tag: 'LM Studio',
-    summary: `Text completion with ${WITH_STATS}`,
-    reply: {
-      json: { name: 'LmStudioCompletion', schema: lmStudioTextSchema },
-      event: { name: 'LmStudioCompletionChunk', schema: lmStudioTextChunkSchema },
-    },
-    examples: withExtras(completionsOperation),
+const chatEndpoint = withStats('/api/v0/chat/completions', {
+  ...chatCompletionsOperation,
+  id: 'lmStudioChat',
+  summary: `Chat completion with ${WITH_STATS}`,
+  reply: {
+    json: { name: 'LmStudioChatCompletion', schema: lmStudioChatSchema },
+    event: { name: 'LmStudioChatCompletionChunk', schema: lmStudioChunkSchema },
   },
-};
+});
+
+const textEndpoint = withStats('/api/v0/completions', {
+  ...completionsOperation,
+  id: 'lmStudioCompletion',
+  summary: `Text completion with ${WITH_STATS}`,
+  reply: {
+    json: { name: 'LmStudioCompletion', schema: lmStudioTextSchema },
+    event: { name: 'LmStudioCompletionChunk', schema: lmStudioTextChunkSchema },
+  },
+});
 
 const embedOperation: Operation = {
   ...embeddingsOperation,

@@ -1,4 +1,4 @@
-/** The models of a server → LM Studio's lists of them. */
+/** Converts the models of a server to LM Studio's lists. */
 import type { ModelInfo } from '../../engine/engine.js';
 import { usualBits } from '../../hub/quantisation-advice.js';
 import { architectureOf, contextLengthOf, parametersOf, quantisationOf } from '../../models/model-facts.js';
@@ -55,7 +55,7 @@ function toQuantization(model: ModelInfo): { name: string; bits_per_weight: numb
   return { name, bits_per_weight: usualBits(name) };
 }
 
-/** Empty where the id says nothing of one. */
+/** Empty if the id has no publisher. */
 function publisherOf(id: string): string {
   return id.includes('/') ? (id.split('/', 1)[0] ?? '') : '';
 }

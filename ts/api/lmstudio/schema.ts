@@ -5,7 +5,7 @@ import { chatChunkSchema } from '../openai/chat/schema.js';
 import { completionChunkSchema, completionReplySchema } from '../openai/completions/schema.js';
 import { chatCompletionReplySchema } from '../shared/completion/chat-reply-schema.js';
 
-/** Fields that only a loaded model has are absent before. */
+/** Optional fields are absent until the model is loaded. */
 export const lmStudioModelSchema = s.objectOf(
   {
     id: s.string,
@@ -35,7 +35,7 @@ export const lmStudioKeyedModelsSchema = s.objectOf({
       publisher: s.string,
       key: s.string,
       display_name: s.string,
-      /** Null, as what follows, for a model that is not loaded: it is not known. */
+      /** This and the following fields are null until the model is loaded. */
       architecture: s.orNull(s.string),
       quantization: s.orNull(s.objectOf({ name: s.string, bits_per_weight: s.orNull(s.number) })),
       size_bytes: s.orNull(s.integer),
@@ -49,7 +49,7 @@ export const lmStudioKeyedModelsSchema = s.objectOf({
   ),
 });
 
-/** The reply has it, and of a stream the chunk that ends a choice. */
+/** In whole replies, and in the chunk of a stream that ends a choice. */
 const extras = {
   stats: s.objectOf({
     tokens_per_second: s.orNull(s.number),

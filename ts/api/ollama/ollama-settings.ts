@@ -1,4 +1,4 @@
-/** What Ollama's routes have in common: their errors, their options, and which model a request means. */
+/** Shared by Ollama's routes: errors, options, and the model of a request. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Finish } from '../../engine/engine.js';
 import type { ErrorBody } from '../../http/error-body.js';

@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import type { GeneratePart } from '../../engine/load-chat-images.js';
 
-/** A path in quotation marks, or without withoutEscapesd spaces. Bounded by PATH_MAX, because long matches overflow the stack. */
+/** A path in quotation marks, or with its spaces escaped. Bounded by PATH_MAX, because long matches overflow the stack. */
 const PATHS =
   /"([^"\n]{1,4096}\.(?:png|jpe?g|webp|bmp|gif))"|'([^'\n]{1,4096}\.(?:png|jpe?g|webp|bmp|gif))'|((?:\\.|\S){1,4096})/gi;
 const IMAGE = /\.(png|jpe?g|webp|bmp|gif)$/i;

@@ -1,4 +1,4 @@
-/** What `chasqui serve` prints when it is ready. */
+/** The text that `chasqui serve` prints when it is ready. */
 import os from 'node:os';
 import type { ModelInfo } from '../../engine/engine.js';
 import type { LoadOptions } from '../../engine/load-options.js';

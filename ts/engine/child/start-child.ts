@@ -98,7 +98,7 @@ export const startChild: StartChild = async (path, options, hooks) => {
   return { pid: child.pid, core: child.core, info, ended: child.ended, beat: child.beat, abort: child.abort };
 };
 
-/** Rejects likewise. */
+/** Rejects with the same errors. */
 export const startPreparation: StartPreparation = async (path, options, hooks) => {
   const loadMemoryMiB = completeLoadOptions(options).prepareMemoryMiB;
   const { child } = await start('preparation-main', path, options, { ...hooks, streams: new Map(), loadMemoryMiB });

@@ -1,4 +1,4 @@
-/** Bytes of a request's body → its value, or an error with the reason in one sentence. */
+/** Parses the bytes of a request body. Errors give the reason in one sentence. */
 import { isUtf8 } from 'node:buffer';
 import { ChasquiError, invalidValue } from '../../errors.js';
 import { MAX_BODY_DEPTH, MAX_STRUCTURE, MAX_TEXT_BYTES, MAX_VALUES } from './limits.js';

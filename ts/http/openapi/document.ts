@@ -1,4 +1,4 @@
-/** The routes of an application → its OpenAPI 3.1 document. */
+/** Builds the OpenAPI 3.1 document of an application from its routes. */
 import type { Profile } from '../../profiles/profile.js';
 import { IGNORED_HEADER } from '../read-fields.js';
 import type { JsonSchema } from '../schema/json-schema.js';

@@ -1,4 +1,4 @@
-/** Anthropic's content blocks → the parts of a chat message, which are texts and images. */
+/** Converts Anthropic's content blocks to parts of a chat message: texts and images. */
 import type { SourcedPart } from '../../shared/chat/chat-message-builder.js';
 import { escapeClosing, inTags, openTag } from '../../shared/chat/read-files.js';
 import type { DocumentBlock, ImageBlock, SearchResultBlock, ShownBlock, TextBlock } from './schema.js';

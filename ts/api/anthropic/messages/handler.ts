@@ -1,7 +1,4 @@
-/**
- * A messages request's way through the server: it becomes a chat body, and its completion or error an Anthropic
- * message.
- */
+/** Handles a messages request: converts it to a chat body, and its completion or error to Anthropic's protocol. */
 
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { CONVERSATION_ERRORS } from '../../../http/openapi/failures.js';

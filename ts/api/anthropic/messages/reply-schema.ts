@@ -1,4 +1,4 @@
-/** The reply of `POST /v1/messages`: whole, and as the event that begins a stream has it. */
+/** The reply of `POST /v1/messages`, also part of the first event of a stream. */
 import * as s from '../../../http/schema/json-schema.js';
 
 const block = s.anyOf(

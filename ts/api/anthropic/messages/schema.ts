@@ -66,7 +66,7 @@ const redactedThinking = s.objectOf({ type: s.exactly('redacted_thinking') });
 /** A summary of what was said before, which a client had Anthropic's servers make. */
 const compaction = s.objectOf({ type: s.exactly('compaction'), content: s.orNull(s.string) });
 
-/** What Anthropic's own servers have run or keep; what came of it follows as text. */
+/** Calls that Anthropic's servers ran, and content that they store. The results follow as text. */
 const HOSTED_TYPES = [
   'server_tool_use',
   'web_search_tool_result',

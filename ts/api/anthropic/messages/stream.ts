@@ -1,4 +1,4 @@
-/** A completion as an Anthropic message: the events of its stream, and the whole message at its end. */
+/** Converts a completion to Anthropic's protocol: the events of a stream, or the whole message. */
 
 import { randomBytes } from 'node:crypto';
 import type { Finish } from '../../../engine/engine.js';

@@ -1,4 +1,4 @@
-/** The body of a messages request → a chat body that asks for the same. */
+/** Converts the body of a messages request to an equivalent chat body. */
 import { ChatMessageBuilder, type SourcedContent, type SourcedPart } from '../../shared/chat/chat-message-builder.js';
 import type { ChatCompletionRequest } from '../../shared/chat/chat-schema.js';
 import { pickExtras } from '../../shared/chat/extras-schema.js';

@@ -1,4 +1,4 @@
-/** Tools that the model may use, and which of them it must: from Anthropic's form to that of chat bodies. */
+/** Converts Anthropic's tools and `tool_choice` to those of chat bodies. */
 
 import { ChasquiError, unsupportedParameter } from '../../../errors.js';
 import type { FieldOrigins } from '../../shared/chat/field-origins.js';

@@ -1,6 +1,6 @@
 /**
- * A gap between two texts, with further context → a prompt that the model continues with the text of the gap. The
- * format is llama-server's, which code models were trained with:
+ * Converts a gap between two texts, with further context, to a prompt that the model continues with the text of the gap.
+ * The format is that of llama-server, which code models were trained with:
  *
  *     repository name | separator, name of a file, its text | ... | separator, name | prefix, gap, suffix
  */

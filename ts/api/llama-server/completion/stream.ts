@@ -1,4 +1,4 @@
-/** Running completions → llama-server's own reply, whole or as events. */
+/** Converts running completions to llama-server's own reply, whole or as events. */
 
 import type { Finish, Token, TokenLogprob, TokenStream } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';

@@ -1,4 +1,4 @@
-/** The settings of a llama-server request → a text completion body. */
+/** Converts the settings of a llama-server request to a text completion body. */
 import type { AbortOptions, Engine } from '../../../engine/engine.js';
 import type { ChatCompletionRequest } from '../../shared/chat/chat-schema.js';
 import type { CompletionRequest } from '../../shared/text/text-schema.js';

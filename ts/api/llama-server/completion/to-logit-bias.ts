@@ -1,4 +1,4 @@
-/** Biases of tokens and of texts → those of tokens alone. */
+/** Converts biases of texts to biases of their tokens. */
 import type { AbortOptions, Engine } from '../../../engine/engine.js';
 import { ChasquiError, invalidValue } from '../../../errors.js';
 import { MAX_LOGIT_BIASES } from '../../shared/chat/chat-schema.js';

@@ -1,4 +1,4 @@
-/** The prompt of a request, in any of the forms that llama-server takes → texts, or lists of tokens. */
+/** Converts a prompt, in any form that llama-server accepts, to texts or lists of tokens. */
 import type { AbortOptions, Engine } from '../../../engine/engine.js';
 import { MAX_CHOICES } from '../../shared/chat/chat-schema.js';
 import { toInputs, tokenizeMixed } from '../../shared/text/to-inputs.js';

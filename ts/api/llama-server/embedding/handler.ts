@@ -1,4 +1,4 @@
-/** Vectors of texts and images, as llama-server gives them. */
+/** llama-server's endpoints for embeddings of texts and images. */
 import type { FastifyInstance } from 'fastify';
 import type { AbortOptions, Embeddings, Engine } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';

@@ -1,4 +1,4 @@
-/** What llama-server tells of itself: its settings, its slots, its adapters. */
+/** llama-server's endpoints for settings, slots and adapters. */
 import type { FastifyInstance } from 'fastify';
 import type { ModelInfo } from '../../../engine/engine.js';
 import type { Operation } from '../../../http/openapi/operation.js';

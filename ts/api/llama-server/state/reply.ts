@@ -1,4 +1,4 @@
-/** What llama-server tells of a model that it serves. */
+/** Converts a model to llama-server's properties of it. */
 import { basename } from 'node:path';
 import type { EngineStats, ModelInfo } from '../../../engine/engine.js';
 import { completeJob } from '../../../engine/job.js';

@@ -1,4 +1,4 @@
-/** The length of a chat's prompt, and rankings of texts, as llama-server has them. */
+/** llama-server's endpoints for the length of a chat's prompt and for rankings of texts. */
 import type { FastifyInstance } from 'fastify';
 import { ChasquiError } from '../../../errors.js';
 import { CONVERSATION_ERRORS, MODEL_ERRORS } from '../../../http/openapi/failures.js';

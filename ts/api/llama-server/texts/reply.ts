@@ -1,4 +1,4 @@
-/** A ranking → the reply that Text Embeddings Inference gives. */
+/** Converts a ranking to the reply of Text Embeddings Inference. */
 
 import type { RerankReply } from '../../shared/text/ranking-schema.js';
 import type { TextRankReply, TextRankRequest } from '../schema.js';

@@ -1,4 +1,4 @@
-/** The model's tokenizer and chat template as endpoints, under the names that llama-server gives them. */
+/** llama-server's endpoints for the tokenizer and the chat template of a model. */
 import type { FastifyInstance } from 'fastify';
 import { CONVERSATION_ERRORS, MODEL_ERRORS } from '../../../http/openapi/failures.js';
 import type { Operation } from '../../../http/openapi/operation.js';

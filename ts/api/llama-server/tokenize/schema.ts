@@ -1,4 +1,4 @@
-/** `POST /tokenize`, `POST /detokenize`, `POST /apply-template`: bodies and replies, as llama-server has them. */
+/** `POST /tokenize`, `POST /detokenize`, `POST /apply-template`: bodies and replies. */
 
 import * as s from '../../../http/schema/json-schema.js';
 import { model } from '../../shared/chat/chat-schema.js';

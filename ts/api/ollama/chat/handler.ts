@@ -1,4 +1,4 @@
-/** Ollama's requests for completions on their way through the server: each becomes a chat body, or one of texts. */
+/** Handles Ollama's completion requests: converts each to a chat body or a text completion body. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TokenStream } from '../../../engine/engine.js';
 import { CONVERSATION_ERRORS } from '../../../http/openapi/failures.js';

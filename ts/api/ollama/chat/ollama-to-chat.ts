@@ -1,4 +1,4 @@
-/** Bodies of Ollama's requests → chat bodies that ask for the same. */
+/** Converts bodies of Ollama's requests to equivalent chat bodies. */
 
 import { type ChasquiError, unsupportedParameter } from '../../../errors.js';
 import { type ChatTranslation, FieldOrigins } from '../../shared/chat/field-origins.js';

@@ -1,4 +1,4 @@
-/** A completion as Ollama's clients read it: the lines of its stream, and the whole reply at its end. */
+/** Converts a completion to Ollama's protocol: the lines of a stream, or the whole reply. */
 
 import type { TokenStream } from '../../../engine/engine.js';
 import { parseArguments, toCallText } from '../../shared/completion/call-arguments.js';

@@ -1,4 +1,4 @@
-/** Messages of Ollama's chats → those of a chat body, one for one. */
+/** Converts each message of an Ollama chat to a message of a chat body. */
 
 import { imageTypeOf } from '../../../images/validate-image.js';
 import type { FieldOrigins } from '../../shared/chat/field-origins.js';

@@ -1,4 +1,4 @@
-/** The settings of a request → the settings of a chat body, and their origins. */
+/** Converts the settings of a request to those of a chat body, and records their origins. */
 
 import type { ChatCompletionRequest } from '../../shared/chat/chat-schema.js';
 import type { FieldOrigins } from '../../shared/chat/field-origins.js';

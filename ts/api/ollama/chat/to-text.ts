@@ -1,4 +1,4 @@
-/** A raw request, without a chat template → a text completion body. */
+/** Converts a raw request, which uses no chat template, to a text completion body. */
 import { FieldOrigins } from '../../shared/chat/field-origins.js';
 import type { CompletionRequest } from '../../shared/text/text-schema.js';
 import type { OllamaGenerateRequest } from '../schema.js';

@@ -1,4 +1,4 @@
-/** Vectors of texts, as Ollama gives them. */
+/** Ollama's endpoints for embeddings. */
 import type { FastifyInstance } from 'fastify';
 import type { Engine } from '../../../engine/engine.js';
 import { jsonInSlices } from '../../../http/json-in-slices.js';

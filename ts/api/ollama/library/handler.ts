@@ -52,7 +52,7 @@ interface Exchange {
   reply: FastifyReply;
 }
 
-/** A pull that fails before anything has come of it gets an ordinary error; after that, the last line tells why. */
+/** A pull that fails before its first line gets an ordinary error reply. Later failures are reported in the last line. */
 async function streamPull({ context, library, request, reply }: Exchange, name: string, signal: AbortSignal) {
   const { options } = context;
   const { raw } = reply;

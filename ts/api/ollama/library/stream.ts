@@ -1,4 +1,4 @@
-/** The progress of a download → the lines that Ollama's clients draw their bars from. */
+/** Converts the progress of a download to the lines of Ollama's protocol. */
 import type { OllamaPullReply } from '../schema.js';
 import type { PulledFile, PullProgress } from './model-library.js';
 

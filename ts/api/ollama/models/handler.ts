@@ -1,4 +1,4 @@
-/** The models that are served, as Ollama lists them. */
+/** Ollama's endpoints that list models. */
 import type { FastifyInstance } from 'fastify';
 import { ChasquiError } from '../../../errors.js';
 import type { Operation } from '../../../http/openapi/operation.js';

@@ -1,4 +1,4 @@
-/** The models of a server → Ollama's lists of them. */
+/** Converts the models of a server to Ollama's lists. */
 import { createHash } from 'node:crypto';
 import type { ModelInfo } from '../../../engine/engine.js';
 import { architectureOf, contextLengthOf, parametersOf, quantisationOf } from '../../../models/model-facts.js';

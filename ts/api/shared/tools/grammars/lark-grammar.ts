@@ -1,6 +1,6 @@
 /**
- * Lark grammars → rules. Templates, libraries other than `common`, and changes of an imported grammar throw `NotEnforced`.
- * Priorities, aliases and modifiers of rules affect only the parse tree and are ignored.
+ * Converts Lark grammars to rules. Templates, libraries other than `common`, and changes of an imported grammar throw
+ * `NotEnforced`. Priorities, aliases and modifiers of rules affect only the parse tree and are ignored.
  */
 import { asCommon, COMMON_TERMINALS, commonName } from './common-terminals.js';
 import { ConversionBudget } from './conversion-budget.js';

@@ -7,12 +7,14 @@ export type * from './schemas/models.js';
 export type * from './schemas/requests.js';
 export type * from './schemas/server.js';
 export type * from './schemas/settings.js';
+export type * from './sharing/sharing-schema.js';
 
 import type { DownloadJob } from './schemas/downloads.js';
 import type { LoadedModel } from './schemas/models.js';
 import type { LogLine, MetricsPoint, RequestRow } from './schemas/requests.js';
 import type { ServerState } from './schemas/server.js';
 import type { Settings } from './schemas/settings.js';
+import type { SharingState } from './sharing/sharing-schema.js';
 
 /** Events of `GET /api/v1/events`: names, and the JSON of their data. */
 export interface AppEvents {
@@ -25,6 +27,7 @@ export interface AppEvents {
   /** The list of local models changed; request it again. */
   library: Record<string, never>;
   settings: Settings;
+  sharing: SharingState;
   /** An MCP server or its state changed; request the list again. */
   mcp: Record<string, never>;
   /** A folder of chats changed; request the chats again. */

@@ -26,6 +26,7 @@ import { sandboxRoute } from './routes/sandbox.js';
 import { serverRoutes } from './routes/server.js';
 import { optionsRoute, settingsRoutes } from './routes/settings.js';
 import { watchingRoutes } from './routes/watching.js';
+import { sharingRoutes } from './sharing/routes.js';
 import { explainUnknownPages } from './unknown-pages.js';
 
 /** Base path of the OpenAI-compatible endpoints. */
@@ -33,6 +34,7 @@ export const COMPLETIONS_PATH = '/app';
 
 const ROUTES = [
   serverRoutes,
+  sharingRoutes,
   modelsRoutes,
   downloadsRoutes,
   hubRoutes,

@@ -43,6 +43,9 @@ import { VectorStore } from './passages/rank-by-meaning.js';
 import { APP_PORT, freePort } from './ports.js';
 import { RequestTable } from './request-table.js';
 import type { DesktopApp } from './routes/context.js';
+import { localAddresses } from './sharing/local-addresses.js';
+import { buildSharedApp } from './sharing/shared-app.js';
+import { Sharing } from './sharing/sharing.js';
 import { ChatStore } from './store/chats.js';
 import { Store } from './store/database.js';
 import { MetricsHistory } from './store/metrics-history.js';
@@ -138,7 +141,15 @@ async function openParts(settings: DesktopSettings, opened: Closers): Promise<Pa
     remove: (name) => clients.remove(name),
   };
   const machine = new MachineWatch();
-  const { instances, server } = makeServer(settings, { chosen, events, log, requests, metrics, machine, library });
+  const { instances, server, sharing } = makeServer(settings, {
+    chosen,
+    events,
+    log,
+    requests,
+    metrics,
+    machine,
+    library,
+  });
   await instances.pool.start([]);
   opened.push(() => instances.pool.close());
   const models = new LocalModels({
@@ -166,6 +177,7 @@ async function openParts(settings: DesktopSettings, opened: Closers): Promise<Pa
     events,
     instances,
     server,
+    sharing,
     settings: chosen,
     requests,
     metrics: points,
@@ -246,6 +258,12 @@ function makeServer(settings: DesktopSettings, parts: ServerParts) {
     requests: requests.observer({ app: false }),
     log: log.forServer(() => chosen.current.logPrompts),
   };
+  const sharing = new Sharing({
+    store: chosen,
+    build: (opens) => buildSharedApp(instances.pool, opens, options),
+    addresses: localAddresses,
+    onChange: (state) => events.publish('sharing', state),
+  });
   const server: DeveloperServer = new DeveloperServer(
     {
       host: HOST,
@@ -264,6 +282,7 @@ function makeServer(settings: DesktopSettings, parts: ServerParts) {
       },
       onChange: (state) => {
         events.publish('server', state);
+        sharing.follow(state);
         log.say(
           'info',
           state.address === null ? `Server: ${state.state}` : `Server: ${state.state} at ${state.address}`,
@@ -272,7 +291,7 @@ function makeServer(settings: DesktopSettings, parts: ServerParts) {
     },
     chosen.current.port,
   );
-  return { instances, server };
+  return { instances, server, sharing };
 }
 
 /** A change of the key takes effect at the next start of the server. */
@@ -362,8 +381,8 @@ async function openAppPort(
       log: app.log.forServer(() => app.settings.current.logPrompts, isRoutine),
     },
   });
-  // Drain both ports in parallel.
-  opened.push(() => Promise.all([app.server.stop(), fastify.close()]));
+  // Drain all ports in parallel.
+  opened.push(() => Promise.all([app.server.stop(), app.sharing.close(), fastify.close()]));
   port = await listenAt(fastify, HOST, port);
   return { app, port };
 }

@@ -15,6 +15,7 @@ import type { MachineWatch } from '../machine.js';
 import type { DesktopMcp } from '../mcp/desktop-mcp.js';
 import type { OpeningCodes } from '../opening-codes.js';
 import type { RequestTable } from '../request-table.js';
+import type { Sharing } from '../sharing/sharing.js';
 import type { ChatStore } from '../store/chats.js';
 import type { MetricsHistory } from '../store/metrics-history.js';
 import type { SettingsStore } from '../store/settings.js';
@@ -37,6 +38,7 @@ export interface DesktopApp {
   events: EventBus;
   instances: Instances;
   server: DeveloperServer;
+  sharing: Sharing;
   settings: SettingsStore;
   requests: RequestTable;
   metrics: MetricsHistory;

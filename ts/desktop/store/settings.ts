@@ -93,10 +93,17 @@ export class SettingsStore {
 
   /** Stores an internal value. On a write error the value is lost at the end of the process. */
   keep(name: string, value: unknown): void {
-    this.#remember(`app.${name}`, value);
     try {
-      this.#write(`app.${name}`, value);
-    } catch {}
+      this.put(name, value);
+    } catch {
+      this.#remember(`app.${name}`, value);
+    }
+  }
+
+  /** Stores an internal value, or throws and keeps the old one. */
+  put(name: string, value: unknown): void {
+    this.#write(`app.${name}`, value);
+    this.#remember(`app.${name}`, value);
   }
 
   kept(name: string): unknown {

@@ -18,6 +18,7 @@ import {
 import { refreshChats, takeChat } from './chats.js';
 import { refreshMcp } from './mcp.js';
 import { attempt } from './notices.js';
+import { sharing } from './sharing.js';
 
 let source: EventSource | undefined;
 let retry: ReturnType<typeof setTimeout> | undefined;
@@ -53,6 +54,9 @@ async function open(): Promise<void> {
   on(opened, 'chat', takeChat);
   on(opened, 'library', () => void refreshLibrary().catch(() => {}));
   on(opened, 'folders', () => void refreshChats().catch(() => {}));
+  on(opened, 'sharing', (state) => {
+    sharing.value = state;
+  });
   on(opened, 'mcp', () => void refreshMcp().catch(() => {}));
   opened.onerror = () => reopenLater(opened);
   try {

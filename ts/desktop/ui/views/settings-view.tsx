@@ -27,7 +27,7 @@ export function SettingsView() {
         <Server current={current} />
         <Models current={current} />
         <Hub current={current} />
-        <Mcp />
+        <Later load={async () => (await import('./mcp/mcp-part.js')).McpPart} />
         <Program current={current} />
         <About />
       </div>
@@ -122,6 +122,7 @@ function Server({ current }: PartProps) {
         on={current.logPrompts}
         set={(logPrompts) => change({ logPrompts })}
       />
+      <Later load={async () => (await import('./sharing/sharing-part.js')).SharingPart} />
     </Part>
   );
 }
@@ -275,14 +276,13 @@ function Hub({ current }: PartProps) {
   );
 }
 
-/** A script of its own, as few users need it. */
-function Mcp() {
+/** A part with a script of its own, as few users need it. */
+function Later({ load }: { load: () => Promise<FunctionComponent> }) {
   const Shown = useSignal<FunctionComponent>();
-  const load = async () => {
-    const { McpPart } = await import('./mcp/mcp-part.js');
-    Shown.value = McpPart;
+  const show = async () => {
+    Shown.value = await load();
   };
-  useEffect(() => void attempt(load), []);
+  useEffect(() => void attempt(show), []);
   return Shown.value ? <Shown.value /> : null;
 }
 

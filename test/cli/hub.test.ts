@@ -65,6 +65,16 @@ function checkWidth(text: string): void {
   );
 }
 
+test('serve --offline asks no hub for a model that is not on this computer', async ({ run, hub }) => {
+  const url = `${hub.url}/ada/embedder/resolve/main/e-F16.gguf`;
+  for (const args of [['-hf', 'ada/embedder'], ['ada/embedder'], ['--model-url', url]]) {
+    const { code, stderr } = await run('serve', ...args, '--offline');
+    assert.is(code, 5, stderr);
+    assert.match(stderr, /^chasqui: \S+ is not on this computer, and --offline permits no download\.\n$/);
+  }
+  assert.equal(hub.seen, []);
+});
+
 test('search', async ({ run }) => {
   const { code, stdout } = await run('search', '--sort', 'likes');
   assert.is(code, 0);

@@ -51,7 +51,6 @@ const MISTAKES: [args: string[], says: RegExp][] = [
   [['serve', '--slot-save-path', 'x'], /'--slot-save-path'\n\(.*--cache-disk\.\)/],
   [['serve', '--tools', 'all'], /'--tools'\n\(.*--mcp-config\)/],
   [['serve', '--reasoning-format', 'none'], /--reasoning-format.*auto or deepseek/],
-  [['serve', 'ada/one', '--offline'], /--offline.*-hf.*-m/],
   [['serve', '-n', '0'], /--n-predict.*whole number of tokens from 1/],
   [['serve', '--app-port', '5'], /\(--app-port is an option of chasqui desktop\.\)/],
   [['serve', '--zzz'], /\(chasqui serve --help lists the options\.\)/],

@@ -38,14 +38,19 @@ test.after(async ({ hub, folder }) => {
 });
 
 /** Serves it and asks it once. */
-async function serveAndAsk({ folder }: Context, endpoint: string): Promise<{ model: string; vision: boolean }> {
+async function serveAndAsk(
+  { folder }: Context,
+  endpoint: string,
+  ...options: string[]
+): Promise<{ model: string; vision: boolean }> {
   const variables = {
     HF_ENDPOINT: endpoint,
     HF_HUB_CACHE: path.join(folder, 'cache'),
     CHASQUI_HOME: folder,
     HF_TOKEN: '',
   };
-  const child = startChild('ts/cli.ts', ['serve', '-hf', REPO, '--port', '0', '--threads', '1'], variables);
+  const args = ['serve', '-hf', REPO, '--port', '0', '--threads', '1', ...options];
+  const child = startChild('ts/cli.ts', args, variables);
   const [, base = ''] = await untilWritten(child, /at (http:\S+)\/v1/);
   const body = { model: `${REPO}:Q4_K_M`, messages: [{ role: 'user', content: 'red' }], max_tokens: 4 };
   const reply = await fetch(`${base}/v1/chat/completions`, {
@@ -69,6 +74,13 @@ test('serve -hf: downloaded with its projector, and served under its name', asyn
 test('serve -hf again: what is here is served without the hub', async (context) => {
   const { model } = await serveAndAsk(context, 'http://127.0.0.1:1');
   assert.is(model, `${REPO}:Q4_K_M`);
+});
+
+test('serve -hf --offline: a downloaded model is served with its projector', async (context) => {
+  const sent = context.hub.seen.length;
+  const served = await serveAndAsk(context, context.hub.url, '--offline');
+  assert.equal(served, { model: `${REPO}:Q4_K_M`, vision: true });
+  assert.is(context.hub.seen.length, sent);
 });
 
 test('serve NAME: a model that chasqui ls lists, on all addresses, loaded on request', async ({ folder }) => {

@@ -53,7 +53,6 @@ function withModel(name: string | undefined, parsed: Parsed, command: Command): 
   if (parsed.hf !== undefined || parsed.modelUrl !== undefined) {
     command.error(`error: '${name}' and ${parsed.hf === undefined ? '--model-url' : '-hf'} name different models`);
   }
-  if (parsed.offline && isHubName(name)) command.error('error: --offline excludes -hf: name a downloaded file with -m');
   return isHubName(name)
     ? { hf: name, ...parsed }
     : { ...parsed, model: [name, ...((parsed.model ?? []) as string[])] };

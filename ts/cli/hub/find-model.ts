@@ -15,7 +15,7 @@ export interface FoundModels extends Pick<LoadOptions, 'alias' | 'mmproj'> {
 
 /** Downloads a model of the hub that is not on this computer, if it fits into memory. Throws as `findNamed`. */
 export async function findModel(name: string, dataDir: string | undefined): Promise<FoundModels> {
-  return isHubName(name) ? findHubModel(name, dataDir, true) : findNamed(name, dataDir);
+  return isHubName(name) ? findHubModel(name, dataDir, { refusesTooLarge: true }) : findNamed(name, dataDir);
 }
 
 /**
@@ -34,17 +34,21 @@ export async function findNamed(name: string, dataDir?: string): Promise<FoundMo
   throw new ChasquiError('local_model_not_found', `${name} is no file, and no model on this computer; ${advice}`);
 }
 
-/** Returns the local model if there is one, without a request to the hub; `chasqui get` updates it. */
+/**
+ * Returns the local model if there is one, without a request to the hub; `chasqui get` updates it.
+ * @throws {ChasquiError} `local_model_not_found` if it is missing and `offline` is set
+ */
 export async function findHubModel(
   name: string,
   dataDir: string | undefined,
-  refusesTooLarge = false,
+  { refusesTooLarge = false, offline = false } = {},
 ): Promise<FoundModels> {
   const { hubContext } = await import('./hub-context.js');
   const { fetchHubModel, refuseTooLarge } = await import('./fetch-hub-model.js');
   const hub = hubContext(dataDir);
   try {
     let local = (await hub.library.find(name)) ?? (await hub.library.findOfHub(name));
+    if (local === undefined && offline) throw notDownloaded(name);
     if (local === undefined) {
       if (refusesTooLarge) await refuseTooLarge(hub, name);
       const { path: file } = await fetchHubModel(hub, name, process.stderr);
@@ -56,6 +60,14 @@ export async function findHubModel(
   } finally {
     await hub.client.close();
   }
+}
+
+/** Error for a model that needs a download despite `offline`. */
+export function notDownloaded(name: string): ChasquiError {
+  return new ChasquiError(
+    'local_model_not_found',
+    `${name} is not on this computer, and \`offline\` permits no download.`,
+  );
 }
 
 /** Explicit, because the folder can contain the projectors of other models. */

@@ -51,6 +51,7 @@ const MODEL_OPTIONS = inGroup('Model', {
     help: 'File in the repository of -hf, instead of a quantization',
     otherwise: 'none',
   },
+  offline: { ...off, help: 'Download nothing: the models of -hf and --model-url must be on this computer' },
 } as const satisfies UngroupedRows);
 
 const POOL_OPTIONS = inGroup('Several models', {

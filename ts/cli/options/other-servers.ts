@@ -1,5 +1,5 @@
 /** Flags of llama-server and vLLM for what chasqui always does. They have no effect. */
-import { choice, inGroup, off, on, type UngroupedRows } from '../../options/option-row.js';
+import { choice, inGroup, on, type UngroupedRows } from '../../options/option-row.js';
 
 export const ALWAYS_ON = inGroup('Server', {
   alwaysOn: {
@@ -14,11 +14,6 @@ export const ALWAYS_ON = inGroup('Server', {
     ],
     noAliases: ['--no-jinja'],
     help: 'Accepted for other servers',
-  },
-  offline: {
-    ...off,
-    excludes: ['hf', 'modelUrl'],
-    help: 'Accepted for llama-server: a model in a file needs no network',
   },
   reasoningFormat: {
     ...choice('auto', 'deepseek'),

@@ -1,4 +1,5 @@
 /** Runs `chasqui serve` until a signal stops it. */
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { servedModels } from '../../cloud/runners/served-models.js';
 import type { LoadOptions } from '../../engine/load-options.js';
@@ -13,7 +14,7 @@ import { type Server, type StartSettings, start } from '../../server/start.js';
 import { stopOnSignals } from '../../server/stop-on-signals.js';
 import { exitCodeOf, withExitCode } from '../errors/exit-codes.js';
 import type { Tried } from '../errors/explain-start.js';
-import { type FoundModels, findHubModel, findNamed } from '../hub/find-model.js';
+import { type FoundModels, findHubModel, findNamed, notDownloaded } from '../hub/find-model.js';
 import { HOSTING_OPTIONS, type HostingOptions } from '../options/hosting-option-table.js';
 import { OPTION_NAMES } from '../options/option-names.js';
 import { givenOptions } from '../options/table-options.js';
@@ -118,16 +119,17 @@ async function chooseModels(
 }
 
 async function findModels(options: HostingOptions): Promise<FoundModels> {
-  const { model, modelUrl, hf, hfFile, modelsDir, modelsPreset, modelsHub, dataDir: given } = options;
+  const { model, modelUrl, hf, hfFile, offline, modelsDir, modelsPreset, modelsHub, dataDir: given } = options;
   const hasOthers = modelsDir !== undefined || modelsPreset !== undefined || modelsHub === true;
   const others = async () => (modelsHub ? { library: await findInLibrary(given) } : {});
   if (hf !== undefined) {
-    const found = await findHubModel(hfFile === undefined ? hf : `${hf.replace(/:.*/, '')}:${hfFile}`, given);
+    const name = hfFile === undefined ? hf : `${hf.replace(/:.*/, '')}:${hfFile}`;
+    const found = await findHubModel(name, given, { offline });
     // The alias and projector of one model must not apply to all models of a folder.
     return hasOthers ? { paths: found.paths, ...(await others()) } : found;
   }
   if (hfFile !== undefined) throw invalidOptions('`hfFile` needs `hf`: the repository of the file.');
-  if (modelUrl !== undefined) return { paths: [await fetchFromUrl(modelUrl, given)], ...(await others()) };
+  if (modelUrl !== undefined) return { paths: [await fetchFromUrl(modelUrl, options)], ...(await others()) };
   if (model === undefined) return { paths: hasOthers ? [] : [DEMO_MODEL], ...(await others()) };
   const found: FoundModels[] = [];
   for (const each of model) found.push(await findNamed(each, given));
@@ -147,8 +149,10 @@ async function findInLibrary(given: string | undefined): Promise<LocalModel[]> {
   );
 }
 
-async function fetchFromUrl(modelUrl: string, given: string | undefined): Promise<string> {
-  const { fetchModel } = await import('../../hub/fetch-model.js');
+async function fetchFromUrl(modelUrl: string, { offline, dataDir: given }: HostingOptions): Promise<string> {
+  const { fetchedFileOf, fetchModel } = await import('../../hub/fetch-model.js');
+  const folder = path.join(dataDir(given), 'models');
+  if (offline && !existsSync(fetchedFileOf(modelUrl, folder))) throw notDownloaded(modelUrl);
   const progress = showProgress(process.stderr, 'Fetching the model');
   const stop = new AbortController();
   const onSignal = () => stop.abort(new Error('it was stopped'));
@@ -156,7 +160,7 @@ async function fetchFromUrl(modelUrl: string, given: string | undefined): Promis
   for (const signal of signals) process.once(signal, onSignal);
   try {
     const options = { onProgress: progress.update, signal: stop.signal };
-    return await fetchModel(modelUrl, path.join(dataDir(given), 'models'), options);
+    return await fetchModel(modelUrl, folder, options);
   } finally {
     progress.clear();
     for (const signal of signals) process.off(signal, onSignal);

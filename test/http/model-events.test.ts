@@ -166,6 +166,7 @@ test('a reader that does not read is cut off', async () => {
     expiresAt: null,
     pinned: false,
     engine: null,
+    lastModel: null,
   });
   const pool: ModelPool = {
     isReady: true,

@@ -32,4 +32,16 @@ test('props describe a model that sleeps, and do not load it', async () => {
   await pool.close();
 });
 
+test('props describe a model that was unloaded before the app was built', async () => {
+  const { pool } = await poolOf([new FakeSource('a')]);
+  (await pool.acquire('a', {})).release();
+  pool.unload('a');
+  await until(() => pool.list()[0]?.status === 'unloaded', 'unloaded');
+  const app = buildApp(pool, runtime);
+  const { model_alias: alias, is_sleeping: isSleeping } = (await app.inject('/props')).json();
+  assert.equal([alias, isSleeping], ['a', true]);
+  await app.close();
+  await pool.close();
+});
+
 test.run();

@@ -1,4 +1,5 @@
 /** The state of one model in a pool. */
+import type { ModelInfo } from '../engine/engine.js';
 import { ChasquiError } from '../errors.js';
 import type { ManagedSource, OpenedModel } from './model-source.js';
 import type { PlannedModel } from './plan-loads.js';
@@ -30,6 +31,7 @@ export class ModelSlot {
   /** Why the last load failed. */
   failure: unknown = null;
   opened: OpenedModel | null = null;
+  #lastModel: ModelInfo | null = null;
   readonly #created: number;
   #progress = 0;
   #bytes: number;
@@ -100,6 +102,7 @@ export class ModelSlot {
       expiresAt: engine && this.#expiresAt,
       pinned: this.isPinned,
       engine,
+      lastModel: engine?.model ?? this.#lastModel,
     };
   }
 
@@ -175,6 +178,7 @@ export class ModelSlot {
     this.isGivenUp = false;
     this.keepMs = null;
     const { opened } = this;
+    this.#lastModel = opened?.engine.model ?? null;
     this.#become('unloading');
     await opened?.engine.close(reason).catch(() => {});
     this.opened = null;

@@ -1,5 +1,5 @@
 /** The models of a server: their states, and leases of their engines. */
-import type { AbortOptions, Engine } from '../engine/engine.js';
+import type { AbortOptions, Engine, ModelInfo } from '../engine/engine.js';
 import { ChasquiError, ERRORS } from '../errors.js';
 
 export type ModelStatus = 'unloaded' | 'loading' | 'loaded' | 'failed';
@@ -36,6 +36,8 @@ export interface ModelEntry {
   readonly pinned: boolean;
   /** For statistics and model information; to compute, take a lease. `null` unless it is loaded. */
   readonly engine: Engine | null;
+  /** The model as it was when it was loaded last; `null` if it never was. */
+  readonly lastModel: ModelInfo | null;
 }
 
 export interface ModelEvent {

@@ -21,11 +21,10 @@ import { toAdapterList, toProps, toSlots } from './reply.js';
 
 export function nativeStateRoutes(app: FastifyInstance, { pool, profile, slots }: AppContext): void {
   const route = (operation: Operation) => ({ config: { operation } });
-  const sleepingModel = rememberModels(app, pool);
   app.get<ByModel>('/props', route(propsOperation), async ({ query }): Promise<Props> => {
-    const sleeping = sleepingModel(query);
+    const sleeping = sleepingModel(pool, query);
     const model = sleeping ?? engineOf(pool, query).model;
-    return toProps(model, { ...profile.sampling, ...model.sampling }, { slots, isSleeping: sleeping !== undefined });
+    return toProps(model, { ...profile.sampling, ...model.sampling }, { slots, isSleeping: sleeping !== null });
   });
   if (slots) {
     app.get<ByModel>('/slots', route(slotsOperation), async ({ query }): Promise<Slots> => {
@@ -44,29 +43,13 @@ export function nativeStateRoutes(app: FastifyInstance, { pool, profile, slots }
   });
 }
 
-/** Returns a function that finds an idle model that was unloaded, as it was when loaded. llama-server describes it as well. */
-function rememberModels(
-  app: FastifyInstance,
-  pool: ModelPool,
-): (query: ByModel['Querystring']) => ModelInfo | undefined {
-  const models = new Map<string, ModelInfo>();
-  const remember = () => {
-    for (const { id, engine } of pool.list()) if (engine !== null) models.set(id, engine.model);
-  };
-  remember();
-  const stopListening = pool.onEvent(({ id, status }) => {
-    if (status === 'removed') models.delete(id);
-    else remember();
-  });
-  app.addHook('onClose', async () => stopListening());
-  return ({ model }) => {
-    const name = [model ?? []].flat()[0];
-    const entries = pool.list();
-    const named = name === undefined ? entries : [findEntry(entries, name) ?? []].flat();
-    if (named.some(({ engine, status }) => engine !== null || status === 'loading')) return undefined;
-    const sleeping = named.find(({ id, status }) => status === 'unloaded' && models.has(id));
-    return sleeping && models.get(sleeping.id);
-  };
+/** An idle model that was unloaded, if no other model is loaded. llama-server describes it as well. */
+function sleepingModel(pool: ModelPool, { model }: ByModel['Querystring']): ModelInfo | null {
+  const name = [model ?? []].flat()[0];
+  const entries = pool.list();
+  const named = name === undefined ? entries : [findEntry(entries, name) ?? []].flat();
+  if (named.some(({ engine, status }) => engine !== null || status === 'loading')) return null;
+  return named.find(({ status, lastModel }) => status === 'unloaded' && lastModel !== null)?.lastModel ?? null;
 }
 
 const BY_MODEL = 'Describes the model of `?model=`, or the first loaded one.';

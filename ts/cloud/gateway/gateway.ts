@@ -225,7 +225,8 @@ function isPreflight({ method, headers }: IncomingMessage): boolean {
 function replyToPreflight({ headers }: IncomingMessage, response: ServerResponse): void {
   const asked = headers['access-control-request-headers'];
   for (const [name, value] of preflightHeaders(asked)) response.setHeader(name, value);
-  response.writeHead(204);
+  response.setHeader('content-length', 0);
+  response.writeHead(200);
   response.end();
 }
 

@@ -115,7 +115,7 @@ void Engine::embed(std::shared_ptr<EmbedRequest> request) {
         }
     }
     embedder_.submit(std::move(request));
-    for (size_t i = 0; media && i < media->images.size(); ++i) image_encoder_->request(media->images[i], wanted);
+    if (media) mailbox_.put(EmbedImages{wanted});
 }
 
 std::string_view Engine::piece(const Job& job, TokenId token) const {
@@ -245,6 +245,8 @@ void Engine::handle(Command command) {
         if (Sequence* sequence = scheduler_.find(pause->job_id)) scheduler_.pause(*sequence, pause->paused);
     } else if (const auto* result = std::get_if<EncodeResult>(&command)) {
         handle(*result);
+    } else if (const auto* wanted = std::get_if<EmbedImages>(&command)) {
+        handle(*wanted);
     } else if (auto* sampled = std::get_if<std::unique_ptr<SlowSample>>(&command)) {
         handle(std::move(*sampled));
     } else if (auto* fetched = std::get_if<FetchedState>(&command)) {
@@ -271,6 +273,14 @@ void Engine::handle(const EncodeResult& result) {
     counts_.images_encoded += result.embeddings ? 1 : 0;
     for (const PendingImage& failed : image_encoder_->deliver(result, scheduler_.all())) {
         fail(failed.sequence, {result.failure->code, result.failure->message, failed.image});
+    }
+}
+
+void Engine::handle(const EmbedImages& wanted) {
+    const std::shared_ptr<EmbedRequest> request = wanted.request.lock();
+    if (!request) return;
+    for (const PromptImage& image : request->media->images) {
+        if (auto cached = image_encoder_->request(image, request)) embedder_.deliver({image.digest, std::move(cached), {}});
     }
 }
 

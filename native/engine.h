@@ -192,9 +192,13 @@ private:
         uint32_t job_id;
         bool     paused;
     };
+    // The embedder needs the images of a request.
+    struct EmbedImages {
+        std::weak_ptr<EmbedRequest> request;
+    };
     struct Close {};
     using Command = std::variant<std::unique_ptr<Sequence>, Cancel, FinishJob, EndReasoning, Pause, EncodeResult,
-                                 std::unique_ptr<SlowSample>, FetchedState, Close>;
+                                 EmbedImages, std::unique_ptr<SlowSample>, FetchedState, Close>;
 
     void         run() noexcept;
     void         receive();
@@ -227,6 +231,7 @@ private:
 
     void handle(Command command);
     void handle(const EncodeResult& result);
+    void handle(const EmbedImages& wanted);
     void handle(std::unique_ptr<SlowSample> sample);
     void handle(FetchedState fetched);
     // `with_names`: control tokens have their names, which are otherwise not text.

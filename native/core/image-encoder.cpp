@@ -53,6 +53,12 @@ bool ImageEncoder::request_embeddings(const std::vector<PendingImage>& pending) 
     return any;
 }
 
+std::shared_ptr<const ImageEmbeddings> ImageEncoder::request(const PromptImage& image, std::weak_ptr<const void> wanted) {
+    auto cached = cache_.find(image.digest);
+    if (!cached) queue_.request(image, std::move(wanted));
+    return cached;
+}
+
 // If the first request is cancelled, its image is not encoded; other sequences request it again with the next plan.
 std::vector<PendingImage> ImageEncoder::deliver(const EncodeResult& result, const std::vector<Sequence*>& sequences) {
     std::vector<PendingImage> failed;

@@ -46,8 +46,8 @@ public:
 
     // Takes embeddings from the cache, and requests the others. True if any was in the cache.
     bool request_embeddings(const std::vector<PendingImage>& pending);
-    // Any thread: encodes an image for the embedder. Skips it if `wanted` has expired by its turn.
-    void request(const PromptImage& image, std::weak_ptr<const void> wanted) { queue_.request(image, std::move(wanted)); }
+    // For the embedder: returns cached embeddings, or else encodes the image. Skips it if `wanted` has expired by its turn.
+    std::shared_ptr<const ImageEmbeddings> request(const PromptImage& image, std::weak_ptr<const void> wanted);
     // Hands the result to the `sequences` with that image. Returns all of them if the image could not be encoded.
     std::vector<PendingImage> deliver(const EncodeResult& result, const std::vector<Sequence*>& sequences);
     // See EncodeQueue.

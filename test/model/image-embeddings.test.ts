@@ -38,6 +38,18 @@ test('equal images have equal vectors, others do not; texts are as before', asyn
   assert.ok(promptTokens > 5 * texts.promptTokens);
 });
 
+test('an image is encoded once, for completions as well', async ({ model }) => {
+  const green = { bytes: Uint8Array.from(await picture('png', { ...DRAWING, square: [20, 220, 40] })) };
+  const encoded = async () => (await model.stats()).imagesEncoded;
+  const before = await encoded();
+  const [first] = (await model.embed([show(model, green)])).vectors as [Float32Array];
+  assert.is(await encoded(), before + 1);
+  const [second] = (await model.embed([show(model, green)])).vectors as [Float32Array];
+  await model.generate({ ...show(model, green), maxTokens: 1 }).text();
+  assert.is(await encoded(), before + 1);
+  assert.equal(first, second);
+});
+
 test('the mean of the vectors of all tokens is the pooled vector', async ({ model }) => {
   const unpooled = await loadModel(demoModelPath, { ...OPTIONS, pooling: 'none' });
   try {

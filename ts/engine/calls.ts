@@ -12,8 +12,13 @@ interface NativeCalls extends Omit<NativePreparer, 'cancelPreparation'> {
   tokenizePrompt(prompt: string, images: readonly (ImageInput | NativeImage)[], owner: number): Promise<NativePrompt>;
   /** The vectors of all inputs, one after another; `tokens` holds the inputs likewise, `lengths` the length of each. */
   embed(tokens: Int32Array, lengths: Int32Array, owner: number): Promise<Float32Array>;
-  /** The vector of a prompt with images. */
-  embedPrompt(prompt: string, images: readonly ImageInput[], owner: number): Promise<Float32Array>;
+  /** Embeds a prompt with images unless it has more than `maxTokens`. */
+  embedPrompt(
+    prompt: string,
+    images: readonly ImageInput[],
+    maxTokens: number,
+    owner: number,
+  ): Promise<{ promptTokens: number; vector: Float32Array | null }>;
   stats(owner: number): Promise<NativeStats>;
 }
 

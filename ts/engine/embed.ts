@@ -58,11 +58,11 @@ async function embedPrompt(
   on?: AbortOptions,
 ): Promise<Embeddings> {
   try {
-    const { tokens } = await caller.call('tokenizePrompt', [prompt, images], on);
-    checkLength(tokens.length, model.embeddingContextLength, ONLY);
-    if (model.pooling === 'none') checkSize([tokens], model);
-    const vector = await caller.call('embedPrompt', [prompt, images], on);
-    return { vectors: [vector], promptTokens: tokens.length };
+    const max = Math.min(model.embeddingContextLength, maxSize(model));
+    const { vector, promptTokens } = await caller.call('embedPrompt', [prompt, images, max], on);
+    checkLength(promptTokens, model.embeddingContextLength, ONLY);
+    checkSize(promptTokens, model);
+    return { vectors: [vector as Float32Array], promptTokens };
   } catch (error) {
     if (!(error instanceof ChasquiError) || error.imageIndex === undefined) throw error;
     throw error.withMessage(`Image ${error.imageIndex} of \`${ONLY}\`: ${error.message}`, ONLY);
@@ -76,7 +76,10 @@ async function embedTexts(
   on?: AbortOptions,
 ): Promise<Embeddings> {
   const tokenized = await tokenize(caller, model, inputs, on);
-  if (model.pooling === 'none') checkSize(tokenized, model);
+  checkSize(
+    tokenized.reduce((sum, tokens) => sum + tokens.length, 0),
+    model,
+  );
   const { values, promptTokens } = await compute(caller, model, tokenized, 'input', on);
   if (model.pooling !== 'none') return { vectors: slices(values, inputs.length), promptTokens };
   let end = 0;
@@ -89,9 +92,12 @@ async function embedTexts(
 }
 
 /** Without pooling, each token has a vector. */
-function checkSize(inputs: readonly Int32Array[], { vectorLength }: ModelInfo): void {
-  const count = inputs.reduce((sum, tokens) => sum + tokens.length, 0);
-  const max = Math.floor(MAX_NUMBERS / vectorLength);
+function maxSize({ pooling, vectorLength }: ModelInfo): number {
+  return pooling === 'none' ? Math.floor(MAX_NUMBERS / vectorLength) : Number.POSITIVE_INFINITY;
+}
+
+function checkSize(count: number, model: ModelInfo): void {
+  const max = maxSize(model);
   if (count <= max) return;
   const message = `\`input\` has ${count} tokens, but without pooling at most ${max} are embedded at a time.`;
   throw new ChasquiError('invalid_value', message, 'input');

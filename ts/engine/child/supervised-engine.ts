@@ -261,7 +261,7 @@ export class SplitCalls implements Caller {
   async call<M extends CallName>(method: M, args: CallArgs<M>, on?: AbortOptions): Promise<CallResult<M>> {
     const { runsIn } = CALLS[method];
     if (runsIn === 'preparation') return this.prepare(method, args, on);
-    if (method === 'tokenizePrompt') {
+    if (method === 'tokenizePrompt' || method === 'embedPrompt') {
       const [prompt, images] = args as unknown as CallArgs<'tokenizePrompt'>;
       // The worker reports that the model generates nothing.
       if (this.info.generates) {

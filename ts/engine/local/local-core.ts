@@ -66,7 +66,7 @@ export class LocalCore extends OwnedCalls implements EngineCore {
   #run(method: CallName, args: readonly unknown[], owner: number): unknown {
     if (method === 'stats') return this.native.stats();
     if (method === 'embed') return this.#embed(owner, ...(args as CallArgs<'embed'>), null);
-    if (method === 'embedPrompt') return this.#embedPrompt(owner, ...(args as [string, readonly NativeImage[]]));
+    if (method === 'embedPrompt') return this.#embedPrompt(owner, ...(args as CallArgs<'embedPrompt'>));
     if (method === 'tokenizePrompt') {
       return this.native.tokenizePrompt(...(args as [string, readonly NativeImage[]]), owner);
     }
@@ -74,9 +74,14 @@ export class LocalCore extends OwnedCalls implements EngineCore {
     return preparer[method]?.(...args, owner);
   }
 
-  async #embedPrompt(owner: number, prompt: string, images: readonly NativeImage[]): Promise<Float32Array> {
-    const { tokens, media } = await this.native.tokenizePrompt(prompt, images, owner);
-    return this.#embed(owner, tokens, Int32Array.of(tokens.length), media);
+  async #embedPrompt(
+    owner: number,
+    ...[prompt, images, maxTokens]: CallArgs<'embedPrompt'>
+  ): Promise<CallResult<'embedPrompt'>> {
+    const { tokens, media } = await this.native.tokenizePrompt(prompt, images as readonly NativeImage[], owner);
+    const promptTokens = tokens.length;
+    if (promptTokens > maxTokens) return { promptTokens, vector: null };
+    return { promptTokens, vector: await this.#embed(owner, tokens, Int32Array.of(promptTokens), media) };
   }
 
   /** The native promise never settles once it has been cancelled. */

@@ -5,6 +5,7 @@ import * as assert from 'uvu/assert';
 import type { KeyJson } from '../../ts/cli/keys-place.js';
 import { axeViolations, loadAxe, type OpenedPage, openPage, startBrowser } from '../support/chromium.js';
 import { TestCloud } from '../support/cloud.js';
+import { until } from '../support/until.js';
 
 const test = suite('cloud: playground');
 const PASSWORD = 'a relay of runners';
@@ -85,6 +86,60 @@ test('keys of the playground are for signed-in users and forms of the page', asy
   const body = new URLSearchParams({ form_token: token ?? '' });
   const unsigned = await fetch(`${tryUrl}/key`, { method: 'POST', headers, body, redirect: 'manual' });
   assert.is(unsigned.status, 303);
+});
+
+test('a key of the playground ends with the sign-out, and a running stream with it', async () => {
+  const { page } = opened;
+  const tryUrl = `${cloud.url}/dashboard/apps/me/chat/try`;
+  await page.goto(tryUrl);
+  const form = { form_token: (await page.locator('#web-page').getAttribute('data-form-token')) ?? '' };
+  const made = await page.request.post(`${tryUrl}/key`, { headers: { origin: cloud.url }, form });
+  const { key } = (await made.json()) as { key: string };
+  const authorization = { authorization: `Key ${key}` };
+  const list = async () => (await fetch(`${cloud.url}/me/chat/v1/models`, { headers: authorization })).status;
+  assert.is(await list(), 200);
+  const stream = await cloud.post('chat', { stream: true, temperature: 9, ignore_eos: true }, authorization);
+  const reader = stream.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+  await reader.read();
+  await page.goto(`${cloud.url}/dashboard/apps`);
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.waitForURL('**/sign-in');
+  assert.is(await list(), 401);
+  let text = '';
+  for (let part = await reader.read(); !part.done; part = await reader.read()) text += Buffer.from(part.value);
+  assert.match(text, 'The API key was revoked or has expired.');
+  const isRevoked = async () => {
+    const { keys } = await cloud.client.get<{ keys: KeyJson[] }>('/keys');
+    return keys.find(({ id }) => key.startsWith(id))?.revoked_at !== null;
+  };
+  await until(isRevoked, 'the revocation in the key store');
+});
+
+test('an invited viewer of an organisation sees its apps only', async () => {
+  const invited = await cloud.client.post<{ setup_link: string }>('/users', {
+    name: 'ana',
+    org: 'acme',
+    role: 'viewer',
+  });
+  const { page } = await openPage(browser);
+  await page.goto(invited.setup_link);
+  await page.getByLabel('New password').fill(PASSWORD);
+  await page.getByLabel('Repeat password').fill(PASSWORD);
+  await page.getByRole('button', { name: 'Set password' }).click();
+  await page.waitForURL('**/dashboard/keys');
+  await page.goto(`${cloud.url}/dashboard/apps`);
+  assert.equal(await page.getByRole('listitem').locator('h2').allInnerTexts(), ['acme/other']);
+  assert.equal(await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allInnerTexts(), [
+    'Apps',
+    'Keys',
+    'Usage',
+    'Account',
+  ]);
+  for (const path of ['apps/me/chat', 'apps/me/chat/logs']) {
+    assert.is((await page.request.get(`${cloud.url}/dashboard/${path}`)).status(), 404);
+  }
+  await page.goto(`${cloud.url}/dashboard/apps/acme/other`);
+  assert.is(await page.getByRole('button').count(), 1);
 });
 
 test.run();

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { authorizer } from '../../ts/cloud/accounts/authorize.js';
 import { accountsRoutes } from '../../ts/cloud/accounts/routes.js';
+import type { Membership } from '../../ts/cloud/accounts/users.js';
 import { dashboardRoutes } from '../../ts/cloud/dashboard/routes.js';
 import { errorHandler } from '../../ts/http/error-handler.js';
 import { LOCAL_TOKEN, type TestAccounts, testAccounts } from './cloud-accounts.js';
@@ -44,6 +45,11 @@ export async function startDashboard({ publicUrl }: { publicUrl?: string } = {})
   return { ...made, app, apps, url, serverErrors, close };
 }
 
-export function addOwner({ accounts, database }: TestDashboard): void {
-  database.run('UPDATE users SET password = ? WHERE id = ?', [CHEAP_HASH, accounts.users.add('owner').id]);
+export function addOwner(dashboard: TestDashboard): void {
+  addUser(dashboard, 'owner');
+}
+
+/** With the same password. */
+export function addUser({ accounts, database }: TestDashboard, name: string, membership?: Membership): void {
+  database.run('UPDATE users SET password = ? WHERE id = ?', [CHEAP_HASH, accounts.users.add(name, membership).id]);
 }

@@ -8,6 +8,7 @@ import { queueCommand } from './queue.js';
 import { runCommand } from './run.js';
 import { runnersCommand } from './runners.js';
 import { secretsCommand } from './secrets.js';
+import { usersCommand } from './users.js';
 
 export function cloudCommands(): Command[] {
   return [
@@ -17,6 +18,7 @@ export function cloudCommands(): Command[] {
     runnersCommand(),
     queueCommand(),
     secretsCommand(),
+    usersCommand(),
     cloudCommand(),
     loginCommand(),
   ];

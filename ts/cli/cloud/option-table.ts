@@ -1,5 +1,6 @@
 /** Options of the cloud commands. Flags and help derive from these rows. */
 import { QUOTA_PATTERN } from '../../cloud/apps/quotas.js';
+import { ROLE_NAMES } from '../../keys/key-settings.js';
 import { choice, inGroup, integer, type OptionRows, off, text, type UngroupedRows } from '../../options/option-row.js';
 import { HOSTING_OPTIONS } from '../options/hosting-option-table.js';
 import { KUBERNETES_OPTIONS, WEIGHTS_OPTION } from './kubernetes-option-table.js';
@@ -139,6 +140,16 @@ export const KEY_OPTION = inGroup(GROUP, {
   key: { ...text('api_key'), help: 'API key with the scopes deploy and read', otherwise: 'read from standard input' },
 } as const satisfies UngroupedRows);
 
+export const USER_OPTIONS = inGroup(GROUP, {
+  role: {
+    ...choice(...ROLE_NAMES),
+    placeholder: 'role',
+    help: 'owner (all), developer (call, deploy, read) or viewer (read)',
+    otherwise: 'viewer; owner with --all-orgs',
+  },
+  allOrgs: { ...off, help: 'Give access to all organisations' },
+} as const satisfies UngroupedRows);
+
 export const CLOUD_OPTIONS: OptionRows = {
   ...CLOUD_START_OPTIONS,
   ...DEPLOY_OPTIONS,
@@ -148,4 +159,5 @@ export const CLOUD_OPTIONS: OptionRows = {
   ...ROLLBACK_OPTIONS,
   ...FOLLOW_OPTION,
   ...KEY_OPTION,
+  ...USER_OPTIONS,
 };

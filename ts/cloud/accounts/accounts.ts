@@ -5,6 +5,7 @@ import type { Database } from '../store/database.js';
 import { AuditLog } from './audit.js';
 import { Passwords } from './password.js';
 import { migrateAccounts } from './schema.js';
+import { SessionKeys } from './session-keys.js';
 import { Sessions } from './sessions.js';
 import { UsageStore } from './usage-store.js';
 import { OWNER, Users } from './users.js';
@@ -30,7 +31,8 @@ export interface Accounts {
   readonly audit: AuditLog;
   readonly users: Users;
   readonly sessions: Sessions;
-  /** Whether no user has a password yet, so a start should print a setup link. */
+  readonly sessionKeys: SessionKeys;
+  /** Whether no unrestricted owner has a password yet, so a start should print a setup link. */
   needsSetup(): boolean;
   /** Returns the path of a page for setting a password. It works once, for half an hour, and replaces earlier ones. */
   setupPath(name?: string): string;
@@ -43,12 +45,14 @@ export interface Accounts {
 export function openAccounts({ database, home, keyStore, onError, flushMs = FLUSH_MS }: AccountsParts): Accounts {
   migrateAccounts(database);
   const keys = KeyStore.open(home, keyStore);
-  const ring = new StoredKeyRing(keys);
+  const sessions = new Sessions(database);
+  const sessionKeys = new SessionKeys(database, sessions, keys);
+  const ring = new StoredKeyRing(keys, sessionKeys);
   const usage = new UsageStore(database);
   const users = new Users(database, new Passwords());
   const late = new LateChanges();
   const flush = () => {
-    for (const part of [late, usage, ring]) {
+    for (const part of [late, usage, ring, sessionKeys]) {
       try {
         part.flush();
       } catch (error) {
@@ -64,8 +68,10 @@ export function openAccounts({ database, home, keyStore, onError, flushMs = FLUS
     usage,
     users,
     audit: new AuditLog(database),
-    sessions: new Sessions(database),
-    needsSetup: () => !users.list().some(({ hasPassword }) => hasPassword),
+    sessions,
+    sessionKeys,
+    needsSetup: () =>
+      !users.list().some(({ hasPassword, org, role }) => hasPassword && org === null && role === 'owner'),
     setupPath: (name = OWNER) => `/dashboard/setup/${users.newLink(users.add(name).id)}`,
     orLater: (change) => {
       try {
@@ -104,18 +110,22 @@ export class StoredKeyRing implements KeyRing {
   /** Pending times of last use by key id, in Unix seconds. Contains existing keys only. */
   #used = new Map<string, number>();
 
-  constructor(private readonly keys: KeyStore) {}
+  constructor(
+    private readonly keys: KeyStore,
+    private readonly sessionKeys: Pick<SessionKeys, 'isOpen'>,
+  ) {}
 
   check(key: string): CloudKey | null {
-    return this.#recordUse(this.keys.check(key));
+    return this.#accept(this.keys.check(key));
   }
 
   checkId(id: string): CloudKey | null {
-    return this.#recordUse(this.keys.checkId(id));
+    return this.#accept(this.keys.checkId(id));
   }
 
-  #recordUse(found: CloudKey | null): CloudKey | null {
-    if (found) this.#used.set(found.id, Math.floor(Date.now() / 1000));
+  #accept(found: CloudKey | null): CloudKey | null {
+    if (found === null || !this.sessionKeys.isOpen(found)) return null;
+    this.#used.set(found.id, Math.floor(Date.now() / 1000));
     return found;
   }
 

@@ -4,6 +4,7 @@ import { LIMIT_NAMES, ROLE_NAMES, ROLES, type Role, type Scope, toLimits } from 
 import type { NewKeySettings } from '../../keys/key-store.js';
 import { type AuditQuery, MAX_AUDIT_ROWS } from './audit.js';
 import type { UsageQuery } from './usage-store.js';
+import type { Invitation } from './user-changes.js';
 
 const KEY_FIELDS = ['name', 'org', 'app', 'scopes', 'role', 'expires_at', 'limits'];
 
@@ -19,20 +20,29 @@ export function keyFromBody(body: unknown): NewKeySettings {
   // If omitted, the values of the actor apply.
   if (fields.org !== undefined) settings.org = textOf(fields, 'org');
   if (fields.app !== undefined) settings.app = textOf(fields, 'app');
-  const role = textOf(fields, 'role');
-  if (role !== null) settings.scopes = scopesOfRole(role);
-  if (role !== null && fields.scopes !== undefined) throw wrong('role', 'and `scopes` exclude each other');
+  const role = toRole(textOf(fields, 'role'));
+  if (role !== undefined) settings.scopes = ROLES[role];
+  if (role !== undefined && fields.scopes !== undefined) throw wrong('role', 'and `scopes` exclude each other');
   if (fields.scopes !== undefined) settings.scopes = scopesOf(fields.scopes);
   return settings;
 }
 
-export function nameFromBody(body: unknown): string {
-  const name = textOf(objectOf(body, '', ['name']), 'name');
+export function invitationFromBody(body: unknown): Invitation {
+  const fields = objectOf(body, '', ['name', 'org', 'role']);
+  const name = textOf(fields, 'name');
   if (name === null) throw new ChasquiError('missing_required_parameter', '`name` is missing.', 'name');
-  return name;
+  const role = textOf(fields, 'role');
+  return { name, org: fields.org === undefined ? undefined : textOf(fields, 'org'), role: toRole(role) };
 }
 
-function objectOf(value: unknown, field: string, known: readonly string[]): Record<string, unknown> {
+export function toRole(text: string | null): Role | undefined {
+  if (text === null) return undefined;
+  if (ROLE_NAMES.includes(text as Role)) return text as Role;
+  throw wrong('role', `must be one of ${ROLE_NAMES.join(', ')}`);
+}
+
+/** Refuses unknown fields. */
+export function objectOf(value: unknown, field: string, known: readonly string[]): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw wrongType(field || 'body', 'an object');
   }
@@ -57,11 +67,6 @@ function numberOf(fields: Record<string, unknown>, name: string, prefix = ''): n
 function scopesOf(value: unknown): Scope[] {
   if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value as Scope[];
   throw wrongType('scopes', 'an array of strings');
-}
-
-function scopesOfRole(role: string): readonly Scope[] {
-  if (ROLE_NAMES.includes(role as Role)) return ROLES[role as Role];
-  throw wrong('role', `must be one of ${ROLE_NAMES.join(', ')}`);
 }
 
 function wrongType(field: string, wanted: string): ChasquiError {

@@ -7,8 +7,10 @@ import type { Accounts } from './accounts.js';
 import type { Actor } from './audit.js';
 import { type Authorize, beyond, isWithin } from './authorize.js';
 import { createKey, revokeKey, visibleKeys } from './key-changes.js';
-import { auditQuery, keyFromBody, nameFromBody, usageQuery } from './parse-input.js';
+import { auditQuery, invitationFromBody, keyFromBody, usageQuery } from './parse-input.js';
 import { type UsageRow, usageCsv } from './usage-store.js';
+import { inviteUser, removeUser, visibleUsers } from './user-changes.js';
+import type { User } from './users.js';
 
 export interface AccountsRoutesParts {
   accounts: Accounts;
@@ -51,35 +53,21 @@ function keysRoutes(app: FastifyInstance, { accounts, authorize }: AccountsRoute
   });
 }
 
-/** Users see all organisations, so managing them requires an unrestricted `admin` key. */
 function usersRoutes(app: FastifyInstance, { accounts, authorize, publicUrl }: AccountsRoutesParts): void {
-  const authorizeAll = (request: FastifyRequest) => {
+  // Users are members of a whole organisation.
+  const ofOrg = (request: FastifyRequest) => {
     const actor = authorize(request);
-    if (actor.org !== null) throw beyond(actor);
+    if (actor.app !== null) throw beyond(actor);
     return actor;
   };
-  app.get(`${BASE}/users`, async (request) => {
-    authorizeAll(request);
-    return {
-      users: accounts.users.list().map(({ id, name, hasPassword, createdAt }) => {
-        return { id, name, has_password: hasPassword, created_at: createdAt };
-      }),
-    };
-  });
+  app.get(`${BASE}/users`, async (request) => ({ users: visibleUsers(accounts, ofOrg(request)).map(userToJson) }));
   app.post(`${BASE}/users`, { bodyLimit: BODY_LIMIT }, async (request, reply) => {
-    const actor = authorizeAll(request);
-    const name = nameFromBody(request.body);
-    const link = publicUrl() + accounts.setupPath(name);
-    accounts.audit.add({ actor, action: 'user.link', subject: name });
+    const { user, path } = inviteUser(accounts, ofOrg(request), invitationFromBody(request.body));
     reply.code(201).header('cache-control', 'no-store');
-    return { id: accounts.users.named(name)?.id, name, setup_link: link };
+    return { ...userToJson(user), setup_link: publicUrl() + path };
   });
   app.delete(`${BASE}/users/:id`, async (request, reply) => {
-    const actor = authorizeAll(request);
-    const user = accounts.users.find(idOf(request));
-    if (!user) throw new ChasquiError('key_not_found', 'No user has this id.');
-    accounts.audit.add({ actor, action: 'user.remove', subject: user.name });
-    accounts.users.remove(user.id);
+    removeUser(accounts, ofOrg(request), idOf(request));
     reply.code(204);
   });
 }
@@ -128,6 +116,10 @@ export function keyToJson({ id, name, org, app, scopes, createdAt, expiresAt, re
     last_used_at: lastUsedAt,
     limits: limitsToJson(limits),
   };
+}
+
+export function userToJson({ id, name, org, role, hasPassword, createdAt }: User) {
+  return { id, name, org, role, has_password: hasPassword, created_at: createdAt };
 }
 
 function usageToJson(row: UsageRow) {

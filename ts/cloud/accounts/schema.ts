@@ -55,6 +55,13 @@ const STEPS = [
     BEGIN SELECT RAISE(ABORT, 'the audit can only be added to'); END;
   CREATE TRIGGER audit_is_not_deleted BEFORE DELETE ON audit
     BEGIN SELECT RAISE(ABORT, 'the audit can only be added to'); END;`,
+  `ALTER TABLE users ADD COLUMN org TEXT;
+  ALTER TABLE users ADD COLUMN role TEXT NOT NULL DEFAULT 'owner';
+
+  CREATE TABLE session_keys (
+    key_id TEXT PRIMARY KEY,
+    session_id TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;`,
 ];
 
 export function migrateAccounts(database: Database): void {

@@ -1,5 +1,6 @@
 /** Dashboard sessions. Only hashes of the cookies' secrets are stored. */
 import { randomBytes } from 'node:crypto';
+import { ROLES, type Role, type Scope } from '../../keys/key-settings.js';
 import type { Database, SqlValue } from '../store/database.js';
 import { hashOf, newSecret } from './secret.js';
 
@@ -18,6 +19,9 @@ export interface Session {
   id: string;
   userId: string;
   userName: string;
+  /** Restricts the user to one organisation; null: all. */
+  userOrg: string | null;
+  userRole: Role;
   /** Unix seconds. */
   createdAt: number;
   seenAt: number;
@@ -27,8 +31,12 @@ export interface Session {
 }
 
 const COLUMNS =
-  'sessions.id, user_id AS userId, users.name AS userName, sessions.created_at AS createdAt, seen_at AS seenAt, ' +
-  'confirmed_at AS confirmedAt, address, browser';
+  'sessions.id, user_id AS userId, users.name AS userName, users.org AS userOrg, users.role AS userRole, ' +
+  'sessions.created_at AS createdAt, seen_at AS seenAt, confirmed_at AS confirmedAt, address, browser';
+
+export function may({ userRole }: Session, scope: Scope): boolean {
+  return (ROLES[userRole] as readonly Scope[]).includes(scope);
+}
 
 /** Times are Unix seconds of the system clock, because sessions outlast the process. */
 export class Sessions {
@@ -79,14 +87,15 @@ export class Sessions {
     return session;
   }
 
-  /** Whether a session is valid. Does not update its time of use. */
-  isOpen(id: string): boolean {
+  /** Returns the session if it is valid. Does not update its time of use. */
+  open(id: string): Session | null {
     const now = this.#now();
-    return this.#select('sessions.id = ? AND sessions.created_at > ? AND seen_at > ?', [
+    const [session = null] = this.#select('sessions.id = ? AND sessions.created_at > ? AND seen_at > ?', [
       id,
       now - MAX_SECONDS,
       now - IDLE_SECONDS,
-    ]).some(() => true);
+    ]);
+    return session;
   }
 
   /** Sessions of a user, the most recently used first. */

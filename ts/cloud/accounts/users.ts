@@ -1,16 +1,26 @@
 /** Users of the dashboard, and the one-time links for setting their passwords. */
 import { randomBytes } from 'node:crypto';
 import { invalidValue } from '../../errors.js';
+import { checkUrlName, type Role } from '../../keys/key-settings.js';
 import type { Database } from '../store/database.js';
 import type { Passwords } from './password.js';
 import { hashOf, newSecret } from './secret.js';
 
 export const OWNER = 'owner';
 const LINK_SECONDS = 30 * 60;
+const INVITATION_SECONDS = 7 * 24 * 3600;
 const USER_NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._@+-]{0,63}$/u;
 const MAX_USERS = 1000;
 
-export interface User {
+export interface Membership {
+  /** Restricts the user to one organisation; null: all. */
+  org: string | null;
+  role: Role;
+}
+
+const UNRESTRICTED_OWNER: Membership = { org: null, role: 'owner' };
+
+export interface User extends Membership {
   id: string;
   name: string;
   hasPassword: boolean;
@@ -18,7 +28,7 @@ export interface User {
   createdAt: number;
 }
 
-interface UserRow {
+interface UserRow extends Membership {
   id: string;
   name: string;
   password: string | null;
@@ -45,13 +55,14 @@ export class Users {
     return row ? toUser(row) : null;
   }
 
-  /** Returns the user of this name, created if necessary. */
-  add(name: string): User {
+  /** Returns the user of this name, created with `membership` if necessary. */
+  add(name: string, { org, role }: Membership = UNRESTRICTED_OWNER): User {
     if (!USER_NAME.test(name)) {
       const message =
         '`name` must have at most 64 letters, digits, spaces and `._@+-`, and start with a letter or digit.';
       throw invalidValue(message, 'name');
     }
+    if (org !== null) checkUrlName('org', org);
     return this.database.transaction(() => {
       const known = this.named(name);
       if (known) return known;
@@ -59,9 +70,16 @@ export class Users {
         throw invalidValue(`The limit of ${MAX_USERS} users is reached. Remove one first.`, 'name');
       }
       const id = `user-${randomBytes(16).toString('hex')}`;
-      this.database.run('INSERT INTO users (id, name, created_at) VALUES (?, ?, unixepoch())', [id, name]);
+      const sql = 'INSERT INTO users (id, name, org, role, created_at) VALUES (?, ?, ?, ?, unixepoch())';
+      this.database.run(sql, [id, name, org, role]);
       return this.find(id) as User;
     });
+  }
+
+  /** Takes effect at once, also in open sessions. */
+  change(id: string, { org, role }: Membership): void {
+    if (org !== null) checkUrlName('org', org);
+    this.database.run('UPDATE users SET org = ?, role = ? WHERE id = ?', [org, role, id]);
   }
 
   /** Also ends the user's sessions. Returns false if the user does not exist. */
@@ -69,13 +87,17 @@ export class Users {
     return this.database.run('DELETE FROM users WHERE id = ?', [id]) > 0;
   }
 
-  /** Returns the secret of a link for setting the password: valid once, for half an hour. Invalidates earlier links. */
-  newLink(userId: string, now = Date.now() / 1000): string {
+  /**
+   * Returns the secret of a link for setting the password. It is valid once: for half an hour, or a week for an invitation.
+   * Invalidates earlier links.
+   */
+  newLink(userId: string, { isInvitation = false, now = Date.now() / 1000 } = {}): string {
     const secret = newSecret();
+    const seconds = isInvitation ? INVITATION_SECONDS : LINK_SECONDS;
     this.database.transaction(() => {
       this.database.run('DELETE FROM setup_links WHERE user_id = ? OR expires_at <= ?', [userId, Math.floor(now)]);
       this.database.run('INSERT INTO setup_links (hash, user_id, expires_at) VALUES (?, ?, ?)', [
-        ...[hashOf(secret), userId, Math.floor(now) + LINK_SECONDS],
+        ...[hashOf(secret), userId, Math.floor(now) + seconds],
       ]);
     });
     return secret;
@@ -124,6 +146,6 @@ export class Users {
   }
 }
 
-function toUser({ id, name, password, created_at: createdAt }: UserRow): User {
-  return { id, name, hasPassword: password !== null, createdAt };
+function toUser({ id, name, org, role, password, created_at: createdAt }: UserRow): User {
+  return { id, name, org, role, hasPassword: password !== null, createdAt };
 }

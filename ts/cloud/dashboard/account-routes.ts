@@ -12,12 +12,12 @@ const URL = `${BASE}/account`;
 
 export function accountRoutes(app: FastifyInstance, context: DashboardContext): void {
   const { accounts, guard } = context;
-  pageRoute(app, context, URL, (request, reply, viewer) => {
+  pageRoute(app, context, URL, 'any', (request, reply, viewer) => {
     const isChanged = (request.query as { changed?: unknown }).changed === 'password';
     return show(context, reply, viewer, isChanged ? CHANGED : null);
   });
   passwordRoute(app, context);
-  formRoute(app, context, `${URL}/sessions/:id/end`, (request, reply, viewer) => {
+  formRoute(app, context, `${URL}/sessions/:id/end`, 'any', (request, reply, viewer) => {
     const { id } = request.params as { id: string };
     const { userId, userName } = viewer.session;
     if (accounts.sessions.end(userId, id)) {
@@ -25,7 +25,7 @@ export function accountRoutes(app: FastifyInstance, context: DashboardContext): 
     }
     return reply.redirect(URL, 303);
   });
-  formRoute(app, context, `${URL}/sign-out-everywhere`, (request, reply, viewer) => {
+  formRoute(app, context, `${URL}/sign-out-everywhere`, 'any', (request, reply, viewer) => {
     const { session } = viewer;
     accounts.sessions.endAll(session.userId);
     accounts.audit.add({ actor: actorOf(viewer, request), action: 'session.end_all', subject: session.userName });
@@ -38,7 +38,7 @@ const CHANGED: Notice = { kind: 'good', text: 'Password changed. All other sessi
 
 function passwordRoute(app: FastifyInstance, context: DashboardContext): void {
   const { accounts, guard } = context;
-  formRoute(app, context, `${URL}/password`, async (request, reply, viewer) => {
+  formRoute(app, context, `${URL}/password`, 'any', async (request, reply, viewer) => {
     const { session } = viewer;
     const form = new SentForm(request.body);
     const refuse = (status: number, text: string) => show(context, reply.code(status), viewer, { kind: 'bad', text });
@@ -59,7 +59,13 @@ function passwordRoute(app: FastifyInstance, context: DashboardContext): void {
 function show({ accounts }: DashboardContext, reply: FastifyReply, viewer: Viewer, notice: Notice | null) {
   const { session, formToken } = viewer;
   const sessions = accounts.sessions.list(session.userId);
-  const body = html`${heading('Account', null, html`You sign in with the name <strong>${session.userName}</strong>.`)}
+  const body = html`${heading(
+    'Account',
+    null,
+    html`You sign in with the name <strong>${session.userName}</strong>. Your role is ${session.userRole} of ${
+      session.userOrg ?? 'all organisations'
+    }.`,
+  )}
 <section class="card form" aria-labelledby="password-heading"><h2 id="password-heading">Password</h2>
 <form method="post" action="${URL}/password">${tokenField(formToken)}
 <input type="hidden" name="username" value="${session.userName}" autocomplete="username">

@@ -1,6 +1,7 @@
 /** The list of apps, and the page of an app with its revisions, runners and events. */
 
 import { type Html, html } from '../../http/html.js';
+import { may } from '../accounts/sessions.js';
 import type { AppDetail, AppSummary, EventSummary, Health, RevisionSummary, RunnerSummary } from './apps-view.js';
 import { timeTag } from './format.js';
 import { BASE, confirmed, emptyState, heading, type PageParts, tokenField, type Viewer } from './page.js';
@@ -45,7 +46,9 @@ function fact(label: string, value: string | number): Html {
 
 export function appPage(viewer: Viewer, app: AppDetail, hasPlayground: boolean): PageParts {
   const { org, name, auth, state, health, reason, revision, ready, running, queued, scale } = app;
-  const actions = html`${hasPlayground && html`<a class="button" href="${appUrl(app)}/try">Try</a>`}<a class="button" href="${appUrl(app)}/logs">Logs</a>${restartForm(app, viewer)}`;
+  const actions = html`${
+    hasPlayground && may(viewer.session, 'call') && html`<a class="button" href="${appUrl(app)}/try">Try</a>`
+  }<a class="button" href="${appUrl(app)}/logs">Logs</a>${may(viewer.session, 'deploy') && restartForm(app, viewer)}`;
   const body = html`${heading(html`<span class="faint">${org}/</span>${name}`, actions, html`<code>${app.url}</code>`)}
 ${live(html`<div class="split"><section class="card" aria-labelledby="now"><div class="line"><h2 id="now">Status</h2>${stateTag(state, health)}${reason && html`<p class="reason">${reason}</p>`}</div>
 <dl class="facts">${fact('Access', auth)}${fact('Revision', revision ?? '–')}${fact('Runners', `${ready} of ${scale.max}`)}${fact('Running', running)}${fact('Waiting', queued)}</dl></section>
@@ -70,15 +73,24 @@ function restartForm(app: AppDetail, { formToken }: Viewer): Html {
   });
 }
 
-function scaleCard(app: AppDetail, { formToken }: Viewer): Html {
+function scaleCard(app: AppDetail, viewer: Viewer): Html {
   const { min, max, isOverridden } = app.scale;
   return html`<section class="card" aria-labelledby="scale"><h2 id="scale">Scale</h2>
-<form method="post" action="${appUrl(app)}/scale" class="inline">${tokenField(formToken)}
+${
+  may(viewer.session, 'deploy')
+    ? scaleForm(app, viewer)
+    : html`<dl class="facts">${fact('At least', min)}${fact('At most', max)}</dl>`
+}
+<p class="hint">${isOverridden ? 'Set here. Deployments do not change it.' : 'Set by the deployment script.'}</p></section>`;
+}
+
+function scaleForm(app: AppDetail, { formToken }: Viewer): Html {
+  const { min, max, isOverridden } = app.scale;
+  return html`<form method="post" action="${appUrl(app)}/scale" class="inline">${tokenField(formToken)}
 <label>At least<input name="min" type="number" min="0" max="1000" value="${min}" required></label>
 <label>At most<input name="max" type="number" min="0" max="1000" value="${max}" required></label>
 <button>Set</button>
-${isOverridden && html`<button class="quiet" name="by" value="script" formnovalidate>Use the script's scale</button>`}</form>
-<p class="hint">${isOverridden ? 'Set here. Deployments do not change it.' : 'Set by the deployment script.'}</p></section>`;
+${isOverridden && html`<button class="quiet" name="by" value="script" formnovalidate>Use the script's scale</button>`}</form>`;
 }
 
 function runnerTable(runners: readonly RunnerSummary[]): Html {
@@ -92,13 +104,13 @@ function runnerTable(runners: readonly RunnerSummary[]): Html {
   )}</tbody></table></div>`;
 }
 
-function revisionTable(app: AppDetail, { formToken }: Viewer): Html {
+function revisionTable(app: AppDetail, viewer: Viewer): Html {
   return html`<div class="table" role="region" aria-label="Table of revisions" tabindex="0"><table class="cards"><caption class="unseen">Revisions, newest first</caption>
 <thead><tr><th scope="col">Revision</th><th scope="col">State</th><th scope="col">Deployed</th><th scope="col">Message</th><th scope="col"><span class="unseen">Change</span></th></tr></thead>
-<tbody>${app.revisions.map((revision) => revisionRow(app, revision, formToken))}</tbody></table></div>`;
+<tbody>${app.revisions.map((revision) => revisionRow(app, revision, viewer))}</tbody></table></div>`;
 }
 
-function revisionRow(app: AppDetail, revision: RevisionSummary, formToken: string): Html {
+function revisionRow(app: AppDetail, revision: RevisionSummary, { session, formToken }: Viewer): Html {
   const { number, state, health, reason, createdAt, author, message, digest, canRollBack } = revision;
   return html`<tr><th scope="row">${number}<span class="sub"><code>${digest.slice(0, 12)}</code></span></th>
 <td data-label="State">${stateTag(state, health)}${reason && html`<span class="sub">${reason}</span>`}</td>
@@ -106,6 +118,7 @@ function revisionRow(app: AppDetail, revision: RevisionSummary, formToken: strin
 <td data-label="Message">${message ?? html`<span class="faint">None</span>`}</td>
 <td class="last">${
     canRollBack &&
+    may(session, 'deploy') &&
     confirmed({
       label: 'Roll back',
       what: `Revision ${number} starts and replaces the active one when it is ready.`,

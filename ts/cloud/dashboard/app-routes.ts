@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ChasquiError, ERRORS, invalidValue } from '../../errors.js';
 import type { Actor } from '../accounts/audit.js';
 import { appListPage, appPage } from './app-pages.js';
-import type { AppDetail } from './apps-view.js';
+import type { AppDetail, AppSummary } from './apps-view.js';
 import { actorOf, type DashboardContext, formRoute, pageRoute } from './context.js';
 import { LiveStreams } from './live-streams.js';
 import { logsPage } from './logs-page.js';
@@ -16,23 +16,23 @@ export const APP = `${BASE}/apps/:org/:name`;
 export function appRoutes(app: FastifyInstance, context: DashboardContext): void {
   const { apps, accounts } = context;
   const hasPlayground = context.chatPage !== undefined;
-  const streams = new LiveStreams((id) => accounts.sessions.isOpen(id));
+  const streams = new LiveStreams((id) => accounts.sessions.open(id) !== null);
   app.addHook('preClose', async () => streams.close());
-  pageRoute(app, context, `${BASE}/apps`, (_request, reply, viewer) =>
-    sendPage(reply, appListPage(viewer, apps.list())),
+  pageRoute(app, context, `${BASE}/apps`, 'read', (_request, reply, viewer) =>
+    sendPage(reply, appListPage(viewer, visibleApps(context, viewer))),
   );
-  pageRoute(app, context, APP, (request, reply, viewer) =>
-    sendPage(reply, appPage(viewer, findApp(context, request), hasPlayground)),
+  pageRoute(app, context, APP, 'read', (request, reply, viewer) =>
+    sendPage(reply, appPage(viewer, findApp(context, request, viewer), hasPlayground)),
   );
-  pageRoute(app, context, `${APP}/logs`, (request, reply, viewer) => {
-    const found = findApp(context, request);
+  pageRoute(app, context, `${APP}/logs`, 'read', (request, reply, viewer) => {
+    const found = findApp(context, request, viewer);
     return sendPage(reply, logsPage(viewer, found, apps.logs(found.org, found.name, LOG_LINES)));
   });
-  pageRoute(app, context, `${BASE}/live/changes`, (_request, reply, viewer) => {
+  pageRoute(app, context, `${BASE}/live/changes`, 'read', (_request, reply, viewer) => {
     streams.open(reply, viewer.session.id, (send) => apps.onChange(() => send('change')));
   });
-  pageRoute(app, context, `${BASE}/live/logs/:org/:name`, (request, reply, viewer) => {
-    const { org, name } = findApp(context, request);
+  pageRoute(app, context, `${BASE}/live/logs/:org/:name`, 'read', (request, reply, viewer) => {
+    const { org, name } = findApp(context, request, viewer);
     streams.open(reply, viewer.session.id, (send) => apps.onLog(org, name, (line) => send('line', line)));
   });
   changeRoutes(app, context);
@@ -41,8 +41,8 @@ export function appRoutes(app: FastifyInstance, context: DashboardContext): void
 function changeRoutes(app: FastifyInstance, context: DashboardContext): void {
   const { apps } = context;
   const change = (path: string, act: (found: AppDetail, form: SentForm, actor: Actor) => Promise<void>) => {
-    formRoute(app, context, `${APP}/${path}`, async (request, reply, viewer) => {
-      const found = findApp(context, request);
+    formRoute(app, context, `${APP}/${path}`, 'deploy', async (request, reply, viewer) => {
+      const found = findApp(context, request, viewer);
       try {
         await act(found, new SentForm(request.body), actorOf(viewer, request));
       } catch (error) {
@@ -70,7 +70,7 @@ function refused(
   if (!(error instanceof ChasquiError) || ERRORS[error.code].status >= 500) throw error;
   reply.code(ERRORS[error.code].status);
   return sendPage(reply, {
-    ...appPage(viewer, findApp(context, request), context.chatPage !== undefined),
+    ...appPage(viewer, findApp(context, request, viewer), context.chatPage !== undefined),
     notice: { kind: 'bad', text: error.message },
   });
 }
@@ -82,9 +82,13 @@ function numberIn(form: SentForm, name: string): number {
   throw invalidValue(`\`${name}\` must be a whole number.`, name);
 }
 
-export function findApp({ apps }: DashboardContext, request: FastifyRequest): AppDetail {
+export function visibleApps({ apps }: DashboardContext, { session }: Viewer): readonly AppSummary[] {
+  return apps.list().filter(({ org }) => session.userOrg === null || session.userOrg === org);
+}
+
+export function findApp({ apps }: DashboardContext, request: FastifyRequest, { session }: Viewer): AppDetail {
   const { org, name } = request.params as { org: string; name: string };
-  const found = apps.find(org, name);
+  const found = session.userOrg === null || session.userOrg === org ? apps.find(org, name) : null;
   if (found) return found;
   throw new ChasquiError('unknown_url', 'App not found. It may have been deleted.');
 }

@@ -9,9 +9,9 @@ import { BASE, emptyState, heading, sendPage } from './page.js';
 const ROWS = 100;
 
 export function auditRoutes(app: FastifyInstance, context: DashboardContext): void {
-  pageRoute(app, context, `${BASE}/audit`, (request, reply, viewer) => {
+  pageRoute(app, context, `${BASE}/audit`, 'admin', (request, reply, viewer) => {
     const { before } = auditQuery(request.query);
-    const rows = context.accounts.audit.list({ before: before ?? null, limit: ROWS });
+    const rows = context.accounts.audit.list({ org: viewer.session.userOrg, before: before ?? null, limit: ROWS });
     const last = rows.length === ROWS ? rows.at(-1)?.id : undefined;
     const body = html`${heading('Audit', null, 'All changes by people and keys. Entries cannot be edited or removed.')}
 ${rows.length > 0 ? table(rows) : emptyState('No entries', 'Changes appear here.')}
@@ -40,8 +40,8 @@ const WORDS: Readonly<Record<string, string>> = {
   'password.set': 'Set a password',
   'session.end': 'Ended a session',
   'session.end_all': 'Signed out everywhere',
-  'user.link': 'Created a setup link',
-  'user.remove': 'Removed a person',
+  'user.link': 'Invited a user',
+  'user.remove': 'Removed a user',
   sign_in: 'Signed in',
   'sign_in.failed': 'Failed sign-in',
 };

@@ -1,8 +1,11 @@
 /** Shared state and guards of the routes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ChasquiError } from '../../errors.js';
+import type { Scope } from '../../keys/key-settings.js';
 import type { Accounts } from '../accounts/accounts.js';
 import type { Actor } from '../accounts/audit.js';
 import { TooManyPasswords } from '../accounts/password.js';
+import { may } from '../accounts/sessions.js';
 import { SignInLimits } from '../accounts/sign-in-limits.js';
 import type { User } from '../accounts/users.js';
 import type { AppsView } from './apps-view.js';
@@ -36,23 +39,45 @@ export function createContext(parts: DashboardParts): DashboardContext {
 
 type Handler = (request: FastifyRequest, reply: FastifyReply, viewer: Viewer) => unknown;
 
-/** A page for signed-in people; redirects others to the sign-in and back. */
-export function pageRoute(app: FastifyInstance, { guard }: DashboardContext, url: string, handler: Handler): void {
+/** The scope that the role of a user must have; `any` for all roles. */
+type Needs = Scope | 'any';
+
+/** A page for signed-in users; redirects others to the sign-in and back. */
+export function pageRoute(
+  app: FastifyInstance,
+  { guard }: DashboardContext,
+  url: string,
+  needs: Needs,
+  handler: Handler,
+): void {
   app.get(url, async (request, reply) => {
     const viewer = guard.viewer(request);
     if (!viewer) return reply.redirect(signInUrl(request.url), 303);
+    checkRole(viewer, needs);
     return handler(request, reply, viewer);
   });
 }
 
-/** A form of a signed-in person, with a verified token. */
-export function formRoute(app: FastifyInstance, { guard }: DashboardContext, url: string, handler: Handler): void {
+/** A form of a signed-in user, with a verified token. */
+export function formRoute(
+  app: FastifyInstance,
+  { guard }: DashboardContext,
+  url: string,
+  needs: Needs,
+  handler: Handler,
+): void {
   app.post(url, { bodyLimit: FORM_LIMIT }, async (request, reply) => {
     const viewer = guard.viewer(request);
     if (!viewer) return reply.redirect(SIGN_IN_URL, 303);
     guard.checkForm(request, 'session');
+    checkRole(viewer, needs);
     return handler(request, reply, viewer);
   });
+}
+
+function checkRole({ session }: Viewer, needs: Needs): void {
+  if (needs === 'any' || may(session, needs)) return;
+  throw new ChasquiError('permission_denied', `Your role (${session.userRole}) does not allow this.`);
 }
 
 function signInUrl(url: string): string {
@@ -66,7 +91,7 @@ export function nextUrl(next: unknown): string {
 }
 
 export function actorOf({ session }: Viewer, request: FastifyRequest): Actor {
-  return { kind: 'user', name: session.userName, org: null, app: null, address: request.ip };
+  return { kind: 'user', name: session.userName, org: session.userOrg, app: null, address: request.ip };
 }
 
 /** Checks a password. Returns a problem to display if it is wrong. All forms share the rate limit. */

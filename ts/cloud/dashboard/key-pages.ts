@@ -2,6 +2,7 @@
 
 import { type Html, html } from '../../http/html.js';
 import { type ApiKey, isValid } from '../../keys/key-store.js';
+import { may } from '../accounts/sessions.js';
 import type { AppSummary } from './apps-view.js';
 import { inBytes, shortNumber, timeTag } from './format.js';
 import { BASE, confirmed, emptyState, heading, type PageParts, tokenField, type Viewer } from './page.js';
@@ -31,14 +32,17 @@ export function keyListPage(viewer: Viewer, keys: readonly ApiKey[], now = Date.
   const newest = [...keys].reverse();
   const valid = newest.filter((key) => isValid(key, now));
   const past = newest.filter((key) => !isValid(key, now));
-  const make = html`<a class="button primary" href="${BASE}/keys/new">Create key</a>`;
+  const mayManage = may(viewer.session, 'admin');
+  const make = mayManage && html`<a class="button primary" href="${BASE}/keys/new">Create key</a>`;
   const body = html`${heading('Keys', make, 'Clients of private apps send one with every request.')}
 ${
   valid.length > 0
     ? keyTable(valid, viewer, 'Valid keys')
     : emptyState(
         'No keys yet',
-        html`A key lets a program call your private apps. <a href="${BASE}/keys/new">Create one</a>.`,
+        html`A key lets a program call your private apps. ${
+          mayManage ? html`<a href="${BASE}/keys/new">Create one</a>.` : 'An owner can create one.'
+        }`,
       )
 }
 ${
@@ -55,7 +59,7 @@ function keyTable(keys: readonly ApiKey[], viewer: Viewer, caption: string): Htm
 <tbody>${keys.map((key) => keyRow(key, viewer))}</tbody></table></div>`;
 }
 
-function keyRow(key: ApiKey, { formToken }: Viewer): Html {
+function keyRow(key: ApiKey, { session, formToken }: Viewer): Html {
   const { id, name, scopes, createdAt, lastUsedAt, expiresAt, revokedAt } = key;
   const shown = name ?? 'Unnamed';
   const end = html`${expiresAt === null ? 'Never' : timeTag(expiresAt)}`;
@@ -68,6 +72,7 @@ function keyRow(key: ApiKey, { formToken }: Viewer): Html {
 <td data-label="Expires">${revokedAt === null ? end : html`<span class="state bad">Revoked</span> ${timeTag(revokedAt)}`}</td>
 <td class="last">${
     revokedAt === null &&
+    may(session, 'admin') &&
     confirmed({
       label: 'Revoke',
       what: `Programs that use “${shown}” lose access immediately. This cannot be undone.`,
@@ -104,12 +109,13 @@ export interface NewKeyParts {
 }
 
 export function newKeyPage({ viewer, form, problem, asksPassword, apps, expiries }: NewKeyParts): PageParts {
+  const { userOrg: ownOrg } = viewer.session;
   const orgs = [...new Set(apps.map(({ org }) => org))];
   const body = html`${heading('Create key')}
 <form class="card form" method="post" action="${BASE}/keys">${tokenField(viewer.formToken)}
 <label>Name<input name="name" value="${form.name}" required maxlength="100" autocomplete="off" placeholder="Its purpose, such as “staging website”"></label>
 <fieldset><legend>Access</legend><div class="pair">
-<label><span>Organisation <span class="faint">(empty: all)</span></span><input name="org" value="${form.org}" list="orgs" maxlength="100" autocomplete="off" spellcheck="false"></label>
+<label><span>Organisation${ownOrg === null && html` <span class="faint">(empty: all)</span>`}</span><input name="org" value="${form.org}" list="orgs" maxlength="100" autocomplete="off" spellcheck="false"${ownOrg !== null && html` readonly`}></label>
 <label><span>App <span class="faint">(empty: all)</span></span><input name="app" value="${form.app}" list="apps" maxlength="100" autocomplete="off" spellcheck="false"></label></div>
 <datalist id="orgs">${orgs.map((org) => html`<option value="${org}"></option>`)}</datalist>
 <datalist id="apps">${apps.map(({ org, name }) => html`<option value="${name}">${org}/${name}</option>`)}</datalist></fieldset>
@@ -174,7 +180,7 @@ ${canCall && html`<h2>Try it</h2>${copyable('curl', 'Request', curlLine(url, app
   return { title: 'Your new key', at: 'keys', viewer, body };
 }
 
-function copyable(id: string, label: string, text: string): Html {
+export function copyable(id: string, label: string, text: string): Html {
   return html`<div class="copyable"><pre id="${id}" tabindex="0" role="region" aria-label="${label}"><code>${text}</code></pre>
 <button type="button" class="quiet" data-copy="${id}" data-label="${label}">Copy<span class="unseen"> ${label.toLowerCase()}</span></button></div>`;
 }

@@ -3,7 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../errors.js';
 import { endOfDate, SCOPES, type Scope } from '../../keys/key-settings.js';
 import type { NewKeySettings } from '../../keys/key-store.js';
-import { createKey, revokeKey } from '../accounts/key-changes.js';
+import { createKey, revokeKey, visibleKeys } from '../accounts/key-changes.js';
+import { visibleApps } from './app-routes.js';
 import { actorOf, type DashboardContext, formRoute, pageRoute, tryPassword } from './context.js';
 import { type KeyForm, keyListPage, newKeyPage, shownKeyPage } from './key-pages.js';
 import { BASE, sendPage, type Viewer } from './page.js';
@@ -23,22 +24,22 @@ export const EXPIRIES: readonly (readonly [value: string, label: string])[] = [
 
 export function keyRoutes(app: FastifyInstance, context: DashboardContext): void {
   const { accounts, newKeys, publicUrl } = context;
-  pageRoute(app, context, `${BASE}/keys`, (_request, reply, viewer) =>
-    sendPage(reply, keyListPage(viewer, accounts.keys.list())),
+  pageRoute(app, context, `${BASE}/keys`, 'read', (request, reply, viewer) =>
+    sendPage(reply, keyListPage(viewer, visibleKeys(accounts, actorOf(viewer, request)))),
   );
-  pageRoute(app, context, `${BASE}/keys/new`, (_request, reply, viewer) =>
-    showForm(context, reply, viewer, EMPTY_FORM, null),
+  pageRoute(app, context, `${BASE}/keys/new`, 'admin', (_request, reply, viewer) =>
+    showForm(context, reply, viewer, { ...EMPTY_FORM, org: viewer.session.userOrg ?? '' }, null),
   );
-  formRoute(app, context, `${BASE}/keys`, (request, reply, viewer) => create(context, request, reply, viewer));
-  pageRoute(app, context, `${BASE}/keys/:id/created`, (request, reply, viewer) => {
+  formRoute(app, context, `${BASE}/keys`, 'admin', (request, reply, viewer) => create(context, request, reply, viewer));
+  pageRoute(app, context, `${BASE}/keys/:id/created`, 'admin', (request, reply, viewer) => {
     const { id } = request.params as { id: string };
     const key = newKeys.take(viewer.session.id, id);
     const made = accounts.keys.find(id);
     // The key was shown before, or a minute has passed.
     if (key === null || !made) return reply.redirect(`${BASE}/keys`, 303);
-    return sendPage(reply, shownKeyPage(viewer, key, made, publicUrl(), context.apps.list()));
+    return sendPage(reply, shownKeyPage(viewer, key, made, publicUrl(), visibleApps(context, viewer)));
   });
-  formRoute(app, context, `${BASE}/keys/:id/revoke`, (request, reply, viewer) => {
+  formRoute(app, context, `${BASE}/keys/:id/revoke`, 'admin', (request, reply, viewer) => {
     revokeKey(accounts, actorOf(viewer, request), (request.params as { id: string }).id);
     return reply.redirect(`${BASE}/keys`, 303);
   });
@@ -58,7 +59,7 @@ async function create(context: DashboardContext, request: FastifyRequest, reply:
     accounts.sessions.confirm(session.id);
   }
   try {
-    const { key, made } = createKey(accounts, actorOf(viewer, request), toSettings(form));
+    const { key, made } = createKey(accounts, actorOf(viewer, request), toSettings(form, session.userOrg));
     newKeys.put(session.id, made.id, key);
     return reply.redirect(`${BASE}/keys/${made.id}/created`, 303);
   } catch (error) {
@@ -70,14 +71,15 @@ async function create(context: DashboardContext, request: FastifyRequest, reply:
 }
 
 function showForm(
-  { accounts, apps }: DashboardContext,
+  context: DashboardContext,
   reply: FastifyReply,
   viewer: Viewer,
   form: KeyForm,
   problem: string | null,
 ) {
-  const asksPassword = !accounts.sessions.isConfirmed(viewer.session);
-  return sendPage(reply, newKeyPage({ viewer, form, problem, asksPassword, apps: apps.list(), expiries: EXPIRIES }));
+  const asksPassword = !context.accounts.sessions.isConfirmed(viewer.session);
+  const apps = visibleApps(context, viewer);
+  return sendPage(reply, newKeyPage({ viewer, form, problem, asksPassword, apps, expiries: EXPIRIES }));
 }
 
 const EMPTY_FORM: KeyForm = { ...readForm(new SentForm(null)), scopes: ['call'], expires: '90' };
@@ -97,12 +99,12 @@ function readForm(sent: SentForm): KeyForm {
   };
 }
 
-/** Ranges are checked when the key is created. */
-function toSettings(form: KeyForm): NewKeySettings {
+/** Ranges are checked when the key is created. `ownOrg`: the default organisation of the key. */
+function toSettings(form: KeyForm, ownOrg: string | null): NewKeySettings {
   const bodyMib = numberOf(form.bodyMib);
   return {
     name: form.name || null,
-    org: form.org || null,
+    org: form.org || ownOrg,
     app: form.app || null,
     scopes: form.scopes as Scope[],
     expiresAt: expiryOf(form),

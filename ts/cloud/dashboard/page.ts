@@ -2,7 +2,8 @@
 
 import type { FastifyReply } from 'fastify';
 import { type Html, html, type Part } from '../../http/html.js';
-import type { Session } from '../accounts/sessions.js';
+import type { Scope } from '../../keys/key-settings.js';
+import { may, type Session } from '../accounts/sessions.js';
 import { STYLES } from './assets.js';
 
 export const BASE = '/dashboard';
@@ -31,13 +32,14 @@ export interface Notice {
   text: string;
 }
 
-export type Place = 'apps' | 'keys' | 'usage' | 'audit' | 'account';
+export type Place = 'apps' | 'keys' | 'usage' | 'users' | 'audit' | 'account';
 
-const PLACES: readonly [place: Place, label: string][] = [
+const PLACES: readonly [place: Place, label: string, needs?: Scope][] = [
   ['apps', 'Apps'],
   ['keys', 'Keys'],
   ['usage', 'Usage'],
-  ['audit', 'Audit'],
+  ['users', 'Users', 'admin'],
+  ['audit', 'Audit', 'admin'],
   ['account', 'Account'],
 ];
 
@@ -70,7 +72,7 @@ function header({ session, formToken }: Viewer, at: Place | undefined): Html {
   return html`<header class="top">
 <a class="brand" href="${BASE}/apps">${mark()}chasqui</a>
 <nav aria-label="Pages"><ul>
-${PLACES.map(
+${PLACES.filter(([, , needs]) => needs === undefined || may(session, needs)).map(
   ([place, label]) =>
     html`<li><a href="${BASE}/${place}"${place === at ? html` aria-current="page"` : ''}>${label}</a></li>`,
 )}

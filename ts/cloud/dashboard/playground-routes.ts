@@ -14,8 +14,9 @@ const KEY_SECONDS = 3600;
 export function playgroundRoutes(app: FastifyInstance, context: DashboardContext): void {
   const { accounts, chatPage } = context;
   if (chatPage === undefined) return;
-  pageRoute(app, context, `${APP}/try`, (request, reply, { formToken }) => {
-    const found = findApp(context, request);
+  pageRoute(app, context, `${APP}/try`, 'call', (request, reply, viewer) => {
+    const found = findApp(context, request, viewer);
+    const { formToken } = viewer;
     const { org, name } = found;
     const attributes = html`data-base="/${org}/${name}/" data-app="${org}/${name}" data-back="${appUrl(found)}" data-form-token="${formToken}"`;
     const page = chatPage
@@ -31,11 +32,13 @@ export function playgroundRoutes(app: FastifyInstance, context: DashboardContext
     if (sent === null) throw new ChasquiError('unknown_url', 'File not found.');
     return sent;
   });
-  // Needs no password: the key only calls this app, and expires soon.
-  formRoute(app, context, `${APP}/try/key`, (request, _reply, viewer) => {
-    const { org, name } = findApp(context, request);
+  // Needs no password: the key only calls this app, and ends with the session or after an hour.
+  formRoute(app, context, `${APP}/try/key`, 'call', (request, _reply, viewer) => {
+    const { org, name } = findApp(context, request, viewer);
     const expiresAt = Math.floor(Date.now() / 1000) + KEY_SECONDS;
     const settings = { name: 'playground', org, app: name, scopes: ['call' as const], expiresAt };
-    return { key: createKey(accounts, actorOf(viewer, request), settings).key };
+    const { key, made } = createKey(accounts, actorOf(viewer, request), settings);
+    accounts.sessionKeys.add(made.id, viewer.session.id);
+    return { key };
   });
 }

@@ -1,4 +1,4 @@
-/** `/dashboard`: pages for the owners of the cloud. */
+/** `/dashboard`: pages for the users of the cloud. */
 import { STATUS_CODES } from 'node:http';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type CatalogueRow, ChasquiError, ERRORS } from '../../errors.js';
@@ -15,8 +15,18 @@ import { playgroundRoutes } from './playground-routes.js';
 import { FORM_LIMIT } from './sent-form.js';
 import { signInRoutes } from './sign-in-routes.js';
 import { usageRoutes } from './usage-routes.js';
+import { userRoutes } from './user-routes.js';
 
-const ROUTES = [signInRoutes, appRoutes, playgroundRoutes, keyRoutes, usageRoutes, auditRoutes, accountRoutes];
+const ROUTES = [
+  signInRoutes,
+  appRoutes,
+  playgroundRoutes,
+  keyRoutes,
+  usageRoutes,
+  userRoutes,
+  auditRoutes,
+  accountRoutes,
+];
 
 /** Encapsulated: parsers and error handlers apply to the dashboard only. */
 export function dashboardRoutes(app: FastifyInstance, parts: DashboardParts): void {

@@ -12,7 +12,7 @@ import { FORM_LIMIT, SentForm } from './sent-form.js';
 export function signInRoutes(app: FastifyInstance, context: DashboardContext): void {
   signInRoute(app, context);
   setupRoute(app, context);
-  formRoute(app, context, `${BASE}/sign-out`, (request, reply, { session }) => {
+  formRoute(app, context, `${BASE}/sign-out`, 'any', (request, reply, { session }) => {
     context.guard.signOut(request, reply, session);
     return reply.redirect(SIGN_IN_URL, 303);
   });
@@ -50,8 +50,9 @@ function signInRoute(app: FastifyInstance, context: DashboardContext): void {
     const before = guard.viewer(request);
     if (before) accounts.sessions.end(before.session.userId, before.session.id);
     guard.signIn(request, reply, tried.user.id);
-    const actor = { kind: 'user', name: tried.user.name, org: null, app: null, address: request.ip } as const;
-    accounts.audit.add({ actor, action: 'sign_in', subject: tried.user.name });
+    const { name: userName, org } = tried.user;
+    const actor = { kind: 'user', name: userName, org, app: null, address: request.ip } as const;
+    accounts.audit.add({ actor, action: 'sign_in', org, subject: userName });
     return reply.redirect(next, 303);
   });
 }
@@ -76,8 +77,9 @@ function setupRoute(app: FastifyInstance, context: DashboardContext): void {
     if (!user) return show(request, reply);
     context.limits.succeeded(request.ip, user.name);
     guard.signIn(request, reply, user.id);
-    const actor = { kind: 'user', name: user.name, org: null, app: null, address: request.ip } as const;
-    accounts.audit.add({ actor, action: 'password.set', subject: user.name, detail: { by: 'link' } });
+    const { name, org } = user;
+    const actor = { kind: 'user', name, org, app: null, address: request.ip } as const;
+    accounts.audit.add({ actor, action: 'password.set', org, subject: name, detail: { by: 'link' } });
     return reply.redirect(`${BASE}/keys`, 303);
   });
 }
@@ -129,7 +131,8 @@ minlength="${MIN_PASSWORD_LENGTH}" maxlength="1024" aria-describedby="password-h
 
 function usedLink(): Html {
   return html`<div class="card narrow"><h1>This link is no longer valid</h1>
-<p>Links for setting a password work once, for half an hour. Create another on the cloud's machine:</p>
+<p>Links for setting a password work once: invitations for seven days, others for half an hour. Ask an owner of your
+organisation for another invitation, or create a link on the cloud's machine:</p>
 <pre class="command"><code>chasqui cloud setup-link</code></pre>
 <p><a class="button" href="${SIGN_IN_URL}">Sign in</a></p></div>`;
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
+import { visibleKeys } from '../accounts/key-changes.js';
 import { usageCsv } from '../accounts/usage-store.js';
-import { type DashboardContext, pageRoute } from './context.js';
+import { actorOf, type DashboardContext, pageRoute } from './context.js';
 import { BASE, sendPage } from './page.js';
 import { RANGES, type UsageChoice, usagePage } from './usage-page.js';
 
@@ -8,15 +9,16 @@ const HOUR = 3600;
 
 export function usageRoutes(app: FastifyInstance, context: DashboardContext): void {
   const { accounts } = context;
-  pageRoute(app, context, `${BASE}/usage`, (request, reply, viewer) => {
+  pageRoute(app, context, `${BASE}/usage`, 'read', (request, reply, viewer) => {
     const choice = choiceOf(request.query);
     const { from, to } = spanOf(choice);
-    const rows = accounts.usage.list({ from, to, hours: RANGES[choice.range].hours });
-    return sendPage(reply, usagePage({ viewer, choice, from, to, rows, keys: accounts.keys.list() }));
+    const rows = accounts.usage.list({ from, to, hours: RANGES[choice.range].hours, org: viewer.session.userOrg });
+    const keys = visibleKeys(accounts, actorOf(viewer, request));
+    return sendPage(reply, usagePage({ viewer, choice, from, to, rows, keys }));
   });
-  pageRoute(app, context, `${BASE}/usage.csv`, (request, reply) => {
+  pageRoute(app, context, `${BASE}/usage.csv`, 'read', (request, reply, { session }) => {
     const choice = choiceOf(request.query);
-    const rows = accounts.usage.list({ ...spanOf(choice), hours: RANGES[choice.range].hours });
+    const rows = accounts.usage.list({ ...spanOf(choice), hours: RANGES[choice.range].hours, org: session.userOrg });
     return reply
       .type('text/csv; charset=utf-8')
       .header('content-disposition', `attachment; filename="chasqui-usage-${choice.range}.csv"`)

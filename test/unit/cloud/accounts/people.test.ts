@@ -90,7 +90,7 @@ test('a session ends after 12 idle hours, after 7 days, and when it is ended', (
   const id = sessions.find(one)?.id as string;
   assert.is(sessions.end(accounts.users.add('someone else').id, id), false);
   assert.is(sessions.end(user.id, id), true);
-  assert.equal([sessions.find(one), sessions.isOpen(id)], [null, false]);
+  assert.equal([sessions.find(one), sessions.open(id)], [null, null]);
   assert.ok(sessions.find(other));
   sessions.endAll(user.id);
   assert.is(sessions.find(other), null);

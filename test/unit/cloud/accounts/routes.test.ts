@@ -28,7 +28,9 @@ interface Body {
   setup_link: string;
   keys: { org: string }[];
   usage: { org: string }[];
-  users: { has_password: boolean }[];
+  users: { name: string; has_password: boolean }[];
+  role: string;
+  has_password: boolean;
   error?: { param: string; code: string };
 }
 
@@ -154,8 +156,11 @@ test('a key of one organisation sees and changes nothing of another, and makes n
   }
   const [status, made] = await ask(app, one, 'POST /keys', {});
   assert.equal([status, made.org, made.app, made.scopes], [201, 'acme', 'chat', ['call']]);
-  for (const call of ['GET /users', 'DELETE /users/x', 'GET /usage?org=other', 'GET /audit?org=other']) {
+  for (const call of ['GET /usage?org=other', 'GET /audit?org=other']) {
     assert.is((await ask(app, acme, call))[2], 'permission_denied', call);
+  }
+  for (const call of ['GET /users', 'DELETE /users/x', 'POST /users']) {
+    assert.is((await ask(app, one, call))[2], 'permission_denied', call);
   }
   assert.is((await ask(app, one, 'GET /audit'))[2], 'permission_denied');
   accounts.audit.add({
@@ -240,6 +245,51 @@ test('people are added by a link, listed and removed', async ({ app, accounts })
   assert.is(users[0]?.has_password, false);
   assert.is((await ask(app, LOCAL_TOKEN, `DELETE /users/${made.id}`))[0], 204);
   assert.is((await ask(app, LOCAL_TOKEN, `DELETE /users/${made.id}`))[2], 'key_not_found');
+});
+
+test('users of an organisation are managed by its keys only, and by unrestricted ones', async (context) => {
+  const { app, accounts } = context;
+  const acme = keyFor(context, { org: 'acme', scopes: ['admin'] });
+  const invite = (key: string, body: object) => ask(app, key, 'POST /users', body);
+  const [, ana] = await invite(acme, { name: 'ana', role: 'developer' });
+  assert.equal([ana.org, ana.role, ana.has_password], ['acme', 'developer', false]);
+  const week = 7 * 24 * 3600;
+  const secret = String(ana.setup_link).split('/').at(-1) as string;
+  assert.equal(
+    [week - 10, week].map((after) => accounts.users.ofLink(secret, Date.now() / 1000 + after)?.name),
+    ['ana', undefined],
+  );
+  const [, bob] = await invite(LOCAL_TOKEN, { name: 'bob', org: 'other' });
+  assert.equal([bob.org, bob.role], ['other', 'viewer']);
+  const [, root] = await invite(LOCAL_TOKEN, { name: 'root' });
+  assert.equal([root.org, root.role], [null, 'owner']);
+  for (const [key, body, code] of [
+    [acme, { name: 'bob' }, 'invalid_value'],
+    [acme, { name: 'ROOT' }, 'invalid_value'],
+    [acme, { name: 'owner' }, 'invalid_value'],
+    [LOCAL_TOKEN, { name: 'Owner', org: 'acme' }, 'invalid_value'],
+    [LOCAL_TOKEN, { name: 'owner', role: 'viewer' }, 'invalid_value'],
+    [acme, { name: 'cleo', org: 'other' }, 'permission_denied'],
+    [acme, { name: 'cleo', org: null }, 'permission_denied'],
+    [LOCAL_TOKEN, { name: 'cleo', org: 'a/b' }, 'invalid_value'],
+    [LOCAL_TOKEN, { name: 'cleo', role: 'king' }, 'invalid_value'],
+    [LOCAL_TOKEN, { name: 'cleo', role: 5 }, 'invalid_type'],
+    [LOCAL_TOKEN, { name: 'cleo', scopes: [] }, 'unknown_parameter'],
+    [LOCAL_TOKEN, {}, 'missing_required_parameter'],
+  ] as const) {
+    assert.is((await invite(key, body))[2], code, JSON.stringify(body));
+  }
+  assert.is(accounts.users.named('cleo'), null);
+  for (const { id } of [bob, root]) assert.is((await ask(app, acme, `DELETE /users/${id}`))[2], 'key_not_found');
+  const [, { users }] = await ask(app, acme, 'GET /users');
+  assert.equal(
+    users.map(({ name }: { name: string }) => name),
+    ['ana'],
+  );
+  // A name alone keeps the membership.
+  assert.is((await invite(LOCAL_TOKEN, { name: 'ana' }))[1].role, 'developer');
+  assert.is((await invite(acme, { name: 'ana', role: 'owner' }))[1].role, 'owner');
+  assert.is((await ask(app, acme, `DELETE /users/${ana.id}`))[0], 204);
 });
 
 test('when a key was used is written down with the usage', async (context) => {

@@ -1,0 +1,65 @@
+/** `chasqui users`: users of the dashboard. */
+import { Command } from 'commander';
+import type { userToJson } from '../../cloud/accounts/routes.js';
+import { ChasquiError } from '../../errors.js';
+import { addTableOptions, givenOptions } from '../options/table-options.js';
+import { textTable } from '../output/table.js';
+import { common, type Target, withTarget } from './apps.js';
+import { USER_OPTIONS } from './option-table.js';
+import { print, printJson, withHelp } from './outcome.js';
+
+type Parsed = Readonly<Record<string, unknown>>;
+type UserJson = ReturnType<typeof userToJson>;
+
+export function usersCommand(): Command {
+  const named = (name: string, says: string) => common(name, says).argument('<name>', 'Name for the sign-in');
+  return withHelp(new Command('users'))
+    .description('Invite, list and remove the users of the cloud pages.')
+    .addCommand(
+      addTableOptions(
+        named('invite', 'Print a link for setting a password; known users get the given role.'),
+        USER_OPTIONS,
+      ).action((name: string, parsed: Parsed) => withTarget(parsed, (target) => invite(target, name, parsed))),
+    )
+    .addCommand(common('list', 'List the users.').action((parsed: Parsed) => withTarget(parsed, list)))
+    .addCommand(
+      named('rm', 'Remove a user and end its sessions.').action((name: string, parsed: Parsed) =>
+        withTarget(parsed, (target) => remove(target, name)),
+      ),
+    );
+}
+
+async function invite({ cloud, org: ownOrg, json }: Target, name: string, parsed: Parsed): Promise<void> {
+  const { role, allOrgs = false } = givenOptions(USER_OPTIONS, parsed, {});
+  const { org: given } = parsed as { org?: string };
+  // Known users keep their organisation.
+  const otherwise = (await find(cloud, name)) === undefined ? ownOrg : undefined;
+  const org = allOrgs ? null : (given ?? otherwise);
+  const user = await cloud.post<UserJson & { setup_link: string }>('/users', { name, org, role });
+  print(json, user, user.setup_link);
+}
+
+async function list({ cloud, json }: Target): Promise<void> {
+  const { users } = await cloud.get<{ users: UserJson[] }>('/users');
+  if (json) return printJson(users);
+  if (users.length === 0) return console.log('No users. Invite one: `chasqui users invite`');
+  const rows = users.map(({ name, org, role, has_password: has }) => [
+    name,
+    org ?? 'all',
+    role,
+    has ? 'yes' : 'invited',
+  ]);
+  console.log(textTable([['NAME', 'ORGANISATION', 'ROLE', 'PASSWORD'], ...rows]));
+}
+
+async function remove({ cloud, json }: Target, name: string): Promise<void> {
+  const user = await find(cloud, name);
+  if (user === undefined) throw new ChasquiError('key_not_found', `There is no user ${name}; see: chasqui users list`);
+  await cloud.delete(`/users/${encodeURIComponent(user.id)}`);
+  print(json, { removed: user.name }, `${user.name} is removed.`);
+}
+
+async function find(cloud: Target['cloud'], name: string): Promise<UserJson | undefined> {
+  const { users } = await cloud.get<{ users: UserJson[] }>('/users');
+  return users.find((each) => each.name.toLowerCase() === name.toLowerCase());
+}

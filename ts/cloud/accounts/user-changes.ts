@@ -1,0 +1,58 @@
+/** Invites and removes users, for the API and the dashboard. */
+import { ChasquiError, invalidValue } from '../../errors.js';
+import type { Role } from '../../keys/key-settings.js';
+import type { Accounts } from './accounts.js';
+import type { Actor } from './audit.js';
+import { beyond, isWithin } from './authorize.js';
+import { type Membership, OWNER, type User } from './users.js';
+
+export interface Invitation {
+  name: string;
+  /** Undefined: that of a known user, otherwise that of the actor. */
+  org?: string | null | undefined;
+  /** Undefined: that of a known user, otherwise `viewer`, or `owner` for all organisations. */
+  role?: Role | undefined;
+}
+
+/**
+ * Creates a user, or changes one of the actor's organisation. Returns the path of a page for setting the password.
+ *
+ * @throws {ChasquiError} `permission_denied` beyond the actor's reach; `invalid_value` for a name that another organisation
+ * has, or an invalid one
+ */
+export function inviteUser(accounts: Accounts, actor: Actor, invitation: Invitation): { user: User; path: string } {
+  const { users, audit } = accounts;
+  const { name } = invitation;
+  const known = users.named(name);
+  if (known !== null && !isWithin(known, actor)) throw taken();
+  const { org = known?.org ?? actor.org } = invitation;
+  const { role = known?.role ?? (org === null ? 'owner' : 'viewer') } = invitation;
+  if (!isWithin({ org }, actor)) throw beyond(actor);
+  checkOwner(name, { org, role });
+  const added = users.add(name, { org, role });
+  if (added.org !== org || added.role !== role) users.change(added.id, { org, role });
+  const path = `/dashboard/setup/${users.newLink(added.id, { isInvitation: !added.hasPassword })}`;
+  audit.add({ actor, action: 'user.link', org, subject: name, detail: { role } });
+  return { user: { ...added, org, role }, path };
+}
+
+/** @throws {ChasquiError} `key_not_found`, also for users that the actor may not see */
+export function removeUser({ users, audit }: Accounts, actor: Actor, id: string): void {
+  const user = users.find(id);
+  if (user === null || !isWithin(user, actor)) throw new ChasquiError('key_not_found', 'No user has this id.');
+  audit.add({ actor, action: 'user.remove', org: user.org, subject: user.name });
+  users.remove(user.id);
+}
+
+export function visibleUsers({ users }: Accounts, actor: Actor): User[] {
+  return users.list().filter((user) => isWithin(user, actor));
+}
+
+/** `chasqui cloud setup-link` resets the password of this user, who must be able to manage the cloud. */
+function checkOwner(name: string, { org, role }: Membership): void {
+  if (name.toLowerCase() === OWNER && (org !== null || role !== 'owner')) throw taken();
+}
+
+function taken(): ChasquiError {
+  return invalidValue('`name` is taken. Choose another one.', 'name');
+}

@@ -127,6 +127,7 @@ export const ERRORS = {
   // Server
   queue_full: tooMany('Too many requests are waiting. `Retry-After` states when to retry.'),
   rate_limit_exceeded: tooMany('The API key has exceeded one of its limits. `Retry-After` states when to retry.'),
+  insufficient_quota: tooMany('A budget of the organisation or of the API key is used up. Do not retry this month.'),
   server_busy: unavailable('The memory for request bodies or downloaded images is exhausted.'),
   too_many_open_files: unavailable('The limit of open files and connections of the process or the machine is reached.'),
   engine_closed: unavailable('The server is shutting down.'),

@@ -133,6 +133,7 @@ test('an invited viewer of an organisation sees its apps only', async () => {
     'Apps',
     'Keys',
     'Usage',
+    'Budgets',
     'Account',
   ]);
   for (const path of ['apps/me/chat', 'apps/me/chat/logs']) {

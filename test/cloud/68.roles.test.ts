@@ -1,4 +1,4 @@
-// What each role of the dashboard sees and changes, and that organisations do not see each other.
+// Roles of the dashboard: their pages and actions, and the isolation of organisations.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ROLE_NAMES, ROLES, type Role, type Scope } from '../../ts/keys/key-settings.js';

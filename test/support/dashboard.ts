@@ -5,6 +5,8 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import { authorizer } from '../../ts/cloud/accounts/authorize.js';
 import { accountsRoutes } from '../../ts/cloud/accounts/routes.js';
 import type { Membership } from '../../ts/cloud/accounts/users.js';
+import { Budgets } from '../../ts/cloud/budgets/budgets.js';
+import { budgetRoutes } from '../../ts/cloud/budgets/routes.js';
 import { dashboardRoutes } from '../../ts/cloud/dashboard/routes.js';
 import { errorHandler } from '../../ts/http/error-handler.js';
 import { LOCAL_TOKEN, type TestAccounts, testAccounts } from './cloud-accounts.js';
@@ -12,6 +14,7 @@ import { SampleApps } from './sample-apps.js';
 
 export const PASSWORD = 'a relay of runners';
 
+const WEBHOOK_KEY = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const salt = randomBytes(16);
 /** A check takes 4 ms. With the cost of new passwords it takes 450. */
 const CHEAP_HASH = `scrypt$10$8$1$${salt.toString('base64url')}$${scryptSync(PASSWORD, salt, 32, { N: 2 ** 10 }).toString('base64url')}`;
@@ -19,6 +22,7 @@ const CHEAP_HASH = `scrypt$10$8$1$${salt.toString('base64url')}$${scryptSync(PAS
 export interface TestDashboard extends TestAccounts {
   app: FastifyInstance;
   apps: SampleApps;
+  budgets: Budgets;
   url: string;
   /** Errors that the server reported. */
   serverErrors: unknown[];
@@ -35,14 +39,17 @@ export async function startDashboard({ publicUrl }: { publicUrl?: string } = {})
   app.setErrorHandler(errorHandler({ onServerError, optionNames: {} }));
   const address = () => publicUrl ?? `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
   const authorize = authorizer({ ring: made.accounts.ring, localToken: LOCAL_TOKEN });
+  const budgets = new Budgets({ ...made, keyOf: () => WEBHOOK_KEY, hosts: 'loopback', onError: onServerError });
+  budgetRoutes(app, { budgets, accounts: made.accounts, authorize });
   accountsRoutes(app, { accounts: made.accounts, authorize, publicUrl: address });
-  dashboardRoutes(app, { accounts: made.accounts, apps, publicUrl: address, onServerError });
+  dashboardRoutes(app, { accounts: made.accounts, budgets, apps, publicUrl: address, onServerError });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const close = async () => {
     await app.close();
+    budgets.close();
     made.remove();
   };
-  return { ...made, app, apps, url, serverErrors, close };
+  return { ...made, app, apps, budgets, url, serverErrors, close };
 }
 
 export function addOwner(dashboard: TestDashboard): void {

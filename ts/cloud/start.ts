@@ -26,6 +26,8 @@ import { readQuotas } from './apps/quotas.js';
 import { Supervisor } from './apps/supervisor.js';
 import { measure } from './apps/views.js';
 import { WeightStore } from './apps/weights.js';
+import { Budgets } from './budgets/budgets.js';
+import { budgetRoutes } from './budgets/routes.js';
 import type { ChatPage } from './dashboard/chat-page.js';
 import { dashboardRoutes } from './dashboard/routes.js';
 import { ClientReply } from './gateway/client-reply.js';
@@ -39,7 +41,6 @@ import { queueManagementRoutes } from './queue/management-routes.js';
 import { Queue } from './queue/queue.js';
 import { queueRoutes } from './queue/routes.js';
 import { TicketRing } from './queue/ticket-ring.js';
-import { KEY_NAME } from './queue/webhooks.js';
 import { removeOrphanedContainers } from './runners/container.js';
 import { prioritizeControlPlane } from './runners/cpu-share.js';
 import { findGpus } from './runners/gpus.js';
@@ -48,6 +49,7 @@ import type { RunnerCommand } from './runners/runner-process.js';
 import { confirmChanges } from './store/confirm-changes.js';
 import { type Database, openDatabase } from './store/database.js';
 import { SecretStore } from './store/secrets.js';
+import { KEY_NAME } from './webhooks/webhooks.js';
 
 export interface CloudSettings {
   home: string;
@@ -139,6 +141,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     await listen(front, passedSocket === null ? { host, port } : { fd: passedSocket });
   } catch (error) {
     await parts.queue.close();
+    parts.budgets.close();
     parts.metrics.close();
     accounts.close();
     database.close();
@@ -158,6 +161,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   const stop: Cloud['stop'] = async ({ drainMs, keepRunners }) => {
     front.close();
     if (!isHandedOver) await parts.queue.close();
+    parts.budgets.close();
     // Closing the API ends the dashboard's live streams.
     await Promise.all([api.close(), gateway.close(drainMs)]);
     await endConnections(front, UNREAD_GRACE_MS);
@@ -174,6 +178,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     isHandedOver = true;
     front.prependListener('request', (_request, response) => response.setHeader('connection', 'close'));
     const closed = new Promise((resolve) => front.close(resolve));
+    parts.budgets.close();
     await parts.queue.close();
     await supervisor.stop({ keepRunners: true, graceMs: 0 });
     lock.release();
@@ -239,16 +244,23 @@ function assemble(
     publicUrl: () => publicUrl.value,
   });
   const metrics = new CloudMetrics(() => ({ ...measure(supervisor), queues: queue.store.waiting() }));
+  const webhooks = {
+    keyOf: (org: string) => secrets.read(org, [KEY_NAME])[KEY_NAME] as string,
+    hosts: settings.allowsLoopbackWebhooks ? ('loopback' as const) : ('public' as const),
+    onError: (error: unknown) => onError?.(error),
+  };
+  const budgets = new Budgets({ database, ...webhooks });
   const sink: UsageSink = {
     add: (use, replaces) => {
       usage.add(use, replaces);
+      budgets.count(use);
       metrics.add(use);
     },
     progress: (use, replaces) => usage.progress(use, replaces),
   };
   const tickets = new TicketRing(ring);
   const gateway = new Gateway(
-    { directory: supervisor, keys: tickets, usage: sink },
+    { directory: supervisor, keys: tickets, usage: sink, budgets },
     { ...(onError && { onError: (error: unknown) => onError(error) }) },
   );
   const queue = new Queue({
@@ -256,9 +268,7 @@ function assemble(
     gateway,
     directory: supervisor,
     tickets,
-    keyOf: (org) => secrets.read(org, [KEY_NAME])[KEY_NAME] as string,
-    hosts: settings.allowsLoopbackWebhooks ? 'loopback' : 'public',
-    onError: (error) => onError?.(error),
+    ...webhooks,
   });
   const localToken = randomBytes(32).toString('base64url');
   const authorize = authorizer({ ring, localToken });
@@ -268,9 +278,11 @@ function assemble(
   apiRoutes(api, { control, secrets, uploads, audit, authorize, ownOrg: OWN_ORG, publicUrl: () => publicUrl.value });
   queueRoutes(api, { queue, directory: supervisor, keys: ring, publicUrl: () => publicUrl.value });
   queueManagementRoutes(api, { queue, directory: supervisor, audit, authorize });
+  budgetRoutes(api, { budgets, accounts, authorize });
   accountsRoutes(api, { accounts, authorize, publicUrl: () => publicUrl.value });
   dashboardRoutes(api, {
     accounts,
+    budgets,
     chatPage: settings.chatPage,
     apps: new LiveApps({
       supervisor,
@@ -284,7 +296,7 @@ function assemble(
   });
   const runnerIds = () => new Set(store.apps().flatMap(({ id }) => store.runners(id).map((runner) => runner.id)));
   const shared = { accounts, supervisor, control, secrets };
-  return { ...shared, gateway, queue, api, publicUrl, localToken, weights, hub, metrics, runnerIds };
+  return { ...shared, gateway, queue, budgets, api, publicUrl, localToken, weights, hub, metrics, runnerIds };
 }
 
 /** @throws {ChasquiError} `invalid_options`: podman does not work here */

@@ -1,6 +1,7 @@
 /** The commands of a cloud, in the order of help. */
 import type { Command } from 'commander';
 import { appsCommand } from './apps.js';
+import { budgetsCommand } from './budgets.js';
 import { cloudCommand } from './cloud.js';
 import { deployCommand } from './deploy.js';
 import { loginCommand } from './login.js';
@@ -18,6 +19,7 @@ export function cloudCommands(): Command[] {
     runnersCommand(),
     queueCommand(),
     secretsCommand(),
+    budgetsCommand(),
     usersCommand(),
     cloudCommand(),
     loginCommand(),

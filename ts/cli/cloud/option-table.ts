@@ -70,7 +70,7 @@ export const CLOUD_START_OPTIONS = inGroup(GROUP, {
     ...off,
     help: 'Let deployments by API key fetch models from any address, including private networks',
   },
-  allowLoopbackWebhooks: { ...off, help: 'Let webhooks of the queue call this machine, also without TLS' },
+  allowLoopbackWebhooks: { ...off, help: 'Let webhooks call this machine, also without TLS' },
   tlsCert: {
     type: 'path',
     help: 'PEM file with the TLS certificate; reloaded when it changes',
@@ -140,6 +140,26 @@ export const KEY_OPTION = inGroup(GROUP, {
   key: { ...text('api_key'), help: 'API key with the scopes deploy and read', otherwise: 'read from standard input' },
 } as const satisfies UngroupedRows);
 
+export const BUDGET_KEY_OPTION = inGroup(GROUP, {
+  keyId: {
+    ...text('id'),
+    help: 'Budget of this key only, by the part before the colon',
+    otherwise: 'the budget of the organisation',
+  },
+} as const satisfies UngroupedRows);
+
+export const BUDGET_OPTIONS = inGroup(GROUP, {
+  ...BUDGET_KEY_OPTION,
+  tokens: { ...integer(1, 1e15), help: 'Maximum prompt and completion tokens', otherwise: 'no limit' },
+  requests: { ...integer(1, 1e15), help: 'Maximum requests', otherwise: 'no limit' },
+  warnPercent: { ...integer(1, 100), default: 80, help: 'Percentage at which the first alert is written' },
+  webhook: {
+    ...text('url'),
+    help: 'URL that receives the alerts, signed with the secret WEBHOOK_KEY',
+    otherwise: 'none',
+  },
+} as const satisfies UngroupedRows);
+
 export const USER_OPTIONS = inGroup(GROUP, {
   role: {
     ...choice(...ROLE_NAMES),
@@ -159,5 +179,6 @@ export const CLOUD_OPTIONS: OptionRows = {
   ...ROLLBACK_OPTIONS,
   ...FOLLOW_OPTION,
   ...KEY_OPTION,
+  ...BUDGET_OPTIONS,
   ...USER_OPTIONS,
 };

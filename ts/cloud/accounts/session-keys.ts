@@ -24,7 +24,7 @@ export class SessionKeys {
     this.#sessionIds.set(keyId, sessionId);
   }
 
-  /** False if the key belongs to a session that has ended, or whose user may no longer call the key's organisation. */
+  /** False if the session of the key has ended, or if its user has lost the right to call the organisation of the key. */
   isOpen({ id, org }: Pick<CloudKey, 'id' | 'org'>): boolean {
     const sessionId = this.#sessionIds.get(id);
     if (sessionId === undefined) return true;

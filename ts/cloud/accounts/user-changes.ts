@@ -48,7 +48,7 @@ export function visibleUsers({ users }: Accounts, actor: Actor): User[] {
   return users.list().filter((user) => isWithin(user, actor));
 }
 
-/** `chasqui cloud setup-link` resets the password of this user, who must be able to manage the cloud. */
+/** `chasqui cloud setup-link` resets the password of the user `owner`, so this user always manages the cloud. */
 function checkOwner(name: string, { org, role }: Membership): void {
   if (name.toLowerCase() === OWNER && (org !== null || role !== 'owner')) throw taken();
 }

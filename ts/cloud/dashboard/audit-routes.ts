@@ -40,6 +40,8 @@ const WORDS: Readonly<Record<string, string>> = {
   'password.set': 'Set a password',
   'session.end': 'Ended a session',
   'session.end_all': 'Signed out everywhere',
+  'budget.set': 'Set a budget',
+  'budget.remove': 'Removed a budget',
   'user.link': 'Invited a user',
   'user.remove': 'Removed a user',
   sign_in: 'Signed in',

@@ -8,6 +8,7 @@ import { TooManyPasswords } from '../accounts/password.js';
 import { may } from '../accounts/sessions.js';
 import { SignInLimits } from '../accounts/sign-in-limits.js';
 import type { User } from '../accounts/users.js';
+import type { Budgets } from '../budgets/budgets.js';
 import type { AppsView } from './apps-view.js';
 import type { ChatPage } from './chat-page.js';
 import { Guard, SIGN_IN_URL } from './guard.js';
@@ -17,6 +18,7 @@ import { ShownOnce } from './shown-once.js';
 
 export interface DashboardParts {
   accounts: Accounts;
+  budgets: Budgets;
   apps: AppsView;
   /** Without it, there is no playground. */
   chatPage?: ChatPage | undefined;

@@ -32,12 +32,13 @@ export interface Notice {
   text: string;
 }
 
-export type Place = 'apps' | 'keys' | 'usage' | 'users' | 'audit' | 'account';
+export type Place = 'apps' | 'keys' | 'usage' | 'budgets' | 'users' | 'audit' | 'account';
 
 const PLACES: readonly [place: Place, label: string, needs?: Scope][] = [
   ['apps', 'Apps'],
   ['keys', 'Keys'],
   ['usage', 'Usage'],
+  ['budgets', 'Budgets'],
   ['users', 'Users', 'admin'],
   ['audit', 'Audit', 'admin'],
   ['account', 'Account'],

@@ -7,6 +7,7 @@ import { accountRoutes } from './account-routes.js';
 import { appRoutes } from './app-routes.js';
 import { Assets } from './assets.js';
 import { auditRoutes } from './audit-routes.js';
+import { budgetRoutes } from './budget-routes.js';
 import { createContext, type DashboardContext, type DashboardParts } from './context.js';
 import { NotOurForm, protectPages } from './guard.js';
 import { keyRoutes } from './key-routes.js';
@@ -23,6 +24,7 @@ const ROUTES = [
   playgroundRoutes,
   keyRoutes,
   usageRoutes,
+  budgetRoutes,
   userRoutes,
   auditRoutes,
   accountRoutes,

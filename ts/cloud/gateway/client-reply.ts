@@ -145,6 +145,8 @@ export class ClientReply {
     const row: CatalogueRow = ERRORS[error.code];
     const retryAfter = error.retryAfterSeconds ?? row.retryAfterSeconds;
     if (retryAfter !== undefined) response.setHeader('retry-after', retryAfter);
+    // Clients of OpenAI would retry it.
+    if (error.code === 'insufficient_quota') response.setHeader('x-should-retry', 'false');
     const { path } = this.options;
     const id = response.getHeader('x-request-id');
     if (isAnthropics(path) && id !== undefined) response.setHeader('request-id', id);

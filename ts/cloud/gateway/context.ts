@@ -2,12 +2,19 @@
 import type { BodyBudget } from '../../http/body/read-body.js';
 import type { KeyRing } from './access.js';
 import type { AppDirectory } from './directory.js';
+import type { Admission } from './key-limits.js';
 import type { UsageSink } from './usage.js';
 
 export interface GatewayParts {
   directory: AppDirectory;
   keys: KeyRing;
   usage: UsageSink;
+  budgets?: BudgetKeeper;
+}
+
+export interface BudgetKeeper {
+  /** Called with each request. Throws a `ChasquiError` to refuse it. */
+  admit(org: string, keyId: string | null): Admission;
 }
 
 export interface CommentOptions {

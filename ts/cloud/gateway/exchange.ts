@@ -64,18 +64,21 @@ export class Exchange {
   }
 
   /** Resolves at the end of the reply. Never rejects. */
-  async run(admission: Admission | null): Promise<void> {
+  async run(admissions: readonly Admission[]): Promise<void> {
     const { response, id } = this.arrival;
     const onClose = (): void => {
       if (!response.writableEnded)
         this.end(new ChasquiError('client_closed_request', 'The client closed the connection.'));
     };
     response.once('close', onClose);
-    for (const [name, value] of Object.entries(admission?.headers ?? {})) this.#reply.setHeader(name, value);
+    const headers = admissions.flatMap((each) => Object.entries(each.headers));
+    for (const [name, value] of headers) this.#reply.setHeader(name, value);
     let failure: ChasquiError | null = null;
     try {
       const body = await this.#readBody();
-      admission?.reserve(() => Math.ceil(body.length / BYTES_PER_TOKEN) + maxTokensOf(body));
+      for (const each of admissions) {
+        each.reserve(() => Math.ceil(body.length / BYTES_PER_TOKEN) + maxTokensOf(body));
+      }
       await this.#serve(body);
     } catch (thrown) {
       failure = toClientError(thrown);
@@ -83,7 +86,7 @@ export class Exchange {
       this.#fail(failure);
     }
     response.off('close', onClose);
-    this.#account(admission, failure === null ? this.#reply.status : ERRORS[failure.code].status);
+    this.#account(admissions, failure === null ? this.#reply.status : ERRORS[failure.code].status);
   }
 
   async #readBody(): Promise<Buffer> {
@@ -193,10 +196,10 @@ export class Exchange {
     this.#progress = use;
   }
 
-  #account(admission: Admission | null, status: number): void {
+  #account(admissions: readonly Admission[], status: number): void {
     const counts = this.#report ?? this.#countsWithoutReport();
     const charged = this.#report ?? this.#estimateOfTokens();
-    admission?.end(charged.promptTokens + charged.completionTokens);
+    for (const each of admissions) each.end(charged.promptTokens + charged.completionTokens);
     this.#route?.learn(this.#report);
     const times = { waitedMs: this.#waitedMs, firstByteMs: this.#firstByteMs };
     this.context.usage.add({ ...this.#usage(counts, status), ...times }, this.#progress);

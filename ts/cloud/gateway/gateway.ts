@@ -13,7 +13,7 @@ import { GATEWAY_DEFAULTS, type GatewayContext, type GatewayOptions, type Gatewa
 import type { DeployedApp } from './directory.js';
 import { type AppParts, Exchange } from './exchange.js';
 import { CORS_HEADERS, DATA_HEADERS, hasBody, preflightHeaders } from './headers.js';
-import { KeyLimits } from './key-limits.js';
+import { type Admission, KeyLimits } from './key-limits.js';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
@@ -113,19 +113,31 @@ export class Gateway {
     address: AppAddress;
     grant: Grant;
   }) {
-    const { app, key } = arrival.grant;
+    const { app } = arrival.grant;
     if (app.failure !== null) throw new ChasquiError(app.failure.code, app.failure.message);
-    const admission = key === null ? null : this.#limits.admit(key.known);
+    const admissions = this.#admissionsTo(arrival.grant);
     const route: AppParts['route'] = (body) => this.#routes.routeFor(arrival.grant, body);
     const parts: AppParts = { queue: () => this.#queueOf(app), route };
     const exchange = new Exchange(this.#context, arrival, parts);
     this.#running.add(exchange);
     this.#watchKeys();
-    exchange.run(admission).then(() => {
+    exchange.run(admissions).then(() => {
       this.#running.delete(exchange);
       this.#watchKeys();
       if (this.#running.size === 0) this.#onIdle?.();
     });
+  }
+
+  #admissionsTo({ app, key }: Grant): Admission[] {
+    const admissions = key === null ? [] : [this.#limits.admit(key.known)];
+    const { budgets } = this.#context;
+    if (budgets === undefined) return admissions;
+    try {
+      return [...admissions, budgets.admit(app.org, key?.known.id ?? null)];
+    } catch (refusal) {
+      for (const each of admissions) each.end(0);
+      throw refusal;
+    }
   }
 
   #replyToOwnPath({ path }: AppAddress, app: DeployedApp, request: IncomingMessage, response: ServerResponse): void {

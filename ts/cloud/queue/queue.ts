@@ -1,9 +1,9 @@
 /** The queue of a cloud: stored requests, their dispatch and their webhooks. */
-
 import type { Database } from '../store/database.js';
+import { type WebhookParts, Webhooks } from '../webhooks/webhooks.js';
 import { Dispatcher, type DispatcherParts } from './dispatcher.js';
 import { QueueStore } from './queue-store.js';
-import { type WebhookParts, Webhooks } from './webhooks.js';
+import { webhookCalls } from './webhook-calls.js';
 
 export interface QueueParts
   extends Pick<DispatcherParts, 'gateway' | 'directory' | 'tickets' | 'onError'>,
@@ -24,7 +24,7 @@ export class Queue {
 
   constructor({ database, ...parts }: QueueParts) {
     this.store = new QueueStore(database);
-    this.webhooks = new Webhooks({ ...parts, store: this.store });
+    this.webhooks = new Webhooks({ ...parts, source: webhookCalls(this.store) });
     this.dispatcher = new Dispatcher({ ...parts, store: this.store, onDone: () => this.webhooks.tick() });
     const every = (ms: number, action: () => void): void => {
       const run = (): void => {

@@ -91,7 +91,7 @@ function submit(request: FastifyRequest, body: Buffer, parts: QueueRoutesParts):
   const search = new URLSearchParams(query);
   const asked = search.get('fal_webhook');
   search.delete('fal_webhook');
-  const webhook = asked === null ? null : queue.webhooks.check(org, asked);
+  const webhook = asked === null ? null : queue.webhooks.check(org, asked, 'fal_webhook');
   const { id: keyId } = keyOf(request, parts);
   const contents = toContents(path, body);
   refuseFull(queue, { org, keyId, bytes: contents.length });

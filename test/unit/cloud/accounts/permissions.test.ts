@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import { PERMISSIONS, scopeOf } from '../../../../ts/cloud/accounts/permissions.ts';
 import { accountsRoutes } from '../../../../ts/cloud/accounts/routes.ts';
 import { apiRoutes } from '../../../../ts/cloud/api/routes.ts';
+import { budgetRoutes } from '../../../../ts/cloud/budgets/routes.ts';
 import { metricsRoute } from '../../../../ts/cloud/metrics/cloud-metrics.ts';
 import { queueManagementRoutes } from '../../../../ts/cloud/queue/management-routes.ts';
 
@@ -13,7 +14,8 @@ test('the table has all management routes and no others', async () => {
   app.addHook('onRoute', ({ method, url }) => {
     routes.push(`${method} ${url}`);
   });
-  for (const add of [apiRoutes, accountsRoutes, metricsRoute, queueManagementRoutes]) add(app, {} as never);
+  for (const add of [apiRoutes, accountsRoutes, metricsRoute, queueManagementRoutes, budgetRoutes])
+    add(app, {} as never);
   await app.ready();
   assert.equal([...routes, 'POST /api/cloud/v1/setup-link'].sort(), Object.keys(PERMISSIONS).sort());
 });

@@ -7,8 +7,9 @@ import path from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { QueueStore } from '../../../../ts/cloud/queue/queue-store.ts';
-import { sign, Webhooks } from '../../../../ts/cloud/queue/webhooks.ts';
+import { webhookCalls } from '../../../../ts/cloud/queue/webhook-calls.ts';
 import { type Database, openDatabase } from '../../../../ts/cloud/store/database.ts';
+import { sign, Webhooks } from '../../../../ts/cloud/webhooks/webhooks.ts';
 import { until } from '../../../support/until.ts';
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-cloud-webhooks-'));
@@ -27,7 +28,7 @@ test.after(() => {
 });
 
 const webhooks = (hosts: 'public' | 'loopback', key = KEY) =>
-  new Webhooks({ store, keyOf: () => key, hosts, onError: NOTHING });
+  new Webhooks({ source: webhookCalls(store), keyOf: () => key, hosts, onError: NOTHING });
 
 test('the signature is that of Standard Webhooks', () => {
   // The example of the specification's libraries.
@@ -41,7 +42,7 @@ test('the signature is that of Standard Webhooks', () => {
 test('only public https addresses are accepted, and those of this machine if allowed', () => {
   const isAccepted = (hosts: 'public' | 'loopback', url: string) => {
     try {
-      return webhooks(hosts).check('acme', url).length > 0;
+      return webhooks(hosts).check('acme', url, 'webhook').length > 0;
     } catch (error) {
       assert.is((error as { code: string }).code, 'invalid_value');
       return false;
@@ -78,7 +79,7 @@ test('only public https addresses are accepted, and those of this machine if all
 test('a weak key is refused', () => {
   for (const key of ['', 'short', 'whsec_c2hvcnQ=', KEY.slice(6)]) {
     assert.throws(
-      () => webhooks('public', key).check('acme', 'https://example.com/'),
+      () => webhooks('public', key).check('acme', 'https://example.com/', 'webhook'),
       /chasqui secrets set WEBHOOK_KEY/,
     );
   }

@@ -4,10 +4,33 @@ import net from 'node:net';
 import { invalidValue } from '../../errors.js';
 import { requestChecked } from '../../images/get-checked.js';
 import { type ImageHosts, isLocalhost, isLoopback, mayConnect } from '../../images/public-address.js';
-import type { QueuedRequest, QueueStore } from './queue-store.js';
+
+/** A call to make. */
+export interface WebhookCall {
+  /** Stays the same in all attempts. */
+  id: string;
+  org: string;
+  url: string;
+  /** Number of earlier attempts. */
+  retries: number;
+  payload(): object;
+}
+
+export interface CallOutcome {
+  error: string | null;
+  /** Time of the next attempt in milliseconds since 1970; null: none. */
+  due: number | null;
+}
+
+/** Stores the calls. */
+export interface WebhookSource {
+  /** Returns the longest due call, except those of organisations with enough running calls, and running ones. */
+  due(exceptOrgs: readonly string[], exceptIds: readonly string[]): WebhookCall | undefined;
+  called(id: string, outcome: CallOutcome): void;
+}
 
 export interface WebhookParts {
-  store: QueueStore;
+  source: WebhookSource;
   /** Returns the secret `WEBHOOK_KEY` of an organisation. @throws {ChasquiError} if there is none */
   keyOf(org: string): string;
   /** `loopback` also allows URLs of this machine, without TLS too. */
@@ -30,12 +53,12 @@ export class Webhooks {
 
   constructor(private readonly parts: WebhookParts) {}
 
-  /** @throws {ChasquiError} `invalid_value` for a URL that may not be called, or without a valid key */
-  check(org: string, webhook: string): string {
+  /** @throws {ChasquiError} `invalid_value` for a URL that may not be called, or without a valid key. `field`: of the URL */
+  check(org: string, webhook: string, field: string): string {
     const { hosts, keyOf } = this.parts;
     const problem = problemWith(webhook, hosts);
-    if (problem !== null) throw invalidValue(`\`fal_webhook\` ${problem}.`, 'fal_webhook');
-    readKey(keyOf(org));
+    if (problem !== null) throw invalidValue(`\`${field}\` ${problem}.`, field);
+    readKey(keyOf(org), field);
     return new URL(webhook).href;
   }
 
@@ -44,12 +67,12 @@ export class Webhooks {
     while (this.#calls.size < MAX_CALLS && !this.#closing.signal.aborted) {
       const orgs = [...this.#calls.values()];
       const busy = orgs.filter((org) => orgs.filter((each) => each === org).length >= MAX_CALLS_OF_ORG);
-      const request = this.parts.store.dueWebhook(busy, [...this.#calls.keys()]);
-      if (request === undefined) return;
-      this.#calls.set(request.id, request.org);
-      this.#call(request)
+      const call = this.parts.source.due(busy, [...this.#calls.keys()]);
+      if (call === undefined) return;
+      this.#calls.set(call.id, call.org);
+      this.#call(call)
         .catch((error) => this.parts.onError(error))
-        .then(() => this.#calls.delete(request.id));
+        .then(() => this.#calls.delete(call.id));
     }
   }
 
@@ -58,20 +81,19 @@ export class Webhooks {
     this.#closing.abort();
   }
 
-  async #call(request: QueuedRequest): Promise<void> {
-    const error = await this.#send(request).catch((failure: Error) => failure.message.slice(0, 200));
+  async #call(call: WebhookCall): Promise<void> {
+    const error = await this.#send(call).catch((failure: Error) => failure.message.slice(0, 200));
     if (this.#closing.signal.aborted) return;
-    const retries = request.webhookAttempts;
+    const { id, retries } = call;
     const isOver = error === null || retries >= MAX_RETRIES;
     const due = isOver ? null : Date.now() + Math.min(3 ** retries, MAX_PAUSE_S) * 1000;
-    this.parts.store.webhookCalled(request.id, { error, due });
+    this.parts.source.called(id, { error, due });
   }
 
   /** Returns why the webhook failed, or null. */
-  async #send(request: QueuedRequest): Promise<string | null> {
-    const { store, keyOf, hosts } = this.parts;
-    const { id, org, webhook } = request;
-    const body = Buffer.from(JSON.stringify(toPayload(request, store.result(id))));
+  async #send({ id, org, url, payload }: WebhookCall): Promise<string | null> {
+    const { keyOf, hosts } = this.parts;
+    const body = Buffer.from(JSON.stringify(payload()));
     const timestamp = String(Math.floor(Date.now() / 1000));
     const headers = {
       'content-type': 'application/json',
@@ -81,7 +103,7 @@ export class Webhooks {
       'webhook-signature': sign(keyOf(org), id, timestamp, body),
     };
     const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(TIMEOUT_MS)]);
-    const reply = await requestChecked(new URL(webhook ?? ''), { hosts, headers, body, maxRedirects: 0, signal });
+    const reply = await requestChecked(new URL(url), { hosts, headers, body, maxRedirects: 0, signal });
     reply.on('error', () => undefined).destroy();
     const { statusCode = 0 } = reply;
     return statusCode >= 200 && statusCode < 300 ? null : `it replied with status ${statusCode}`;
@@ -94,12 +116,13 @@ export function sign(key: string, id: string, timestamp: string, body: Buffer): 
   return `v1,${hmac.digest('base64')}`;
 }
 
-function readKey(key: string): Buffer {
+/** `field`: of the URL, for errors. */
+function readKey(key: string, field: string | null = null): Buffer {
   const [, text] = KEY.exec(key) ?? [];
   if (text !== undefined) return Buffer.from(text, 'base64');
   const command = `echo "whsec_$(openssl rand -base64 32)" | chasqui secrets set ${KEY_NAME}`;
   const message = `The secret ${KEY_NAME} is not \`whsec_\` and 24 to 64 bytes in base64. Run: ${command}`;
-  throw invalidValue(message, 'fal_webhook');
+  throw invalidValue(message, field);
 }
 
 /** Host names are resolved and checked at each call. */
@@ -112,15 +135,4 @@ function problemWith(text: string, hosts: WebhookParts['hosts']): string | null 
   const literal = hostname.replace(/^\[(.*)\]$/, '$1');
   const isAllowed = net.isIP(literal) !== 0 ? mayConnect(literal, hosts) : !isOwn || hosts === 'loopback';
   return isAllowed ? null : 'is an address of this machine or of a private network';
-}
-
-/** The fields of fal. */
-function toPayload({ id, status, type }: QueuedRequest, result: Buffer): object {
-  const isOk = status === 200;
-  const ids = { request_id: id, gateway_request_id: id, status: isOk ? 'OK' : 'ERROR' };
-  const error = isOk ? {} : { error: `Invalid status code: ${status}` };
-  if (!/^application\/json\b/.test(type ?? '')) {
-    return { ...ids, ...error, payload: null, payload_error: `The reply has the content type ${type}.` };
-  }
-  return { ...ids, ...error, payload: JSON.parse(result.toString('utf8')) };
 }

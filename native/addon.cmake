@@ -118,9 +118,7 @@ if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/test/llama") # not in the npm package
     TOOL_SETS="${CMAKE_CURRENT_SOURCE_DIR}/test/llama/tool-sets.json"
     DEMO_MODEL="${CMAKE_CURRENT_SOURCE_DIR}/prebuilds/demo/chasqui-demo.gguf")
   set_source_files_properties(test/llama/test-files.cpp PROPERTIES COMPILE_DEFINITIONS "${paths_of_tests}")
-  if(NOT MSVC)
-    target_compile_options(llama-tests PRIVATE -O1) # compiling takes longer than running
-  endif()
+  compile_quickly(llama-tests)
   set_warnings(llama-tests)
 
   add_executable(schema-grammars EXCLUDE_FROM_ALL test/support/schema-grammars.cpp)

@@ -46,6 +46,7 @@ const everything = process.env.CHASQUI_TEST_EVERYTHING === '1';
  * `seconds`: the duration on an idle machine. `cores`: CPU time divided by it, so that tiers that mostly wait run beside busy
  * ones. The longest tier starts first. The sum of `cores` of the tiers that run at the same time does not exceed OVERLAP times
  * the machine's. `pending` delays a tier.
+ * Tiers that compile in the build folder of the addon (`builds`) run one after another, because ninja does not lock it.
  * `extra`: time for what only the first run does, such as a build. `when` returns why this machine cannot run the tier; a
  * single test that skips itself fails the run. A tier `onRequest` runs only if it is named.
  */
@@ -54,8 +55,8 @@ const tiers = [
   { name: 'unit', seconds: 55, cores: 1.1 },
   { name: 'setup', seconds: 4, cores: 0.6 },
   { name: 'http', seconds: 85, cores: 1.1 },
-  { name: 'native', seconds: 30, cores: 1.3, extra: 10 * minute },
-  { name: 'llama', seconds: 160, cores: 1.5, extra: 15 * minute },
+  { name: 'native', seconds: 30, cores: 1.3, extra: 10 * minute, builds: true },
+  { name: 'llama', seconds: 160, cores: 1.5, extra: 15 * minute, builds: true },
   { name: 'cli', seconds: 130, cores: 1.1 },
   { name: 'model', seconds: 200, cores: 0.95 },
   { name: 'model-cli', seconds: 130, cores: 1.1 },
@@ -213,9 +214,11 @@ async function runTiers(chosen, jobs) {
   const waiting = [...chosen];
   if (atOnce) waiting.sort((a, b) => Number(a.last ?? 0) - Number(b.last ?? 0) || b.seconds - a.seconds);
   const started = new Map();
-  const canStart = ({ cores, last, pending }) => {
+  const canStart = ({ cores, last, pending, builds }) => {
     if (pending?.() || (last && waiting.length > 1)) return false;
-    const used = [...started.keys()].reduce((sum, tier) => sum + tier.cores, 0);
+    const others = [...started.keys()];
+    if (builds && others.some((tier) => tier.builds)) return false;
+    const used = others.reduce((sum, tier) => sum + tier.cores, 0);
     return started.size === 0 || (atOnce && used + cores <= OVERLAP * jobs);
   };
   while (waiting.length + started.size > 0) {

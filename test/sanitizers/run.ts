@@ -65,7 +65,7 @@ fs.mkdirSync(reports, { recursive: true });
 buildAll();
 const variables = { ...kind.variables(reports), LD_LIBRARY_PATH: path.join(build, 'Release') };
 if (values.tests) {
-  runTests('core-tests');
+  runTests(path.join('Release', 'core-tests'));
   // One thread runs all of them, so that the other sanitizer has nothing to find and takes an hour for it.
   if (name === 'address') {
     nameMtpModels(process.env);

@@ -124,7 +124,7 @@ export async function accessibilityProblems(page: Page): Promise<string[]> {
     let violations;
     for (let runs = 0; runs === 0 || (hasChanged && violations.length > 0 && runs < ${AXE_RUNS}); runs += 1) {
       hasChanged = false;
-      ({ violations } = await axe.run());
+      ({ violations } = await axe.run(document, { resultTypes: ['violations'], preload: false }));
     }
     observer.disconnect();
     document.adoptedStyleSheets.pop();

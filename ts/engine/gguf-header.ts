@@ -95,6 +95,12 @@ export async function readGgufHeader(read: ReadBytes): Promise<GgufHeader> {
   return { metadata, lengths, lists, parameters, activeShare, dataOffset, minBytes };
 }
 
+/** A positive whole number of the architecture, such as `context_length`; null if the file has none. */
+export function sizeIn({ metadata }: Pick<GgufHeader, 'metadata'>, name: string): number | null {
+  const value = metadata.get(`${metadata.get(ARCHITECTURE)}.${name}`);
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : null;
+}
+
 /** Counts the elements that decoding a token reads. */
 class ActiveElements {
   readonly #expertShare: number;

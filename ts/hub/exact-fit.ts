@@ -1,6 +1,6 @@
 /** Memory needs of a model, as computed by llama.cpp, before the model is loaded or downloaded. */
 
-import { readGgufFile } from '../engine/gguf-header.js';
+import { readGgufFile, sizeIn } from '../engine/gguf-header.js';
 import type { LoadOptions } from '../engine/load-options.js';
 import { toOpenRequest } from '../engine/to-native-options.js';
 import { ChasquiError } from '../errors.js';
@@ -65,10 +65,8 @@ async function fitFile(
   context: number,
   { load = {}, signal }: ExactFitOptions,
 ): Promise<ExactFit> {
-  const { metadata, activeShare } = await readGgufFile(path);
-  const architecture = metadata.get('general.architecture');
-  const number = (key: string) => metadata.get(`${architecture}.${key}`);
-  const trained = toWhole(number('context_length')) ?? DEFAULT_TRAINED;
+  const header = await readGgufFile(path);
+  const trained = sizeIn(header, 'context_length') ?? DEFAULT_TRAINED;
   const images = projector === undefined ? {} : { mmproj: projector };
   // llama.cpp does not count repacked weights, which take the same memory.
   const asked = toOpenRequest(path, { parallel: 1, ...images, ...load, repack: false });
@@ -88,8 +86,8 @@ async function fitFile(
     );
   }
   const [own = [], others = []] = memory;
-  const described = describe(own, offload, toWhole(number('block_count')), { context, other, others, trained });
-  return { ...described, activeShare };
+  const described = describe(own, offload, sizeIn(header, 'block_count'), { context, other, others, trained });
+  return { ...described, activeShare: header.activeShare };
 }
 
 interface Measured {
@@ -154,8 +152,4 @@ function totalOf({ weights, cells, compute, other }: NativeDeviceMemory): number
 
 function sum(devices: readonly NativeDeviceMemory[], bytesOf: (device: NativeDeviceMemory) => number): number {
   return devices.reduce((total, device) => total + bytesOf(device), 0);
-}
-
-function toWhole(value: number | string | boolean | undefined): number | null {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : null;
 }

@@ -1,7 +1,7 @@
 /** The models on this computer, from all folders. */
 import fs from 'node:fs';
 import path from 'node:path';
-import { type GgufHeader, readGgufFile } from '../engine/gguf-header.js';
+import { type GgufHeader, readGgufFile, sizeIn } from '../engine/gguf-header.js';
 import { ChasquiError } from '../errors.js';
 import { findInCache, removeFromCache } from './find-in-cache.js';
 import { type FoundModel, findInFolder, findOfLmStudio, findOfOllama, sizeOf } from './find-in-folders.js';
@@ -159,13 +159,9 @@ type Description = Pick<
 >;
 
 /** The header of a split model's first part lists only some of the tensors. */
-export function describeHeader(
-  { metadata, parameters, activeShare }: GgufHeader,
-  hasProjector: boolean,
-  inParts: boolean,
-): Description {
+export function describeHeader(header: GgufHeader, hasProjector: boolean, inParts: boolean): Description {
+  const { metadata, parameters, activeShare } = header;
   const architecture = metadata.get('general.architecture');
-  const context = metadata.get(`${architecture}.context_length`);
   const template = metadata.get('tokenizer.chat_template');
   const capabilities: Capability[] = [];
   if (typeof template === 'string') capabilities.push('chat');
@@ -175,7 +171,7 @@ export function describeHeader(
   return {
     architecture: typeof architecture === 'string' ? architecture.slice(0, 100) : null,
     parameters: inParts || parameters === 0 ? null : parameters,
-    contextLength: typeof context === 'number' ? context : null,
+    contextLength: sizeIn(header, 'context_length'),
     activeShare,
     capabilities,
     reasoning: typeof template === 'string' ? reasoningOf(template) : [],

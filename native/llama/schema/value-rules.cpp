@@ -26,7 +26,7 @@ std::string repeated(const std::string& rule, size_t min, size_t max) {
 constexpr size_t  kMaxCompared = 32;  // items of a tuple
 const std::string kComma       = "\",\" space ";
 
-// A text that equal values share: 1 and 1.0 are equal, as are objects with another order.
+// Equal values have equal texts: 1 and 1.0 are equal, and the order of members does not matter.
 std::string canonical(const common_json& value) {
     if (value.is_number()) {
         char text[32];

@@ -1,7 +1,7 @@
 /** Measures a model row by row, in the same engine process as a server. */
 import { SupervisedEngine } from '../../engine/child/supervised-engine.js';
 import type { Engine, ModelInfo } from '../../engine/engine.js';
-import { readGgufFile } from '../../engine/gguf-header.js';
+import { readGgufFile, sizeIn } from '../../engine/gguf-header.js';
 import type { LoadOptions } from '../../engine/load-options.js';
 import { ChasquiError } from '../../errors.js';
 import { exactFit } from '../../hub/exact-fit.js';
@@ -29,7 +29,9 @@ export interface Watcher {
 /** Rejects with the error of the load or of a completion, or with the signal's reason. */
 export async function measureModel(plan: Plan, watcher: Watcher, signal: AbortSignal): Promise<void> {
   const pace: Pace = {};
-  const trained = await trainedContext(plan.path);
+  // Loading the model reports errors in the file.
+  const header = await readGgufFile(plan.path).catch(() => null);
+  const trained = header && sizeIn(header, 'context_length');
   let isKnown = false;
   for (const streams of plan.streams) {
     const rows = await planRows(plan, streams, trained, signal);
@@ -114,15 +116,4 @@ function inStreams(count: number): string {
 function refuseEncoders({ model }: Engine): void {
   if (model.generates) return;
   throw new ChasquiError('model_not_capable', `${model.id} generates no text, so it has no rates to measure.`);
-}
-
-async function trainedContext(path: string): Promise<number | null> {
-  try {
-    const { metadata } = await readGgufFile(path);
-    const trained = metadata.get(`${metadata.get('general.architecture')}.context_length`);
-    return typeof trained === 'number' && trained > 0 ? trained : null;
-  } catch {
-    // Loading the model reports errors in the file.
-    return null;
-  }
 }

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { freePort, portOwner } from '../../desktop/ports.js';
 import { readAdapterFiles } from '../../engine/adapter-file.js';
-import { readGgufFile } from '../../engine/gguf-header.js';
+import { readGgufFile, sizeIn } from '../../engine/gguf-header.js';
 import type { LoadOptions } from '../../engine/load-options.js';
 import { sizeOfModel } from '../../engine/model-files.js';
 import { ChasquiError } from '../../errors.js';
@@ -81,7 +81,8 @@ export async function warnOfMemory(path: string, load: LoadOptions): Promise<str
 async function explainMemory(path: string, load: LoadOptions): Promise<string | undefined> {
   try {
     const { parallel = USUAL_PARALLEL } = load;
-    const context = load.contextSize ?? Math.min(USUAL_CONTEXT, await trainedContext(path));
+    const context =
+      load.contextSize ?? Math.min(USUAL_CONTEXT, sizeIn(await readGgufFile(path), 'context_length') ?? USUAL_CONTEXT);
     const fit = await fitOf(path, context, parallel, load);
     if (fit.badge !== 'too-large') return undefined;
     const needs = `With ${parallel} × ${context} tokens of context it needs ${formatBytes(fit.needBytes)}, but only ${formatBytes(haveBytes(fit))} are free.`;
@@ -107,10 +108,4 @@ function fitOf(path: string, context: number, parallel: number, load: LoadOption
 
 function haveBytes({ devices }: ExactFit): number {
   return devices.reduce((sum, device) => sum + device.haveBytes, 0);
-}
-
-async function trainedContext(path: string): Promise<number> {
-  const { metadata } = await readGgufFile(path);
-  const trained = metadata.get(`${metadata.get('general.architecture')}.context_length`);
-  return typeof trained === 'number' ? trained : USUAL_CONTEXT;
 }

@@ -3,9 +3,9 @@
 const MIB = 2 ** 20;
 
 /**
- * The largest body of endpoints that take no images: room for half a million tokens, whether they come as ids of seven
- * digits or as text in any script. Endpoints that accept images apply the profile's limit to
- * the whole body, and this one to everything except images and documents (`image-places.ts`).
+ * The largest body of endpoints that take no images: half a million tokens, as ids of seven digits or as text in any
+ * script. Endpoints that accept images apply the profile's limit to the whole body, and this one to everything except
+ * images and documents (`json-body.ts`).
  */
 export const MAX_TEXT_BYTES = 4 * MIB;
 

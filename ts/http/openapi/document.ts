@@ -2,7 +2,7 @@
 import type { Profile } from '../../profiles/profile.js';
 import { IGNORED_HEADER } from '../read-fields.js';
 import type { JsonSchema } from '../schema/json-schema.js';
-import type { Endpoint } from './endpoints.js';
+import type { Endpoint } from './collect-endpoints.js';
 import { failuresOf } from './failures.js';
 import { type Example, type NamedSchema, requestNameOf, TAGS } from './operation.js';
 import { type DefaultOf, describeBody } from './request-body.js';

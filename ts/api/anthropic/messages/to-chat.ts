@@ -16,7 +16,7 @@ import {
 } from './schema.js';
 import { toChatTools } from './tools.js';
 
-/** A chat body, and the parts of the request that it lacks. */
+/** A chat body, and the parts of the request that have no equivalent in it. */
 export interface MessagesTranslation extends ChatTranslation {
   /** The paths of parts that are hints, or that only Anthropic's own servers can run or read. */
   ignored: string[];

@@ -2,8 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import { ERRORS } from '../../../errors.js';
 import { errorBodySchema } from '../../../http/error-body.js';
+import { collectEndpoints } from '../../../http/openapi/collect-endpoints.js';
 import { type OpenApiDocument, toDocument } from '../../../http/openapi/document.js';
-import { collectEndpoints } from '../../../http/openapi/endpoints.js';
 import type { Operation } from '../../../http/openapi/operation.js';
 import { toPage } from '../../../http/openapi/page.js';
 import { anyOf } from '../../../http/schema/json-schema.js';

@@ -187,7 +187,10 @@ export function* unknownParts(value: unknown, schema: JsonSchema, path = ''): Ge
   if (typeof value !== 'object' || value === null) return;
   if (Array.isArray(value)) {
     if (!isObject(schema.items)) return;
-    for (const [index, item] of value.entries()) yield* unknownParts(item, schema.items, `${path}[${index}]`);
+    for (const [index, item] of value.entries()) {
+      // Prompts may be lists of a million tokens.
+      if (typeof item === 'object') yield* unknownParts(item, schema.items, `${path}[${index}]`);
+    }
     return;
   }
   const { properties, additionalProperties } = variantOf(value as Record<string, unknown>, schema);
@@ -211,7 +214,11 @@ function variantOf(value: Record<string, unknown>, schema: JsonSchema): JsonSche
     const { const: only, enum: several } = (properties as Record<string, JsonSchema>)[tag] ?? {};
     return only === value[tag] || (Array.isArray(several) && several.includes(value[tag]));
   });
-  return meant ?? {};
+  if (meant === undefined) return {};
+  const variant = variantOf(value, meant);
+  return isObject(schema.properties) && isObject(variant.properties)
+    ? { ...variant, properties: { ...schema.properties, ...variant.properties } }
+    : variant;
 }
 
 /**
@@ -227,5 +234,6 @@ export function bodyRoute(
     schema: { body: schema },
     config: { operation },
     preValidation: readFields(profile, options.strict, Object.keys(schema.properties)),
+    preHandler: readParts(schema, profile, options.strict),
   };
 }

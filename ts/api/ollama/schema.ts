@@ -70,7 +70,7 @@ const toolCall = s.objectOf(
       { arguments: s.typed<Record<string, unknown> | string>({ type: ['object', 'string'] }), index: s.integer },
     ),
   },
-  { id: s.orNull(s.string) },
+  { id: s.orNull(s.string), type: s.anything },
 );
 
 const message = variantsBy('role', [

@@ -67,6 +67,14 @@ export function objectOf<Required extends Fields, Optional extends Fields = Reco
   return schema as JsonSchema as ObjectSchema<Required, Optional>;
 }
 
+/** Like `objectOf`, with any other properties, which are not reported as ignored. */
+export function openObjectOf<Required extends Fields, Optional extends Fields = Record<never, never>>(
+  required: Required,
+  optional: Optional = {} as Optional,
+): ObjectSchema<Required, Optional> {
+  return limited(objectOf(required, optional), { additionalProperties: true });
+}
+
 /** Like `objectOf`, without other properties. */
 export function closedObjectOf<Required extends Fields, Optional extends Fields = Record<never, never>>(
   required: Required,

@@ -10,21 +10,28 @@ import { chatExtras } from '../../shared/chat/extras-schema.js';
 
 const notEmpty = s.limited(s.string, { minLength: 1 });
 
-const text = s.objectOf({ type: s.exactly('text'), text: s.string });
+/** A hint that the prefix cache does not need. */
+const hint = { cache_control: s.anything };
 
-const image = s.objectOf({
-  type: s.exactly('image'),
-  source: variantsBy('type', [
-    s.objectOf({ type: s.exactly('base64'), media_type: s.string, data: notEmpty }),
-    s.objectOf({ type: s.exactly('url'), url: notEmpty }),
-  ]),
-});
+/** The sources of a past reply are not shown again. */
+const text = s.objectOf({ type: s.exactly('text'), text: s.string }, { ...hint, citations: s.anything });
+
+const image = s.objectOf(
+  {
+    type: s.exactly('image'),
+    source: variantsBy('type', [
+      s.objectOf({ type: s.exactly('base64'), media_type: s.string, data: notEmpty }),
+      s.objectOf({ type: s.exactly('url'), url: notEmpty }),
+    ]),
+  },
+  hint,
+);
 
 const document = s.objectOf(
   {
     type: s.exactly('document'),
     source: variantsBy('type', [
-      s.objectOf({ type: s.exactly('text'), data: s.string }),
+      s.objectOf({ type: s.exactly('text'), data: s.string }, { media_type: s.anything }),
       s.objectOf({ type: s.exactly('content'), content: textOrParts([text, image]) }),
       s.objectOf({ type: s.exactly('base64'), media_type: s.string, data: s.string }),
       s.objectOf({ type: s.exactly('url'), url: s.string }),
@@ -32,27 +39,30 @@ const document = s.objectOf(
     ]),
   },
   {
+    ...hint,
     title: s.orNull(s.string),
     /** Further information about the document. */
     context: s.orNull(s.string),
   },
 );
 
-const searchResult = s.objectOf({
-  type: s.exactly('search_result'),
-  source: s.string,
-  title: s.string,
-  content: s.arrayOf(text),
-});
+const searchResult = s.objectOf(
+  { type: s.exactly('search_result'), source: s.string, title: s.string, content: s.arrayOf(text) },
+  hint,
+);
 
 /** A tool that a search among the tools has found. */
-const toolReference = s.objectOf({ type: s.exactly('tool_reference'), tool_name: s.string });
+const toolReference = s.objectOf({ type: s.exactly('tool_reference'), tool_name: s.string }, hint);
 
-const toolUse = s.objectOf({ type: s.exactly('tool_use'), id: s.string, name: s.string, input: s.anyObject });
+const toolUse = s.objectOf(
+  { type: s.exactly('tool_use'), id: s.string, name: s.string, input: s.anyObject },
+  { ...hint, caller: s.anything },
+);
 
 const toolResult = s.objectOf(
   { type: s.exactly('tool_result'), tool_use_id: s.string },
   {
+    ...hint,
     content: s.orNull(textOrParts([text, image, document, searchResult, toolReference])),
     is_error: s.orNull(s.boolean),
   },
@@ -61,10 +71,13 @@ const toolResult = s.objectOf(
 const thinking = s.objectOf({ type: s.exactly('thinking'), thinking: s.string }, { signature: s.orNull(s.string) });
 
 /** Reasoning that only Anthropic's own servers can read. */
-const redactedThinking = s.objectOf({ type: s.exactly('redacted_thinking') });
+const redactedThinking = s.openObjectOf({ type: s.exactly('redacted_thinking') });
 
 /** A summary of what was said before, which a client had Anthropic's servers make. */
-const compaction = s.objectOf({ type: s.exactly('compaction'), content: s.orNull(s.string) });
+const compaction = s.objectOf(
+  { type: s.exactly('compaction'), content: s.orNull(s.string) },
+  { ...hint, encrypted_content: s.anything },
+);
 
 /** Calls that Anthropic's servers ran, and content that they store. The results follow as text. */
 const HOSTED_TYPES = [
@@ -78,9 +91,11 @@ const HOSTED_TYPES = [
   'advisor_tool_result',
   'mcp_tool_use',
   'mcp_tool_result',
+  'mcp_tool_listing',
   'container_upload',
+  'fallback',
 ] as const;
-const hosted = s.objectOf({ type: s.oneOf(...HOSTED_TYPES) });
+const hosted = s.openObjectOf({ type: s.oneOf(...HOSTED_TYPES) });
 
 export const systemContent = textOrParts([text]);
 
@@ -118,7 +133,7 @@ export function isHosted(block: UserBlock | AssistantBlock): block is HostedBloc
   return (HOSTED_TYPES as readonly string[]).includes(block.type);
 }
 
-const tool = s.objectOf(
+const tool = s.openObjectOf(
   {},
   {
     /** Present in every function tool. */
@@ -129,6 +144,7 @@ const tool = s.objectOf(
     /** A JSON Schema. */
     input_schema: s.anyObject,
     strict: s.orNull(s.boolean),
+    input_examples: s.orNull(s.arrayOf(s.anything)),
     /** Of `computer_*`. */
     display_width_px: s.orNull(s.integer),
     display_height_px: s.orNull(s.integer),
@@ -197,7 +213,7 @@ const optional = {
   cache_control: s.field('Ignored: the prefix cache needs no hints.', s.anyObject),
   context_management: s.field(
     'Ignored and reported: the conversation is used unchanged.',
-    s.objectOf({}, { edits: s.orNull(s.arrayOf(s.objectOf({ type: s.string }, { keep: s.anything }))) }),
+    s.objectOf({}, { edits: s.orNull(s.arrayOf(s.openObjectOf({ type: s.string }, { keep: s.anything }))) }),
   ),
   output_config: s.field(
     'In `format`: a schema that the completion must match. In `effort`: how long the model should reason.',

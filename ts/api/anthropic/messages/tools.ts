@@ -23,6 +23,7 @@ export function toChatTools(request: MessagesRequest, origins: FieldOrigins, ign
     }
     origins.set(`tools[${own.length}].function`, origin);
     origins.set(`tools[${own.length}].function.parameters`, `${origin}.input_schema`);
+    if (tool.input_examples?.length) ignored.push(`${origin}.input_examples`);
     own.push(toChatTool(client === null ? tool : { ...tool, ...toClientFunction(tool, client) }, origin));
   });
   origins.set('tools', 'tools');

@@ -41,6 +41,9 @@ export function refuseUnsupported(request: OllamaGenerateRequest): void {
   if (request.images?.length && isText(request)) {
     throw unsupported('images', 'raw texts do not accept it. Omit `raw` and `suffix`');
   }
+  if (request.system && isText(request)) {
+    throw unsupported('system', 'raw texts do not accept it. Omit `raw` and `suffix`');
+  }
   if (request.format && isText(request)) {
     throw unsupported('format', 'raw texts do not accept it. Omit `raw` and `suffix`');
   }

@@ -3,7 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 import { MODEL_ERRORS } from '../../../http/openapi/failures.js';
 import { completionExamples, type Operation } from '../../../http/openapi/operation.js';
-import { bodyRoute, nameIgnoredParts, readParts } from '../../../http/read-fields.js';
+import { bodyRoute, nameIgnoredParts } from '../../../http/read-fields.js';
 import type { AppContext } from '../../context.js';
 import { parametersOf } from '../../shared/chat/chat-schema.js';
 import { FieldOrigins } from '../../shared/chat/field-origins.js';
@@ -28,8 +28,7 @@ const URL = '/v1/completions';
 export function completionsRoute(app: FastifyInstance, context: AppContext, extended?: ExtendedEndpoint): void {
   const { profile, options } = context;
   const schema = completionSchema(parametersOf(profile));
-  const preHandler = readParts(schema, profile, options.strict);
-  const settings = { ...bodyRoute(context, schema, extended?.operation ?? completionsOperation), preHandler };
+  const settings = bodyRoute(context, schema, extended?.operation ?? completionsOperation);
 
   const complete = withModel<SentCompletion>(
     context,

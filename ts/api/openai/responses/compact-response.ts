@@ -68,16 +68,19 @@ export function compactRoute(
       return toCompaction(events.response, work.items.slice(0, -1));
     });
   });
-  const { preValidation, ...settings } = bodyRoute(context, compactSchema, compactResponse);
+  const { preValidation, preHandler, ...settings } = bodyRoute(context, compactSchema, compactResponse);
   app.post<{ Body: ResponsesRequest }>(
     URL,
     {
       ...settings,
       bodyLimit: context.options.bodyLimit,
       preValidation: [preValidation, nameItems('input')],
-      preHandler: async (request) => {
-        request.body = toSummaryRequest(request.body as CompactRequest);
-      },
+      preHandler: [
+        preHandler,
+        async (request) => {
+          request.body = toSummaryRequest(request.body as CompactRequest);
+        },
+      ],
     },
     compact,
   );

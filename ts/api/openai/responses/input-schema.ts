@@ -4,11 +4,20 @@ import { textOrParts, variantsBy, withFields } from '../../../http/schema/varian
 import { audioPart } from '../../shared/chat/message-schema.js';
 import { mcpInputItems } from './mcp/mcp-schema.js';
 
+/** Fields of earlier replies that clients send back. The model does not see them. */
+const sentBack = { id: s.anything, status: s.anything };
+
 const textPart = <const Type extends string>(type: Type) => s.objectOf({ type: s.exactly(type), text: s.string });
 const inputText = textPart('input_text');
-const outputText = textPart('output_text');
+const outputText = s.objectOf(
+  { type: s.exactly('output_text'), text: s.string },
+  { annotations: s.anything, logprobs: s.anything },
+);
 const refusal = s.objectOf({ type: s.exactly('refusal'), refusal: s.string });
-const image = s.objectOf({ type: s.exactly('input_image'), image_url: s.limited(s.string, { minLength: 1 }) });
+const image = s.objectOf(
+  { type: s.exactly('input_image'), image_url: s.limited(s.string, { minLength: 1 }) },
+  { detail: s.anything },
+);
 
 const file = s.objectOf(
   { type: s.exactly('input_file') },
@@ -18,6 +27,7 @@ const file = s.objectOf(
     file_url: s.orNull(s.string),
     file_id: s.orNull(s.string),
     filename: s.orNull(s.string),
+    detail: s.anything,
   },
 );
 
@@ -29,7 +39,7 @@ const message = withFields(
     s.objectOf({ role: s.oneOf('system', 'developer'), content: textOrParts([inputText]) }),
     s.objectOf({ role: s.exactly('assistant'), content: textOrParts([outputText, inputText, refusal]) }),
   ]),
-  s.objectOf({ type: s.exactly('message') }),
+  s.objectOf({ type: s.exactly('message') }, { ...sentBack, phase: s.anything }),
 );
 
 /** The namespace of the called tool, if it has one. */
@@ -43,19 +53,18 @@ const functionCall = s.objectOf(
     /** JSON text. */
     arguments: s.string,
   },
-  { namespace },
+  { ...sentBack, namespace, caller: s.anything },
 );
 
 const customCall = s.objectOf(
   { type: s.exactly('custom_tool_call'), call_id: s.string, name: s.string, input: s.string },
-  { namespace },
+  { ...sentBack, namespace, caller: s.anything },
 );
 
-const callOutput = s.objectOf({
-  type: s.oneOf('function_call_output', 'custom_tool_call_output'),
-  call_id: s.string,
-  output: shownContent,
-});
+const callOutput = s.objectOf(
+  { type: s.oneOf('function_call_output', 'custom_tool_call_output'), call_id: s.string, output: shownContent },
+  { ...sentBack, caller: s.anything },
+);
 
 /** Calls of OpenAI's tools that run in the client. Their arguments are in `action`, `actions` or `operation`. */
 const clientCall = s.objectOf(
@@ -63,7 +72,14 @@ const clientCall = s.objectOf(
     type: s.oneOf('local_shell_call', 'shell_call', 'apply_patch_call', 'computer_call'),
     call_id: s.string,
   },
-  { action: s.orNull(s.anyObject), actions: s.orNull(s.arrayOf(s.anyObject)), operation: s.orNull(s.anyObject) },
+  {
+    ...sentBack,
+    action: s.orNull(s.anyObject),
+    actions: s.orNull(s.arrayOf(s.anyObject)),
+    operation: s.orNull(s.anyObject),
+    environment: s.anything,
+    pending_safety_checks: s.anything,
+  },
 );
 
 const clientCallOutput = s.objectOf(
@@ -75,11 +91,13 @@ const clientCallOutput = s.objectOf(
     /** `failed` of an `apply_patch_call_output`. */
     status: s.orNull(s.string),
     output: s.anything,
+    acknowledged_safety_checks: s.anything,
+    max_output_length: s.anything,
   },
 );
 
-/** Items of tools hosted by OpenAI, and items that only OpenAI can decrypt. */
-const hosted = s.objectOf({
+/** Items of tools hosted by OpenAI, and items that only OpenAI can decrypt. They are ignored as a whole. */
+const hosted = s.openObjectOf({
   type: s.oneOf(
     'web_search_call',
     'file_search_call',
@@ -92,6 +110,7 @@ const hosted = s.objectOf({
     'program',
     'program_output',
     'additional_tools',
+    'configuration_update',
   ),
 });
 
@@ -106,7 +125,12 @@ const reference = s.objectOf({ type: s.exactly('item_reference'), id: s.string }
 
 const reasoning = s.objectOf(
   { type: s.exactly('reasoning') },
-  { content: s.orNull(s.arrayOf(variantsBy('type', [textPart('reasoning_text')]))) },
+  {
+    ...sentBack,
+    content: s.orNull(s.arrayOf(variantsBy('type', [textPart('reasoning_text')]))),
+    /** Used if there is no content: other servers keep the content to themselves. */
+    summary: s.orNull(s.arrayOf(variantsBy('type', [textPart('summary_text')]))),
+  },
 );
 
 export const inputItem = variantsBy('type', [

@@ -82,7 +82,8 @@ function addItem(builder: ChatMessageBuilder, item: InputItem, origin: string): 
       break;
     }
     case 'reasoning': {
-      const text = (item.content ?? []).map((part) => part.text).join('\n');
+      const shown = item.content?.length ? item.content : (item.summary ?? []);
+      const text = shown.map((part) => part.text).join('\n');
       if (text !== '') builder.addReasoning(text, origin);
       break;
     }

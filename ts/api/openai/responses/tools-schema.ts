@@ -25,10 +25,10 @@ const environment = s.objectOf(
   { skills: s.orNull(s.arrayOf(s.objectOf({ name: s.string, description: s.string, path: s.string }))) },
 );
 
-const ownTool = s.limited(s.objectOf({ type: s.string }, optional), named);
+const ownTool = s.limited(s.openObjectOf({ type: s.string }, optional), named);
 
 export const responseTool = s.limited(
-  s.objectOf(
+  s.openObjectOf(
     { type: s.string },
     {
       ...optional,

@@ -4,6 +4,7 @@ import * as s from '../../../../http/schema/json-schema.js';
 const call = { server_label: s.string, name: s.string, arguments: s.string };
 const callFields = {
   id: s.orNull(s.string),
+  status: s.anything,
   output: s.orNull(s.string),
   error: s.anything,
   approval_request_id: s.orNull(s.string),
@@ -15,7 +16,7 @@ export const mcpInputItems = [
   s.objectOf({ type: s.exactly('mcp_approval_request'), id: s.string, ...call }),
   s.objectOf(
     { type: s.exactly('mcp_approval_response'), approval_request_id: s.string, approve: s.boolean },
-    { reason: s.orNull(s.string) },
+    { id: s.anything, reason: s.orNull(s.string) },
   ),
 ] as const;
 

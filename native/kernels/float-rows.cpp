@@ -20,11 +20,14 @@ using namespace ggml::cpu::panels;
 
 namespace {
 
-constexpr int kRows = 4;  // multiplied together; their sums are added up across vectors in one go
+constexpr int     kRows         = 4;     // a group, multiplied together; their sums are added up across vectors in one go
+constexpr int64_t kGroupsOfRun  = 16;    // for which a tile's columns stay in the first-level cache
+constexpr int64_t kBytesOfChunk = 3072;  // of each row and column of a tile: both fit into 32 KiB
+constexpr int64_t kManyTiles    = 12;    // from here on, memory does not limit
 
 #    if defined(GGML_LANES_512)
 
-constexpr int kColumnsOfTile = 6, kTilesOfBlock = 12;
+constexpr int kColumnsOfTile = 6, kTilesOfBlock = 24;
 
 // The sum of each vector's lanes.
 inline __m128 sums_of(Floats a, Floats b, Floats c, Floats d) {
@@ -43,7 +46,7 @@ inline Floats load_brain_floats(const void * p) {
 
 #    else
 
-constexpr int kColumnsOfTile = 3, kTilesOfBlock = 24;
+constexpr int kColumnsOfTile = 3, kTilesOfBlock = 48;
 
 inline __m128 sums_of(Floats a, Floats b, Floats c, Floats d) {
     const Floats ab = _mm256_add_ps(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
@@ -105,16 +108,27 @@ template <class F> struct Product {
     int64_t                   n_rows, n_columns, length;
 };
 
-// Multiplies kRows rows by N columns. CPUs do not predict rows that are read side by side, so the first tile prefetches the
-// rows after them.
+// Sums of a tile, between two chunks of its rows.
+struct Tile {
+    Floats sums[kColumnsOfTile][kRows];
+};
+
+// The part [from, to) of each row.
+struct Chunk {
+    int64_t from, to;
+};
+
+// Multiplies a chunk of kRows rows by N columns. CPUs do not predict rows that are read side by side, so the first tile prefetches
+// the rows after them.
 template <class F, int N, bool Prefetches>
-GGML_FLATTEN inline void multiply_tile(const Product<F> & p, int64_t row, int64_t column) {
+GGML_FLATTEN inline void multiply_tile(const Product<F> & p, int64_t row, int64_t column, Chunk chunk, Tile & tile) {
     const auto * const weights = p.weights + row * p.weights_stride;
     const auto * const columns = p.columns + column * p.columns_stride;
-    const char *       next    = (const char *) (weights + kRows * p.weights_stride);
+    const char *       next    = (const char *) (weights + kRows * p.weights_stride + kRows * chunk.from);
     Floats             sums[N][kRows];
-    each<N * kRows>([&](auto i) { sums[i / kRows][i % kRows] = all(0.0f); });
-    for (int64_t l = 0; l < p.length; l += F::step) {
+    if (chunk.from == 0) each<N * kRows>([&](auto i) { sums[i / kRows][i % kRows] = all(0.0f); });
+    else each<N * kRows>([&](auto i) { sums[i / kRows][i % kRows] = tile.sums[i / kRows][i % kRows]; });
+    for (int64_t l = chunk.from; l < chunk.to; l += F::step) {
         if constexpr (Prefetches) {
             constexpr size_t size = kRows * F::step * sizeof(typename F::Value);
             for (size_t at = 0; at < size; at += 64) _mm_prefetch(next + at, _MM_HINT_T0);
@@ -137,21 +151,56 @@ GGML_FLATTEN inline void multiply_tile(const Product<F> & p, int64_t row, int64_
             });
         }
     }
+    if (chunk.to < p.length) {
+        each<N * kRows>([&](auto i) { tile.sums[i / kRows][i % kRows] = sums[i / kRows][i % kRows]; });
+        return;
+    }
     each<N>([&](auto j) {
         _mm_storeu_ps(p.results + (column + j) * p.results_stride + row, sums_of(sums[j][0], sums[j][1], sums[j][2], sums[j][3]));
     });
 }
 
-// Multiplies kRows rows by the columns [first, last).
-template <class F> void multiply_rows(const Product<F> & p, int64_t row, int64_t first, int64_t last) {
-    const int64_t n = last - first, n_tiles = (n + kColumnsOfTile - 1) / kColumnsOfTile;
+// Groups of rows and columns: [first, last).
+struct Range {
+    int64_t first, last;
+
+    int64_t size() const { return last - first; }
+    Range   part(int64_t i, int64_t n) const { return {first + size() * i / n, first + size() * (i + 1) / n}; }
+};
+
+template <class F> void multiply_any_tile(const Product<F> & p, int64_t row, Range columns, Chunk chunk, Tile & tile) {
+    each<kColumnsOfTile>([&](auto i) {
+        if (columns.size() != i + 1) return;
+        if (columns.first == 0) multiply_tile<F, i + 1, true>(p, row, columns.first, chunk, tile);
+        else multiply_tile<F, i + 1, false>(p, row, columns.first, chunk, tile);
+    });
+}
+
+// Few columns are limited by memory: rows are read one after the other, and stay in the first-level cache for all columns.
+template <class F> void multiply_row_by_row(const Product<F> & p, Range groups, Range columns) {
+    const int64_t n_tiles = (columns.size() + kColumnsOfTile - 1) / kColumnsOfTile;
+    Tile          none;
+    for (int64_t i = groups.first; i < groups.last; ++i) {
+        for (int64_t t = 0; t < n_tiles; ++t) {
+            multiply_any_tile(p, i * kRows, columns.part(t, n_tiles), {0, p.length}, none);
+        }
+    }
+}
+
+// Many columns are limited by the second-level cache: a tile's columns stay in the first-level one for all rows, as many values of
+// each as fit.
+template <class F> void multiply_tile_by_tile(const Product<F> & p, Range groups, Range columns) {
+    constexpr int64_t steps   = kBytesOfChunk / (int64_t) (F::step * sizeof(typename F::Value));
+    const int64_t     n_tiles = (columns.size() + kColumnsOfTile - 1) / kColumnsOfTile;
+    const int64_t     n_steps = p.length / F::step, n_chunks = (n_steps + steps - 1) / steps;
+    Tile              tiles[kGroupsOfRun];
     for (int64_t t = 0; t < n_tiles; ++t) {
-        const int64_t column = first + n * t / n_tiles, width = first + n * (t + 1) / n_tiles - column;
-        each<kColumnsOfTile>([&](auto i) {
-            if (width != i + 1) return;
-            if (column == 0) multiply_tile<F, i + 1, true>(p, row, column);
-            else multiply_tile<F, i + 1, false>(p, row, column);
-        });
+        for (int64_t c = 0; c < n_chunks; ++c) {
+            const Chunk chunk = {n_steps * c / n_chunks * F::step, n_steps * (c + 1) / n_chunks * F::step};
+            for (int64_t i = groups.first; i < groups.last; ++i) {
+                multiply_any_tile(p, i * kRows, columns.part(t, n_tiles), chunk, tiles[i - groups.first]);
+            }
+        }
     }
 }
 
@@ -160,30 +209,52 @@ template <class F> void multiply_plane(const ggml_compute_params * params, const
     const int64_t n_tiles  = (p.n_columns + kColumnsOfTile - 1) / kColumnsOfTile;
     const int64_t n_blocks = n_tiles < kTilesOfBlock ? 1 : (n_tiles + kTilesOfBlock / 2) / kTilesOfBlock;
     const int64_t n_groups = p.n_rows / kRows;
-    // A single block of columns is limited by memory, which is read best in long runs.
+    const bool    is_few   = n_tiles < kManyTiles;
+    // Four jobs a thread, if there are enough rows.
     const int64_t shortest = n_groups >= 4 * params->nth ? 4 : 1;
-    const int64_t run      = n_blocks > 1 ? shortest : std::max(shortest, n_groups / (4 * params->nth));
+    const int64_t fair     = std::max(shortest, n_groups * n_blocks / (4 * params->nth));
+    const int64_t run      = is_few ? fair : std::min(fair, kGroupsOfRun);
     const int64_t n_runs   = (n_groups + run - 1) / run;
     for (int64_t job = params->ith; job < n_runs * n_blocks; job = ggml_threadpool_chunk_add(params->threadpool, 1)) {
-        const int64_t group = job % n_runs * run, block = job / n_runs;
-        const int64_t end   = std::min(n_groups, group + run);
-        for (int64_t i = group; i < end; ++i) {
-            multiply_rows(p, i * kRows, p.n_columns * block / n_blocks, p.n_columns * (block + 1) / n_blocks);
-        }
+        const int64_t group   = job % n_runs * run;
+        const Range   groups  = {group, std::min(n_groups, group + run)};
+        const Range   columns = Range{0, p.n_columns}.part(job / n_runs, n_blocks);
+        if (is_few) multiply_row_by_row(p, groups, columns);
+        else multiply_tile_by_tile(p, groups, columns);
     }
+}
+
+constexpr size_t kLine = 64;
+
+// Lines are aligned. One more keeps columns of 4 KiB from sharing the same few sets of the first-level cache.
+size_t bytes_of_column(int64_t length, ggml_type type) { return GGML_PAD(length * ggml_type_size(type), kLine) + kLine; }
+
+char * converted_columns(const ggml_compute_params * params) {
+    return (char *) GGML_PAD((uintptr_t) params->wdata, kLine);
+}
+
+void convert(const float * from, char * to, int64_t n, ggml_type type) {
+    int64_t i = 0;
+#    if defined(__AVX512BF16__)
+    // It turns subnormal numbers into 0, as which vdpbf16ps takes them.
+    for (; type == GGML_TYPE_BF16 && i + 32 <= n; i += 32) {
+        const __m512bh both = _mm512_cvtne2ps_pbh(load_floats(from + i + 16), load_floats(from + i));
+        _mm512_storeu_si512(to + i * sizeof(ggml_bf16_t), (__m512i) both);
+    }
+#    endif
+    ggml_get_type_traits_cpu(type)->from_float(from + i, to + i * ggml_type_size(type), n - i);
 }
 
 // Writes this thread's share of each column, converted to the type of the weights, to the work buffer.
 void convert_columns(const ggml_compute_params * params, const ggml_tensor * columns, ggml_type type) {
     const int64_t n = columns->ne[0], first = params->ith * n / params->nth, last = (params->ith + 1) * n / params->nth;
-    const size_t  size = ggml_type_size(type);
     for (int64_t j = 0; j < ggml_nrows(columns); ++j) {
         const int64_t plane = j / columns->ne[1];
         const char *  from  = (const char *) columns->data + first * columns->nb[0] + j % columns->ne[1] * columns->nb[1] +
                               plane % columns->ne[2] * columns->nb[2] + plane / columns->ne[2] * columns->nb[3];
-        char * const  to    = (char *) params->wdata + (j * n + first) * size;
+        char * const  to    = converted_columns(params) + j * bytes_of_column(n, type) + first * ggml_type_size(type);
         if (columns->type == GGML_TYPE_F32) {
-            ggml_get_type_traits_cpu(type)->from_float((const float *) from, to, last - first);
+            convert((const float *) from, to, last - first, type);
         } else {
             ggml_cpu_fp16_to_fp32((const ggml_fp16_t *) from, (float *) to, last - first);
         }
@@ -203,8 +274,8 @@ template <class F> bool compute(const ggml_compute_params * params, const ggml_t
 
     using Value = typename F::Value;
     if (!is_same_type) convert_columns(params, columns, F::type);
-    const auto * const data   = (const char *) (is_same_type ? columns->data : params->wdata);
-    const size_t       nb1    = is_same_type ? columns->nb[1] : columns->ne[0] * sizeof(Value);
+    const auto * const data   = is_same_type ? (const char *) columns->data : converted_columns(params);
+    const size_t       nb1    = is_same_type ? columns->nb[1] : bytes_of_column(columns->ne[0], F::type);
     const int64_t      share2 = columns->ne[2] / weights->ne[2], share3 = columns->ne[3] / weights->ne[3];
     for (int64_t plane = 0; plane < n_planes; ++plane) {
         if (plane > 0) ggml_barrier(params->threadpool);
@@ -232,7 +303,16 @@ bool ggml_cpu_float_rows_mul_mat(const struct ggml_compute_params * params, stru
     }
 }
 
+size_t ggml_cpu_float_rows_work_size(const struct ggml_tensor * dst) {
+    const ggml_tensor * columns = dst->src[1];
+    const ggml_type     type    = dst->src[0]->type;
+    if (type != GGML_TYPE_F32 && type != GGML_TYPE_F16 && type != GGML_TYPE_BF16) return 0;
+    return ggml_nrows(columns) * bytes_of_column(columns->ne[0], type) + kLine;
+}
+
 #else
+
+size_t ggml_cpu_float_rows_work_size(const struct ggml_tensor *) { return 0; }
 
 bool ggml_cpu_float_rows_mul_mat(const struct ggml_compute_params *, struct ggml_tensor *) { return false; }
 

@@ -49,7 +49,8 @@ bool ggml_cpu_kernels_compute(const struct ggml_compute_params * params, struct 
 size_t ggml_cpu_kernels_work_size(const struct ggml_tensor * node, int n_threads) {
     switch (node->op) {
         case GGML_OP_MUL_MAT:
-            return ggml_cpu_panels_supports_mul_mat(node) ? ggml_cpu_panels_work_size(node, n_threads) : 0;
+            return ggml_cpu_panels_supports_mul_mat(node) ? ggml_cpu_panels_work_size(node, n_threads)
+                                                          : ggml_cpu_float_rows_work_size(node);
         case GGML_OP_MUL_MAT_ID:
             return ggml_cpu_panels_supports_mul_mat_id(node) ? ggml_cpu_panels_experts_work_size(node, n_threads) : 0;
         case GGML_OP_FLASH_ATTN_EXT:

@@ -54,6 +54,7 @@ const Test products("ggml: products with weights of 16 and 32 bits, of any numbe
             check({type, 1040, n, 544, 3}, random);
         }
         check({type, 48, 500, 256, 3}, random);
+        check({type, 300, 100, 2080, 3}, random);
     }
 });
 
@@ -71,8 +72,9 @@ const Test same_bits("ggml: a product of weights of 16 or 32 bits has the same b
     std::mt19937                    random(3);
     std::normal_distribution<float> normal;
     constexpr int64_t               n_most = 200;
-    // By panels, by sgemm, and by neither.
-    const Product shapes[] = {{{}, 85, n_most, 192, 1}, {{}, 84, n_most, 1024, 1}, {{}, 85, n_most, 1032, 1}};
+    // By panels, by rows as a whole and in chunks, and by neither.
+    const Product shapes[] = {
+        {{}, 85, n_most, 192, 1}, {{}, 84, n_most, 544, 1}, {{}, 84, n_most, 2080, 1}, {{}, 85, n_most, 1032, 1}};
     for (const ggml_type type : all_types) {
         for (Product many : shapes) {
             many.type = type;

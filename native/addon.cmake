@@ -124,4 +124,9 @@ if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/test/llama") # not in the npm package
   add_executable(schema-grammars EXCLUDE_FROM_ALL test/support/schema-grammars.cpp)
   target_link_libraries(schema-grammars PRIVATE engine llama llama-common)
   set_warnings(schema-grammars)
+
+  add_executable(random-architectures EXCLUDE_FROM_ALL test/support/random-architectures.cpp)
+  target_include_directories(random-architectures SYSTEM PRIVATE "${CHASQUI_LLAMA_DIR}") # its <tests/test-llama-archs.cpp>
+  target_link_libraries(random-architectures PRIVATE llama llama-common)
+  set_warnings(random-architectures)
 endif()

@@ -14,6 +14,8 @@ const std::vector<ReasoningPair>& usual_reasoning_pairs() {
         {"<reason>", {"</reason>"}},
         {"<reasoning>", {"</reasoning>"}},
         {"<seed:think>", {"</seed:think>"}},
+        {"<mm:think>", {"</mm:think>"}},
+        {"<longcat_think>", {"</longcat_think>"}},
         {"[THINK]", {"[/THINK]"}},
         {"◁think▷", {"◁/think▷"}},
         {"<|begin_of_thought|>", {"<|end_of_thought|>"}},

@@ -222,7 +222,10 @@ private:
         if (is_required()) return opened + p.optional(thought + p.literal("<|start|>assistant")) + calls + done;
         const Peg said = ((p.literal("<|channel|>") + header) | p.literal("<|message|>")) + p.content(p.until_one_of(ends));
         const Peg message = start + ((thought) | (said + ended));
-        const Peg last    = inputs_.tools.empty() ? said : calls | said;
+        // To a recipient that is no tool of the request.
+        const Peg other = p.repeat(p.negate(p.literal("<|message|>") | p.literal("<|start|>")) + p.any(), 0, 256) +
+                          p.literal("<|message|>") + p.content(p.until_one_of(ends));
+        const Peg last = inputs_.tools.empty() ? said | other : calls | said | other;
         return opened + p.zero_or_more(message) + p.optional(start + last) + done;
     }
 
@@ -252,14 +255,23 @@ std::vector<common_grammar_trigger> Builder::triggers() const {
                 {COMMON_GRAMMAR_TRIGGER_TYPE_PATTERN, "<\\|start\\|>assistant(<\\|channel\\|>(?:commentary|analysis)\\s+to)"}};
     }
     std::vector<common_grammar_trigger> triggers;
+    std::string                         names;
+    for (const common_chat_tool& tool : inputs_.tools) names += (names.empty() ? "" : "|") + regex_escape(tool.name);
     if (!format_.recipient_of_text.empty()) {
-        std::string names;
-        for (const common_chat_tool& tool : inputs_.tools) names += (names.empty() ? "" : "|") + regex_escape(tool.name);
         const std::string before = literal_start(format_.call);
         const std::string after  = literal_start(format_.call.substr(before.size() + 5));
         const std::string start = "(?:^|" + regex_escape(format_.separator) + ")";
         const std::string call  = regex_escape(before) + "(?:" + names + ")" + regex_escape(after);
         triggers.push_back({COMMON_GRAMMAR_TRIGGER_TYPE_PATTERN, start + "(" + call + ")"});
+        return triggers;
+    }
+    const std::string whole = format_.opening + format_.call, mark = starts().front();
+    const size_t      name  = whole.find('$');
+    // A brace may begin any JSON. With the name of a tool, at the beginning of the text, it is a call.
+    if (mark.size() <= 1 && name != std::string::npos && whole.compare(name, 6, "$name\"") == 0) {
+        std::string before;
+        for (const char c : whole.substr(0, name)) before += c == '~' ? "\\s*" : regex_escape(std::string(1, c));
+        triggers.push_back({COMMON_GRAMMAR_TRIGGER_TYPE_PATTERN, "^\\s*(" + before + "(?:" + names + ")\")"});
         return triggers;
     }
     for (const std::string& start : starts()) triggers.push_back({COMMON_GRAMMAR_TRIGGER_TYPE_WORD, start});

@@ -4,6 +4,7 @@
 #include "llama/system/module-probe.h"
 #include "llama/system/system.h"
 #include "napi/addon-state.h"
+#include "napi/call-values.h"
 #include "napi/chat-values.h"
 #include "napi/engine-wrap.h"
 #include "napi/error.h"
@@ -86,19 +87,17 @@ Napi::Value score_module_of(const Napi::CallbackInfo& call) {
 Napi::Value probe_module_of(const Napi::CallbackInfo& call) {
     const Napi::Env env = call.Env();
     return guarded(env, [&]() -> Napi::Value {
-        const auto  on_step = call[1].As<Napi::Function>();
-        const auto  devices = probe_module(call[0].ToString().Utf8Value(), [&] { on_step.Call({}); });
-        Napi::Array result  = Napi::Array::New(env, devices.size());
-        for (uint32_t at = 0; at < devices.size(); ++at) {
-            Napi::Object device = Napi::Object::New(env);
-            device.Set("name", devices[at].name);
-            device.Set("description", devices[at].description);
-            device.Set("type", devices[at].type);
-            device.Set("memoryFree", static_cast<double>(devices[at].memory_free));
-            device.Set("memoryTotal", static_cast<double>(devices[at].memory_total));
-            result.Set(at, device);
-        }
-        return result;
+        const auto on_step = call[1].As<Napi::Function>();
+        const auto devices = probe_module(call[0].ToString().Utf8Value(), [&] { on_step.Call({}); });
+        return array_to_js(env, devices, [&](const auto& device) {
+            Napi::Object each = Napi::Object::New(env);
+            each.Set("name", device.name);
+            each.Set("description", device.description);
+            each.Set("type", device.type);
+            each.Set("memoryFree", static_cast<double>(device.memory_free));
+            each.Set("memoryTotal", static_cast<double>(device.memory_total));
+            return each;
+        });
     });
 }
 
@@ -118,20 +117,17 @@ Napi::Value measure(const Napi::CallbackInfo& call) {
     return guarded(env, [&]() -> Napi::Value {
         const OpenRequest request = request_from_js(call[0]);
         load_backends(request.modules, request.verbose);
-        const auto  memory = measure_memory(request.path, request.options);
-        Napi::Array result = Napi::Array::New(env, memory.size());
-        for (uint32_t at = 0; at < memory.size(); ++at) {
-            Napi::Object device = Napi::Object::New(env);
-            device.Set("name", memory[at].name);
-            device.Set("total", static_cast<double>(memory[at].total));
-            device.Set("free", static_cast<double>(memory[at].free));
-            device.Set("weights", static_cast<double>(memory[at].weights));
-            device.Set("cells", static_cast<double>(memory[at].cells));
-            device.Set("compute", static_cast<double>(memory[at].compute));
-            device.Set("other", static_cast<double>(memory[at].other));
-            result.Set(at, device);
-        }
-        return result;
+        return array_to_js(env, measure_memory(request.path, request.options), [&](const auto& device) {
+            Napi::Object each = Napi::Object::New(env);
+            each.Set("name", device.name);
+            each.Set("total", static_cast<double>(device.total));
+            each.Set("free", static_cast<double>(device.free));
+            each.Set("weights", static_cast<double>(device.weights));
+            each.Set("cells", static_cast<double>(device.cells));
+            each.Set("compute", static_cast<double>(device.compute));
+            each.Set("other", static_cast<double>(device.other));
+            return each;
+        });
     });
 }
 

@@ -65,9 +65,7 @@ Napi::Value tokens_to_js(Napi::Env env, const std::vector<TokenId>& tokens) {
 }
 
 Napi::Value strings_to_js(Napi::Env env, const std::vector<std::string>& strings) {
-    Napi::Array result = Napi::Array::New(env, strings.size());
-    for (uint32_t i = 0; i < strings.size(); ++i) result.Set(i, strings[i]);
-    return result;
+    return array_to_js(env, strings, [](const std::string& each) { return each; });
 }
 
 // V8 must know the memory that JavaScript references through a constraint, which may be megabytes, to free values in
@@ -90,16 +88,13 @@ private:
 };
 
 Napi::Value constraints_to_js(Napi::Env env, const std::vector<Constraint>& constraints) {
-    Napi::Array result = Napi::Array::New(env, constraints.size());
-    for (uint32_t i = 0; i < constraints.size(); ++i) {
-        const auto collected = [](Napi::Env from, ExternalConstraint* held) {
-            held->take(from);
-            delete held;
-        };
-        result.Set(
-            i, Napi::External<ExternalConstraint>::New(env, new ExternalConstraint(env, constraints[i]), collected));
-    }
-    return result;
+    const auto collected = [](Napi::Env from, ExternalConstraint* held) {
+        held->take(from);
+        delete held;
+    };
+    return array_to_js(env, constraints, [&](const Constraint& each) {
+        return Napi::External<ExternalConstraint>::New(env, new ExternalConstraint(env, each), collected);
+    });
 }
 
 Constraint take_constraint(const Napi::Value& value) {

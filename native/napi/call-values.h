@@ -32,6 +32,13 @@ Value argument(const Napi::CallbackInfo& call, size_t index, const char* name) {
     return value;
 }
 
+template <typename Values, typename ToJs>
+Napi::Array array_to_js(Napi::Env env, const Values& values, const ToJs& to_js) {
+    Napi::Array result = Napi::Array::New(env, values.size());
+    for (uint32_t i = 0; i < values.size(); ++i) result.Set(i, to_js(values[i]));
+    return result;
+}
+
 Napi::Value tokens_to_js(Napi::Env env, const std::vector<TokenId>& tokens);
 Napi::Value strings_to_js(Napi::Env env, const std::vector<std::string>& strings);
 

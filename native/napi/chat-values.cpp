@@ -35,18 +35,17 @@ Kind kind_from_js(const std::string& name) {
 }
 
 Napi::Value grammar_to_js(Napi::Env env, const GrammarSettings& grammar) {
-    Napi::Array triggers = Napi::Array::New(env, grammar.triggers.size());
-    for (uint32_t i = 0; i < grammar.triggers.size(); ++i) {
-        Napi::Object trigger = Napi::Object::New(env);
-        trigger.Set("kind", to_string(grammar.triggers[i].kind));
-        trigger.Set("value", grammar.triggers[i].value);
-        triggers.Set(i, trigger);
-    }
+    const auto trigger_to_js = [&](const GrammarTrigger& trigger) {
+        Napi::Object each = Napi::Object::New(env);
+        each.Set("kind", to_string(trigger.kind));
+        each.Set("value", trigger.value);
+        return each;
+    };
     Napi::Object result = Napi::Object::New(env);
     result.Set("gbnf", grammar.gbnf);
     result.Set("lazy", Napi::Boolean::New(env, grammar.lazy));
     result.Set("calls", Napi::Boolean::New(env, grammar.calls));
-    result.Set("triggers", triggers);
+    result.Set("triggers", array_to_js(env, grammar.triggers, trigger_to_js));
     result.Set("prefill", grammar.prefill);
     result.Set("thinkingStart", grammar.thinking_start);
     result.Set("thinkingEnds", strings_to_js(env, grammar.thinking_ends));
@@ -139,10 +138,9 @@ Napi::Value open_parser(const Napi::CallbackInfo& call) {
         Napi::Object result = Napi::Object::New(env);
         result.Set("push", Napi::Function::New(env, [parser](const Napi::CallbackInfo& push) -> Napi::Value {
                        return guarded(push.Env(), [&]() -> Napi::Value {
-                           const auto  deltas = parser->push(push[0].ToString(), push[1].ToBoolean());
-                           Napi::Array array  = Napi::Array::New(push.Env(), deltas.size());
-                           for (uint32_t i = 0; i < deltas.size(); ++i) array.Set(i, delta_to_js(push.Env(), deltas[i]));
-                           return array;
+                           const auto deltas = parser->push(push[0].ToString(), push[1].ToBoolean());
+                           return array_to_js(push.Env(), deltas,
+                                              [&](const ChatDelta& each) { return delta_to_js(push.Env(), each); });
                        });
                    }));
         result.Set("reasoningLength", Napi::Function::New(env, [parser](const Napi::CallbackInfo& length) {

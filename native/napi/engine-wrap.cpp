@@ -54,12 +54,6 @@ Napi::Value prepared_to_js(Napi::Env env, const PreparedPrompt& prepared) {
 
 uint32_t job_id_argument(const Napi::CallbackInfo& call) { return argument<uint32_t>(call, 0, "jobId"); }
 
-Napi::Array token_array(Napi::Env env, const std::vector<TokenId>& tokens) {
-    Napi::Array result = Napi::Array::New(env, tokens.size());
-    for (uint32_t i = 0; i < tokens.size(); ++i) result.Set(i, tokens[i]);
-    return result;
-}
-
 }  // namespace
 
 Napi::Function EngineWrap::define(Napi::Env env) {
@@ -126,7 +120,8 @@ Napi::Value EngineWrap::info(const Napi::CallbackInfo& call) {
     result.Set("sizeBytes", static_cast<double>(model.size_bytes()));
     result.Set("parameterCount", static_cast<double>(model.parameter_count()));
     result.Set("vocabularySize", model.vocabulary_size());
-    result.Set("endTokens", token_array(env, engine.preparer().tokenizer().end_of_generation_tokens()));
+    const auto& end_tokens = engine.preparer().tokenizer().end_of_generation_tokens();
+    result.Set("endTokens", array_to_js(env, end_tokens, [](TokenId token) { return token; }));
     result.Set("trainedContextLength", model.trained_context_length());
     result.Set("contextLength", engine.context_length());
     result.Set("kvCells", static_cast<double>(engine.n_cells()));

@@ -1,5 +1,7 @@
 #include "event-pump.h"
 
+#include "call-values.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -37,10 +39,8 @@ Napi::Object to_js(Napi::Env env, const TokenLogprob& token) {
 }
 
 Napi::Object to_js(Napi::Env env, const Logprobs& logprobs) {
-    Napi::Array top = Napi::Array::New(env, logprobs.top.size());
-    for (uint32_t i = 0; i < logprobs.top.size(); ++i) top.Set(i, to_js(env, logprobs.top[i]));
     Napi::Object result = to_js(env, logprobs.chosen);
-    result.Set("top", top);
+    result.Set("top", array_to_js(env, logprobs.top, [&](const TokenLogprob& each) { return to_js(env, each); }));
     return result;
 }
 

@@ -91,17 +91,13 @@ Napi::Value offload_to_js(Napi::Env env, const OffloadOptions& offload) {
         if (split == offload.split) result.Set("splitMode", name);
     }
     result.Set("mainGpu", count_to_js(env, offload.main_gpu));
-    Napi::Array shares = Napi::Array::New(env, offload.tensor_split.size());
-    for (uint32_t at = 0; at < offload.tensor_split.size(); ++at) shares.Set(at, offload.tensor_split[at]);
-    result.Set("tensorSplit", shares);
-    Napi::Array overrides = Napi::Array::New(env, offload.overrides.size());
-    for (uint32_t at = 0; at < offload.overrides.size(); ++at) {
-        Napi::Object each = Napi::Object::New(env);
-        each.Set("tensors", offload.overrides[at].tensors);
-        each.Set("device", offload.overrides[at].device);
-        overrides.Set(at, each);
-    }
-    result.Set("overrides", overrides);
+    result.Set("tensorSplit", array_to_js(env, offload.tensor_split, [](float share) { return share; }));
+    result.Set("overrides", array_to_js(env, offload.overrides, [&](const auto& chosen) {
+                   Napi::Object each = Napi::Object::New(env);
+                   each.Set("tensors", chosen.tensors);
+                   each.Set("device", chosen.device);
+                   return each;
+               }));
     return result;
 }
 

@@ -41,14 +41,25 @@ function subcommand(name: string, description: string): Command {
   return new Command(name).description(description).helpOption('-h, --help', 'Show help');
 }
 
-/** Prints what `action` returns. */
-async function withKeys(parsed: Parsed, action: (keys: KeysPlace, json: boolean) => Promise<string>): Promise<void> {
+/** Advice goes to standard error, so `KEY=$(chasqui keys create)` captures the key alone. */
+interface Printed {
+  text: string;
+  advice?: string;
+}
+
+async function withKeys(
+  parsed: Parsed,
+  action: (keys: KeysPlace, json: boolean) => Promise<string | Printed>,
+): Promise<void> {
   const run = async () => {
     const { openKeys } = await import('./keys-place.js');
     const given = givenOptions(KEYS_OPTIONS, parsed, { CHASQUI_HOME: process.env.CHASQUI_HOME });
     const keys = await openKeys(dataDir(given.dataDir), { local: given.local ?? false });
     try {
-      console.log(await action(keys, given.json ?? false));
+      const printed = await action(keys, given.json ?? false);
+      const { text, advice }: Printed = typeof printed === 'string' ? { text: printed } : printed;
+      console.log(text);
+      if (advice !== undefined) console.error(advice);
     } finally {
       keys.close();
     }
@@ -71,16 +82,11 @@ function withFlags(error: unknown): unknown {
   return error.withMessage(message, error.param);
 }
 
-async function create(keys: KeysPlace, parsed: Parsed, json: boolean): Promise<string> {
+async function create(keys: KeysPlace, parsed: Parsed, json: boolean): Promise<string | Printed> {
   const { id, key } = await keys.create(toKeySettings(parsed));
   if (json) return JSON.stringify({ id, key });
-  return [
-    key,
-    '',
-    'The key is shown only once. Clients send it with every request:',
-    '',
-    `  Authorization: Key ${key}`,
-  ].join('\n');
+  const advice = 'The key is shown only once. Clients send it with every request:';
+  return { text: key, advice: `\n${advice}\n\n  Authorization: Key ${key}` };
 }
 
 async function list(keys: KeysPlace, { org, app }: { org?: string; app?: string }, json: boolean): Promise<string> {

@@ -204,7 +204,7 @@ test('usage is plotted, tabled and downloaded', async (context) => {
 
 const PAGES = [
   ...['apps', 'apps/acme/chat', 'apps/acme/chat/logs', 'keys', 'keys/new', 'usage', 'usage?by=key&range=month'],
-  ...['audit', 'account', 'nothing'],
+  ...['budgets', 'users', 'audit', 'account', 'nothing'],
 ];
 
 /** At 2560 pixels, pages differ in their margins only. */
@@ -215,6 +215,13 @@ const VIEWS: [width: number, scheme: 'light' | 'dark', rules: AxeRules | null][]
   [360, 'light', 'colors'],
   [360, 'dark', 'all'],
 ];
+
+/** Entries of the navigation that take several lines. */
+const BROKEN_WORDS = `[...document.querySelectorAll('nav[aria-label=Pages] a')].filter((link) => {
+  const range = document.createRange();
+  range.selectNodeContents(link);
+  return range.getClientRects().length > 1;
+}).map((link) => link.textContent)`;
 
 test('every page, wide and narrow, light and dark: accessible, nothing beyond the edge', async (context) => {
   const { accounts, apps, url } = context.dashboard;
@@ -228,6 +235,7 @@ test('every page, wide and narrow, light and dark: accessible, nothing beyond th
       if (rules !== null) assert.equal(await axeViolations(page, rules), [], where);
       const beyond = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
       assert.ok((beyond as number) <= 0, `${where}: ${beyond} pixels too wide`);
+      assert.equal(await page.evaluate(BROKEN_WORDS), [], where);
     }
   };
   const { page: visited } = await openPage(context.browser);
@@ -260,8 +268,11 @@ test('every page, wide and narrow, light and dark: accessible, nothing beyond th
 });
 
 /** Creates one object of each kind, with names of maximum length. */
-function fill({ accounts, apps }: TestDashboard): void {
+function fill({ accounts, apps, budgets }: TestDashboard): void {
   const long = 'n'.repeat(100);
+  accounts.users.add('u'.repeat(64), { org: long, role: 'developer' });
+  const budget = { tokens: 5e9, requests: 1, warnPercent: 80, webhook: 'http://127.0.0.1:9/hook', isFixed: true };
+  budgets.set({ ...budget, org: long, keyId: '' });
   apps.set(long, long, { state: 'failed', health: 'bad', reason: `The model ${'m'.repeat(120)} is not there.` });
   apps.set('acme', 'asleep', { state: 'asleep', health: 'asleep', runners: [], revision: null });
   apps.set('acme', 'busy', { state: 'fetching weights 43 %', health: 'busy' });

@@ -115,6 +115,21 @@ test('a key of the playground ends with the sign-out, and a running stream with 
   await until(isRevoked, 'the revocation in the key store');
 });
 
+test('keys of the playground are limited per user', async () => {
+  const { page } = opened;
+  const tryUrl = `${cloud.url}/dashboard/apps/me/chat/try`;
+  await page.goto(tryUrl);
+  await page.getByLabel('Password').fill(PASSWORD);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL(tryUrl);
+  const form = { form_token: (await page.locator('#web-page').getAttribute('data-form-token')) ?? '' };
+  const options = { headers: { origin: cloud.url }, form };
+  const replies = await Promise.all(Array.from({ length: 40 }, () => page.request.post(`${tryUrl}/key`, options)));
+  const created = replies.filter((reply) => reply.status() === 200).length;
+  assert.ok(created >= 10 && created < 30, `${created} keys`);
+  assert.ok(replies.every((reply) => [200, 429].includes(reply.status())));
+});
+
 test('an invited viewer of an organisation sees its apps only', async () => {
   const invited = await cloud.client.post<{ setup_link: string }>('/users', {
     name: 'ana',

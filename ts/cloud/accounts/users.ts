@@ -11,6 +11,8 @@ const LINK_SECONDS = 30 * 60;
 const INVITATION_SECONDS = 7 * 24 * 3600;
 const USER_NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._@+-]{0,63}$/u;
 const MAX_USERS = 1000;
+/** One organisation cannot use up the users of all others. */
+const MAX_USERS_OF_ORG = 100;
 
 export interface Membership {
   /** Restricts the user to one organisation; null: all. */
@@ -66,8 +68,11 @@ export class Users {
     return this.database.transaction(() => {
       const known = this.named(name);
       if (known) return known;
-      if (this.list().length >= MAX_USERS) {
-        throw invalidValue(`The limit of ${MAX_USERS} users is reached. Remove one first.`, 'name');
+      const users = this.list();
+      const isFull = org !== null && users.filter((user) => user.org === org).length >= MAX_USERS_OF_ORG;
+      if (isFull || users.length >= MAX_USERS) {
+        const limit = isFull ? `${MAX_USERS_OF_ORG} users of ${org}` : `${MAX_USERS} users`;
+        throw invalidValue(`The limit of ${limit} is reached. Remove one first.`, 'name');
       }
       const id = `user-${randomBytes(16).toString('hex')}`;
       const sql = 'INSERT INTO users (id, name, org, role, created_at) VALUES (?, ?, ?, ?, unixepoch())';

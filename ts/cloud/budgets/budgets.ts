@@ -35,6 +35,7 @@ export class Budgets {
   readonly store: BudgetStore;
   readonly webhooks: Webhooks;
   readonly #accounts = new Map<string, Account>();
+  readonly #limited = new Map<string, Account & { budget: Budget }>();
   /** Alerts that are stored. */
   readonly #alerted = new Set<string>();
   readonly #now: () => number;
@@ -55,7 +56,7 @@ export class Budgets {
     for (const { org, keyId, ...used } of this.store.usageSince(Date.parse(this.#month) / HOUR_MS)) {
       for (const name of accountNames(org, keyId)) add(this.#account(name).used, used);
     }
-    for (const budget of this.store.list()) this.#account(nameOf(budget)).budget = budget;
+    for (const budget of this.store.list()) this.#limit(budget);
     this.#timer = setInterval(() => {
       try {
         this.tick();
@@ -111,19 +112,20 @@ export class Budgets {
   set(budget: Budget): void {
     this.store.set(budget, this.#month);
     this.#alerted.clear();
-    this.#account(nameOf(budget)).budget = budget;
+    this.#limit(budget);
     this.tick();
   }
 
   remove(name: BudgetName): void {
     this.store.remove(name);
     this.#account(nameOf(name)).budget = null;
+    this.#limited.delete(nameOf(name));
   }
 
   /** Writes alerts, and calls webhooks. */
   tick(): void {
     this.#beginMonth();
-    for (const { budget, used } of this.#accounts.values()) if (budget !== null) this.#alert(budget, used);
+    for (const { budget, used } of this.#limited.values()) this.#alert(budget, used);
     this.webhooks.tick();
   }
 
@@ -164,6 +166,11 @@ export class Budgets {
     }
   }
 
+  #limit(budget: Budget): void {
+    const name = nameOf(budget);
+    this.#limited.set(name, Object.assign(this.#account(name), { budget }));
+  }
+
   #account(name: string): Account {
     let account = this.#accounts.get(name);
     if (account === undefined) {
@@ -179,7 +186,10 @@ export class Budgets {
     if (month <= this.#month) return;
     this.#month = month;
     this.#alerted.clear();
-    for (const account of this.#accounts.values()) account.used = { tokens: 0, requests: 0 };
+    for (const [name, account] of this.#accounts) {
+      account.used = { tokens: 0, requests: 0 };
+      if (account.budget === null && account.reserved.requests === 0) this.#accounts.delete(name);
+    }
   }
 }
 

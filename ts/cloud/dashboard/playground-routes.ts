@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { ChasquiError } from '../../errors.js';
 import { html } from '../../http/html.js';
 import { createKey } from '../accounts/key-changes.js';
+import { TryCounter } from '../accounts/sign-in-limits.js';
 import { appUrl } from './app-pages.js';
 import { APP, findApp } from './app-routes.js';
 import { actorOf, type DashboardContext, formRoute, pageRoute } from './context.js';
@@ -10,10 +11,13 @@ import { BASE } from './page.js';
 
 const ASSETS = `${BASE}/playground`;
 const KEY_SECONDS = 3600;
+/** Keys stay in the list of keys after their end. */
+const KEYS_PER_USER = { burst: 20, perMinute: 2, maxEntries: 1000 };
 
 export function playgroundRoutes(app: FastifyInstance, context: DashboardContext): void {
   const { accounts, chatPage } = context;
   if (chatPage === undefined) return;
+  const created = new TryCounter(KEYS_PER_USER);
   pageRoute(app, context, `${APP}/try`, 'call', (request, reply, viewer) => {
     const found = findApp(context, request, viewer);
     const { formToken } = viewer;
@@ -35,10 +39,16 @@ export function playgroundRoutes(app: FastifyInstance, context: DashboardContext
   // Needs no password: the key only calls this app, and ends with the session or after an hour.
   formRoute(app, context, `${APP}/try/key`, 'call', (request, _reply, viewer) => {
     const { org, name } = findApp(context, request, viewer);
+    const seconds = created.take(viewer.session.userId);
+    if (seconds > 0) throw tooManyKeys(seconds);
     const expiresAt = Math.floor(Date.now() / 1000) + KEY_SECONDS;
     const settings = { name: 'playground', org, app: name, scopes: ['call' as const], expiresAt };
     const { key, made } = createKey(accounts, actorOf(viewer, request), settings);
     accounts.sessionKeys.add(made.id, viewer.session.id);
     return { key };
   });
+}
+
+function tooManyKeys(seconds: number): ChasquiError {
+  return new ChasquiError('rate_limit_exceeded', `You have created many keys. Try again in ${seconds} s.`);
 }

@@ -135,6 +135,13 @@ test('another password ends all sessions, and removing a person does', async ({ 
   assert.is(sessions.find(second), null);
 });
 
+test('one organisation cannot use up the users of all', ({ accounts }) => {
+  for (let i = 0; i < 100; i++) accounts.users.add(`user ${i}`, { org: 'acme', role: 'viewer' });
+  assert.throws(() => accounts.users.add('one more', { org: 'acme', role: 'viewer' }), /100 users of acme/);
+  accounts.users.add('user 0', { org: 'acme', role: 'viewer' });
+  accounts.users.add('one more', { org: 'globex', role: 'viewer' });
+});
+
 test('names of people', ({ accounts }) => {
   for (const wrong of ['', ' a', '<script>', 'a\nb', 'x'.repeat(65)]) {
     assert.throws(() => accounts.users.add(wrong), /`name`/);

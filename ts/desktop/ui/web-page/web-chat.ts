@@ -80,12 +80,15 @@ export function setKey(key: string): Promise<void> {
   return openServer();
 }
 
+const TOO_MANY = 429;
+
 /** Asks the dashboard for a key that expires soon. */
 export async function createKey(): Promise<void> {
   const reply = await fetch(`${cloudApp?.back}/try/key`, {
     method: 'POST',
     body: new URLSearchParams({ form_token: formToken }),
   });
+  if (reply.status === TOO_MANY) throw new Error('You have created many keys. Try again in a minute.');
   const { key } = (await reply.json().catch(() => ({}))) as { key?: string };
   if (key === undefined) throw new Error('The session has ended. Open the dashboard and sign in again.');
   await setKey(key);

@@ -32,7 +32,10 @@ export async function startBrowser(): Promise<Browser> {
 async function launch(): Promise<Browser> {
   const executablePath = chromiumPath();
   assert.ok(executablePath && existsSync(executablePath), 'there is a Chromium');
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  const browser = await chromium.launch({
+    executablePath,
+    args: ['--no-sandbox', '--use-fake-device-for-media-stream'],
+  });
   const close = browser.close.bind(browser);
   browser.close = async () => {
     await Promise.all(browser.contexts().map((context) => context.close()));

@@ -277,9 +277,12 @@ function requestBody(
 
 function toRequestMessages(message: ChatMessage): object[] {
   const { calls, results } = callsOf(message);
-  const { role, images = [] } = message;
+  const { role, images = [], audio = [] } = message;
   const content = textOf(message);
-  if (images.length === 0) return [{ role, content, ...calls }, ...results];
-  const parts = images.map((url) => ({ type: 'image_url', image_url: { url } }));
+  if (images.length + audio.length === 0) return [{ role, content, ...calls }, ...results];
+  const parts = [
+    ...images.map((url) => ({ type: 'image_url', image_url: { url } })),
+    ...audio.map((data) => ({ type: 'input_audio', input_audio: { data, format: 'wav' } })),
+  ];
   return [{ role, content: [...(content ? [{ type: 'text', text: content }] : []), ...parts] }];
 }

@@ -253,6 +253,7 @@ export class Instances {
       progress: status === 'unloaded' ? 0 : progress,
       memoryBytes: memoryBytes === null ? null : Math.round(memoryBytes),
       contextLength: engine?.model.contextLength ?? null,
+      audio: engine?.model.inputModalities.includes('audio') ?? false,
       running,
       queued: waiting,
       expiresAt,

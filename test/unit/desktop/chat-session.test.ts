@@ -18,7 +18,12 @@ interface Session {
   readonly growing: Value<{ content: string } | null>;
   readonly draft: Value<{ text: string }>;
   open(id: string | null): Promise<void>;
-  send(draft: { text: string; images: readonly string[]; files: readonly object[] }): Promise<void>;
+  send(draft: {
+    text: string;
+    images: readonly string[];
+    audio: readonly string[];
+    files: readonly object[];
+  }): Promise<void>;
   store(): Promise<void>;
   stop(): Promise<void>;
   changed(change: AppEvents['chat']): void;
@@ -146,7 +151,7 @@ test('a chat that is opened again while another one is read stays', async () => 
 
 test('a question is stored and completed in its chat, though another one is opened meanwhile', async () => {
   const session = await opened('a');
-  const asked = session.send({ text: 'And then?', images: [], files: [] });
+  const asked = session.send({ text: 'And then?', images: [], audio: [], files: [] });
   const other = session.open('b');
   await app.reply('GET /api/v1/chats/b', chat('b'));
   await other;
@@ -167,7 +172,7 @@ for (const next of [null, 'b']) {
   test(`a chat that is being created when ${name} is opened is created once, and completed`, async () => {
     app.createsSlowly = true;
     const session = new ChatSession();
-    const asked = session.send({ text: 'What is this?', images: ['data:image/png;base64,AA=='], files: [] });
+    const asked = session.send({ text: 'What is this?', images: ['data:image/png;base64,AA=='], audio: [], files: [] });
     const other = session.open(next);
     if (next !== null) await app.reply('GET /api/v1/chats/b', chat('b'));
     await other;
@@ -182,7 +187,7 @@ for (const next of [null, 'b']) {
 
 test('a completion grows with its events, and its end is the stored message', async () => {
   const session = await opened('a');
-  const asked = session.send({ text: 'Why?', images: [], files: [] });
+  const asked = session.send({ text: 'Why?', images: [], audio: [], files: [] });
   await app.reply('POST /api/v1/chats/a/messages', { updatedAt: 2 });
   await asked;
   const { id, parent } = app.bodiesOf('POST /api/v1/chats/a/completion')[0] as { id: string; parent: string };
@@ -202,7 +207,7 @@ for (const id of [null, 'a']) {
   test(`a completion of ${id === null ? 'a new' : 'a stored'} chat is stopped after it was started`, async () => {
     app.createsSlowly = true;
     const session = id === null ? new ChatSession() : await opened(id);
-    const asked = session.send({ text: 'Why?', images: [], files: [] });
+    const asked = session.send({ text: 'Why?', images: [], audio: [], files: [] });
     const stopped = session.stop();
     if (id === null) await app.reply('POST /api/v1/chats', chat('a'));
     else await app.reply('POST /api/v1/chats/a/messages', { updatedAt: 2 });
@@ -251,7 +256,7 @@ test('a reply that is older than a write of this page is read again', async () =
 test('a message that the app does not take becomes the draft', async () => {
   const session = await opened('a');
   globalThis.fetch = () => Promise.reject(new TypeError('no connection'));
-  await session.send({ text: 'Keep me', images: [], files: [] }).then(
+  await session.send({ text: 'Keep me', images: [], audio: [], files: [] }).then(
     () => assert.unreachable(),
     () => undefined,
   );

@@ -19,8 +19,8 @@ import {
 } from '../schemas/chats.js';
 import type { DesktopApp, DesktopRoutes } from './context.js';
 
-/** For several full-size images. */
-const BODIES = { bodyLimit: 48 * 2 ** 20, config: { imageLists: ['images'] } };
+/** For several full-size images and recordings. */
+const BODIES = { bodyLimit: 48 * 2 ** 20, config: { imageLists: ['images', 'audio'] } };
 
 const params = objectOf({ id: limited(string, { maxLength: 64 }) });
 const searchQuery = objectOf({ text: limited(string, { maxLength: 500, default: '' }) });
@@ -150,9 +150,10 @@ export function toMarkdown(chat: Chat): string {
   const system = chat.systemPrompt === '' ? [] : [`> ${chat.systemPrompt.replaceAll('\n', '\n> ')}`];
   const messages = shownBranch(chat).map((message) => {
     const images = (message.images ?? []).map((_, index) => `*(image ${index + 1})*`).join(' ');
+    const audio = (message.audio ?? []).map((_, index) => `*(recording ${index + 1})*`).join(' ');
     const files = (message.files ?? []).map(({ name }) => `*(file ${name})*`).join(' ');
     const name = message.role === 'assistant' && message.model ? message.model : NAMES[message.role];
-    return [`## ${name}`, ...[images, files].filter(Boolean), message.content].join('\n\n');
+    return [`## ${name}`, ...[images, audio, files].filter(Boolean), message.content].join('\n\n');
   });
   return `${[`# ${chat.title || 'Chat'}`, ...system, ...messages].join('\n\n')}\n`;
 }

@@ -87,6 +87,8 @@ export const chatMessage = closedObjectOf(
     reasoning: limited(string, { maxLength: MIB }),
     /** Data URIs. */
     images: limited(arrayOf(limited(string, { maxLength: 28 * MIB, pattern: '^data:image/' })), { maxItems: 16 }),
+    /** Recordings, as data URIs. */
+    audio: limited(arrayOf(limited(string, { maxLength: 28 * MIB, pattern: '^data:audio/' })), { maxItems: 16 }),
     files: limited(arrayOf(chatFile), { maxItems: 16 }),
     toolCalls: limited(arrayOf(toolCall), { maxItems: 16 }),
     passages: usedPassages,

@@ -19,6 +19,8 @@ export const loadedModel = s.objectOf({
   progress: s.orNull(s.number),
   memoryBytes: s.orNull(s.number),
   contextLength: s.orNull(s.integer),
+  /** Whether it takes audio. */
+  audio: s.boolean,
   running: s.integer,
   queued: s.integer,
   /** Unix seconds. */

@@ -33,6 +33,8 @@ const paths = {
   warning: 'M12 4 3 20h18zm0 6v4m0 3h.01',
   keyboard: 'M3 6h18v12H3zM7 10h.01M11 10h.01M15 10h.01M18 10h.01M8 14h8',
   pin: 'M9 4h6l-1 6 3 3v1H7v-1l3-3zM12 14v6',
+  microphone: 'M12 4a2.5 2.5 0 0 0-2.5 2.5v5a2.5 2.5 0 0 0 5 0v-5A2.5 2.5 0 0 0 12 4M6 11a6 6 0 0 0 12 0M12 17v3',
+  speaker: 'M5 10v4h3l4 4V6l-4 4zM15.5 9a4 4 0 0 1 0 6m2.5-8.5a8 8 0 0 1 0 11',
   qr: 'M4 4h6v6H4zm10 0h6v6h-6zM4 14h6v6H4zm10 0h2v2h-2zm4 0h2m-2 4v2m2-2v2m-6-2h2v2h-2',
   lock: 'M6 11h12v9H6zm2.5 0V8a3.5 3.5 0 0 1 7 0v3',
 } as const;

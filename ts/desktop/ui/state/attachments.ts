@@ -15,6 +15,7 @@ export async function readFiles(all: readonly File[]): Promise<Attachments> {
   const [images, others] = [true, false].map((isImage) => all.filter(({ type }) => types.test(type) === isImage));
   return {
     images: await Promise.all((images as File[]).slice(0, maxAttached).map(readImage)),
+    audio: [],
     files: await Promise.all((others as File[]).slice(0, maxAttached).map(readText)),
   };
 }

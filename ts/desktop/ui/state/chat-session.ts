@@ -370,8 +370,8 @@ export class ChatSession {
   }
 }
 
-export function draftOf({ content, images = [], files = [] }: ChatMessage): Draft {
-  return { text: content, images, files };
+export function draftOf({ content, images = [], audio = [], files = [] }: ChatMessage): Draft {
+  return { text: content, images, audio, files };
 }
 
 const pathOf = (id: string) => `/chats/${encodeURIComponent(id)}`;
@@ -380,7 +380,7 @@ function newMessage(
   role: ChatMessage['role'],
   parent: string | null,
   content: string,
-  { images, files }: Attachments = noDraft,
+  { images, audio, files }: Attachments = noDraft,
 ): ChatMessage {
   return {
     id: crypto.randomUUID(),
@@ -388,6 +388,7 @@ function newMessage(
     role,
     content,
     ...(images.length > 0 && { images: [...images] }),
+    ...(audio.length > 0 && { audio: [...audio] }),
     ...(files.length > 0 && { files: [...files] }),
     createdAt: Date.now(),
   };

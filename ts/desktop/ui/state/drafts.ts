@@ -1,9 +1,10 @@
-/** Unsent messages, one per chat. Texts survive a reload; images and files are too large for the browser's storage. */
+/** Unsent messages, one per chat. Texts survive a reload; images, recordings and files are too large for the browser's storage. */
 
 import type { ChatFile } from '../../api-types.js';
 
 export interface Attachments {
   images: readonly string[];
+  audio: readonly string[];
   files: readonly ChatFile[];
 }
 
@@ -11,7 +12,9 @@ export interface Draft extends Attachments {
   text: string;
 }
 
-export const noDraft: Draft = { text: '', images: [], files: [] };
+export const noDraft: Draft = { text: '', images: [], audio: [], files: [] };
+
+export const countOf = ({ images, audio, files }: Attachments): number => images.length + audio.length + files.length;
 
 const attached = new Map<string, Attachments>();
 
@@ -27,7 +30,7 @@ export function keepDraft(chat: string | null, draft: Draft): void {
   const key = keyOf(chat);
   const { text: _, ...attachments } = draft;
   attached.set(key, attachments);
-  if (draft.images.length + draft.files.length === 0) attached.delete(key);
+  if (countOf(draft) === 0) attached.delete(key);
   try {
     if (draft.text) localStorage.setItem(key, draft.text);
     else localStorage.removeItem(key);

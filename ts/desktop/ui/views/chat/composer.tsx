@@ -6,11 +6,12 @@ import { Icon } from '../../parts/icon.js';
 import { chatModels } from '../../state/app.js';
 import { maxAttached, readFiles } from '../../state/attachments.js';
 import { busy, first, sessions } from '../../state/chat-pages.js';
-import { type Attachments, noDraft } from '../../state/drafts.js';
+import { type Attachments, countOf, noDraft } from '../../state/drafts.js';
 import { bytes } from '../../state/format.js';
 import { t } from '../../state/language.js';
 import { attempt, notify } from '../../state/notices.js';
 import { setTo } from '../../state/set-to.js';
+import { VoiceInput } from '../voice/voice-input.js';
 
 export function Composer() {
   const field = useRef<HTMLTextAreaElement>(null);
@@ -34,8 +35,7 @@ export function Composer() {
 
   const send = async () => {
     const draft = first.draft.peek();
-    const { images, files } = draft;
-    if (busy.value || (draft.text.trim() === '' && images.length + files.length === 0)) return;
+    if (busy.value || (draft.text.trim() === '' && countOf(draft) === 0)) return;
     first.setDraft(noDraft);
     await attempt(() => Promise.all(sessions.value.map((session) => session.send(draft))));
   };
@@ -76,7 +76,17 @@ export function Composer() {
         onPaste={(event) => void add(event.clipboardData?.files ?? [])}
       />
       <div class="composer-foot">
-        <Attach add={add} />
+        <div class="row">
+          <Attach add={add} />
+          <VoiceInput
+            key={first.id.value}
+            model={first.model.value}
+            add={(audio) => {
+              const draft = first.draft.peek();
+              first.setDraft({ ...draft, audio: [...draft.audio, audio].slice(0, maxAttached) });
+            }}
+          />
+        </div>
         <SendOrStop />
       </div>
     </form>
@@ -97,8 +107,9 @@ interface AttachedProps {
   change: (left: Attachments) => void;
 }
 
-export function Attached({ attached: { images, files }, change }: AttachedProps) {
-  if (images.length + files.length === 0) return null;
+export function Attached({ attached, change }: AttachedProps) {
+  const { images, audio, files } = attached;
+  if (countOf(attached) === 0) return null;
   return (
     <ul class="attached">
       {images.map((url, index) => (
@@ -107,7 +118,17 @@ export function Attached({ attached: { images, files }, change }: AttachedProps)
           <IconAction
             label={t('removeImage', { number: index + 1 })}
             icon="close"
-            run={() => change({ images: images.toSpliced(index, 1), files })}
+            run={() => change({ ...attached, images: images.toSpliced(index, 1) })}
+          />
+        </li>
+      ))}
+      {audio.map((url, index) => (
+        <li key={index} class="file-chip">
+          <Recorded url={url} number={index + 1} />
+          <IconAction
+            label={t('removeNamed', { name: t('recording', { number: index + 1 }) })}
+            icon="close"
+            run={() => change({ ...attached, audio: audio.toSpliced(index, 1) })}
           />
         </li>
       ))}
@@ -117,12 +138,17 @@ export function Attached({ attached: { images, files }, change }: AttachedProps)
           <IconAction
             label={t('removeNamed', { name: file.name })}
             icon="close"
-            run={() => change({ images, files: files.toSpliced(index, 1) })}
+            run={() => change({ ...attached, files: files.toSpliced(index, 1) })}
           />
         </li>
       ))}
     </ul>
   );
+}
+
+export function Recorded({ url, number }: { url: string; number: number }) {
+  // biome-ignore lint/a11y/useMediaCaption: a recording has no captions.
+  return <audio controls src={url} aria-label={t('recording', { number })} />;
 }
 
 export function FileName({ file: { name, sizeBytes } }: { file: ChatFile }) {

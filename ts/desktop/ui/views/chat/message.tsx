@@ -5,12 +5,13 @@ import { Action, CopyButton, IconAction } from '../../parts/button.js';
 import { Dialog } from '../../parts/dialog.js';
 import { Markdown } from '../../parts/markdown.js';
 import { type ChatSession, draftOf } from '../../state/chat-session.js';
-import type { Attachments } from '../../state/drafts.js';
+import { type Attachments, countOf } from '../../state/drafts.js';
 import { milliseconds, rate } from '../../state/format.js';
 import { t } from '../../state/language.js';
 import { go } from '../../state/route.js';
 import { setTo } from '../../state/set-to.js';
-import { Attached, FileName } from './composer.js';
+import { ReadAloud } from '../voice/read-aloud.js';
+import { Attached, FileName, Recorded } from './composer.js';
 import { ToolCalls } from './tool-calls.js';
 
 interface MessageProps {
@@ -50,12 +51,16 @@ export function Message({ session, message }: MessageProps) {
   );
 }
 
-function Sent({ attached: { images, files } }: { attached: Attachments }) {
-  if (images.length + files.length === 0) return null;
+function Sent({ attached }: { attached: Attachments }) {
+  const { images, audio, files } = attached;
+  if (countOf(attached) === 0) return null;
   return (
     <div class="images">
       {images.map((url, index) => (
         <img key={url} src={url} alt={t('sentAttachment', { number: index + 1 })} />
+      ))}
+      {audio.map((url, index) => (
+        <Recorded key={index} url={url} number={index + 1} />
       ))}
       {files.map((file, index) => (
         <details key={index} class="file-chip">
@@ -120,10 +125,8 @@ function Editor({ session, message, close }: MessageProps & { close: () => void 
   const save = async () => {
     const text = field.current?.value ?? '';
     close();
-    const { images, files } = attached.value;
-    const left = images.length + files.length;
-    const isSame = text === before.text && left === before.images.length + before.files.length;
-    if (!isSame) await session.edit(message.id, { text, images, files });
+    const isSame = text === before.text && countOf(attached.value) === countOf(before);
+    if (!isSame) await session.edit(message.id, { ...attached.value, text });
   };
   return (
     <div class="editor">
@@ -150,6 +153,7 @@ function Foot({ session, message, edit }: MessageProps & { edit: () => void }) {
     <footer class="message-foot">
       <Branches session={session} message={message} />
       <CopyButton label={t('copyMessage')} text={() => content} />
+      {role === 'assistant' && content !== '' && <ReadAloud id={id} />}
       <IconAction label={t('editMessage')} icon="edit" disabled={busy} run={edit} />
       <IconAction
         label={t(role === 'user' ? 'askAgain' : 'regenerate')}

@@ -86,6 +86,20 @@ chats('all chats are exported, and imported again as they were', async () => {
   const again = await app.done('GET', `/api/v1/chats/${listed[0].id}`);
   assert.equal({ ...again, id, running: undefined }, { ...own, running: undefined });
 
+  await app.done('POST', '/api/v1/folders', { name: 'Empty' });
+  const all = await app.done('GET', '/api/v1/chats/export');
+  assert.equal(all.folders, ['Empty', folder]);
+  for (const name of all.folders) await app.done('DELETE', `/api/v1/folders/${encodeURIComponent(name)}`);
+  assert.equal((await give({ chats: [], folders: all.folders })).body, { imported: 0 });
+  assert.equal((await app.done('GET', '/api/v1/chats')).folders.length, 2);
+  assert.equal((await give({ chats: [], folders: ['Empty', 'Empty', 'New'] })).status, 200);
+  for (const wrong of [[' '], ['x'.repeat(81)], [5], Array.from({ length: 300 }, (_, index) => `f${index}`)]) {
+    const { status, body } = await give({ chats: [own], folders: ['Not created', ...wrong] });
+    assert.is(status, 400, JSON.stringify(body));
+  }
+  const names = (await app.done('GET', '/api/v1/chats')).folders.map(({ name }: { name: string }) => name);
+  assert.equal(names, ['Empty', 'New', folder]);
+
   const before = (await app.done('GET', '/api/v1/chats')).chats.length;
   for (const wrong of [{ role: 'owner' }, { parent: 'none' }, { images: ['http://x/y.png'] }]) {
     const { status, body } = await give([own, { ...own, messages: [{ ...messages[0], ...wrong }] }]);

@@ -40,22 +40,23 @@ function milliseconds(value: unknown): number | null {
   return typeof value === 'number' && value > 0 && value < 8.64e15 ? Math.round(value) : null;
 }
 
-/** @throws {ChasquiError} `invalid_value` */
-export function readExport(text: string, name: string): ImportedChat[] {
+/** `folders`: names, also of empty ones. @throws {ChasquiError} `invalid_value` */
+export function readExport(text: string, name: string): { chats: ImportedChat[]; folders: string[] } {
   let root: unknown;
   try {
     root = JSON.parse(text);
   } catch {
     throw refused(name, 'is not JSON.');
   }
-  const { chats } = objectOf(root);
+  const { chats, folders } = objectOf(root);
   const found = Array.isArray(root) ? root : Array.isArray(chats) ? chats : [root];
   if (found.length > MAX_CHATS) throw refused(name, `has more than ${MAX_CHATS} chats.`);
-  return found.map((chat) => {
-    const read = isObject(chat) ? FORMATS.find(({ matches }) => matches(chat))?.read(chat, name) : undefined;
-    if (read !== undefined) return read;
+  const read = found.map((chat) => {
+    const known = isObject(chat) ? FORMATS.find(({ matches }) => matches(chat))?.read(chat, name) : undefined;
+    if (known !== undefined) return known;
     throw refused(name, 'is not an export of chats from chasqui, ChatGPT, LM Studio or Open WebUI.');
   });
+  return { chats: read, folders: Array.isArray(folders) ? folders.map(textOf) : [] };
 }
 
 interface Format {

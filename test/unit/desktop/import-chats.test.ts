@@ -6,7 +6,7 @@ import { ChasquiError } from '../../../ts/errors.js';
 
 const test = suite('desktop: imported chats');
 
-const read = (value: unknown) => readExport(JSON.stringify(value), 'file.json');
+const read = (value: unknown) => readExport(JSON.stringify(value), 'file.json').chats;
 const isRefusal = (error: unknown) => error instanceof ChasquiError && error.code === 'invalid_value';
 const user = { id: 'm1', parent: null, role: 'user', content: 'Hi' };
 

@@ -112,12 +112,37 @@ test('with one: by meaning, with vectors that are computed once and go with the 
   assert.match(textOf(chosen?.branch[0] as ChatMessage), /Parrots sleep at noon/);
   const first = embedded.length;
   await choose(chat, { embed, embedders });
-  assert.equal(embedded.slice(first), ['When do birds rest?']);
+  // The question, and one passage to recognise the model.
+  assert.is(embedded.length - first, 2);
   chats.delete(chat.id);
   assert.equal(store.rows('SELECT * FROM passage_vectors'), []);
   new VectorStore(store).write(chat.id, 'embedder', new Map([['x', 'y']]));
   assert.equal(store.rows('SELECT * FROM passage_vectors'), []);
 });
+
+for (const [what, replaced] of [
+  ['another model', (each: string) => (/Parrots|birds/.test(each) ? [0.6, 0.8] : [-0.8, 0.6])],
+  ['a model of another width', (each: string) => (/Parrots|birds/.test(each) ? [0, 0, 1] : [0, 1, 0])],
+] as const) {
+  test(`vectors are computed again if ${what} has the same name`, async () => {
+    const chat = makeChat('When do birds rest?', 'passages');
+    let count = 0;
+    const embedWith =
+      (vectorOf: (text: string) => readonly number[]): PassageParts['embed'] =>
+      async (_model, texts) => {
+        count += texts.length;
+        return texts.map((each) => Buffer.from(Float32Array.from(vectorOf(each)).buffer).toString('base64'));
+      };
+    const embedders = () => ['embedder'];
+    await choose(chat, { embed: embedWith((each) => (/bridge|birds/.test(each) ? [1, 0] : [0, 1])), embedders });
+    const first = count;
+    const chosen = await choose(chat, { embed: embedWith(replaced), embedders });
+    assert.match(textOf(chosen?.branch[0] as ChatMessage), /Parrots sleep at noon/);
+    assert.is(count - first, first + 1);
+    await choose(chat, { embed: embedWith(replaced), embedders });
+    assert.is(count, 2 * first + 3);
+  });
+}
 
 test('long files: only the passages with the most words of the question are embedded', async () => {
   const chat = makeChat('toll', 'passages', [text.repeat(100)]);

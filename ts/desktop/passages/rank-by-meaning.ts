@@ -7,6 +7,8 @@ export type Embed = (model: string, texts: readonly string[], signal: AbortSigna
 
 const BATCH = 32;
 const MAX_STORED = 1024;
+/** Vectors of the same text in other batches differ by rounding. */
+const SAME = 0.999;
 
 export class VectorStore {
   constructor(private readonly store: Store) {}
@@ -18,6 +20,10 @@ export class VectorStore {
       model,
     );
     return new Map(rows.map(({ digest, vector }) => [digest, vector]));
+  }
+
+  forget(chat: string, model: string): void {
+    this.store.run('DELETE FROM passage_vectors WHERE chat = ? AND model = ?', chat, model);
   }
 
   /** Keeps the newest ones of the chat. Does nothing if the chat was deleted. */
@@ -50,8 +56,14 @@ export async function scoresByMeaning(
 ): Promise<number[]> {
   const digests = texts.map((text) => createHash('sha256').update(text).digest('base64url'));
   const known = vectors.read(chat, model);
+  const stored = digests.findIndex((digest) => known.has(digest));
+  const [asked, again] = await embed(model, stored < 0 ? [question] : [question, texts[stored] as string], signal);
+  // Another file of the same name, or other load settings, compute other vectors.
+  if (stored >= 0 && cosine(again as string, known.get(digests[stored] as string) as string) < SAME) {
+    vectors.forget(chat, model);
+    known.clear();
+  }
   const missing = texts.map((text, at) => [digests[at] as string, text] as const).filter(([each]) => !known.has(each));
-  const [asked] = await embed(model, [question], signal);
   for (let at = 0; at < missing.length; at += BATCH) {
     const batch = missing.slice(at, at + BATCH);
     const embedded = await embed(
@@ -70,6 +82,11 @@ export async function scoresByMeaning(
 function numbersOf(base64: string): Float32Array {
   return new Float32Array(new Uint8Array(Buffer.from(base64, 'base64')).buffer);
 }
+
+const cosine = (one: string, other: string): number => {
+  const [left, right] = [numbersOf(one), numbersOf(other)];
+  return left.length === right.length ? product(left, right) : 0;
+};
 
 /** Of unit vectors: the cosine of their angle. */
 function product(one: Float32Array, other: Float32Array): number {

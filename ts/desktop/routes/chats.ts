@@ -16,6 +16,7 @@ import {
   chatVersion,
   documentBody,
   importReply,
+  newFolder,
 } from '../schemas/chats.js';
 import type { DesktopApp, DesktopRoutes } from './context.js';
 
@@ -26,7 +27,7 @@ const params = objectOf({ id: limited(string, { maxLength: 64 }) });
 const searchQuery = objectOf({ text: limited(string, { maxLength: 500, default: '' }) });
 const exportQuery = objectOf({ format: limited(oneOf('md', 'json'), { default: 'md' }) });
 
-export function chatsRoutes(app: DesktopRoutes, { chats, completions }: DesktopApp): void {
+export function chatsRoutes(app: DesktopRoutes, { chats, completions, events }: DesktopApp): void {
   const shown = (chat: Chat): Chat => ({ ...chat, running: completions.runningIn(chat.id) });
 
   const list = { summary: 'List or search chats', querystring: searchQuery, response: { 200: chatList } };
@@ -96,10 +97,10 @@ export function chatsRoutes(app: DesktopRoutes, { chats, completions }: DesktopA
     const { filename, file_data: data } = request.body.input;
     const text = Buffer.from(data.slice(data.indexOf(',') + 1), 'base64').toString();
     const found = readExport(text, filename);
-    for (const each of found) checkImported(request, each);
-    const ids = chats.import(found);
-    // One event suffices: pages read the whole list again.
-    if (ids[0] !== undefined) completions.publish(ids[0]);
+    for (const each of found.chats) checkImported(request, each);
+    for (const name of found.folders) checkFolder(request, name);
+    const ids = chats.import(found.chats, found.folders);
+    events.publish('folders', {});
     return { imported: ids.length };
   });
 
@@ -126,7 +127,7 @@ export function chatsRoutes(app: DesktopRoutes, { chats, completions }: DesktopA
 
 /** Reads one chat at a time: together they may have gigabytes of images. */
 function* exportOf(chats: DesktopApp['chats']): Generator<string> {
-  yield '{"chats":[';
+  yield `{"folders":${JSON.stringify(chats.folders.list().map(({ name }) => name))},"chats":[`;
   for (const [index, id] of chats.ids().entries()) yield `${index > 0 ? ',' : ''}\n${JSON.stringify(chats.read(id))}`;
   yield '\n]}\n';
 }
@@ -138,6 +139,14 @@ function checkImported(request: FastifyRequest, { chat: imported }: ImportedChat
   if (error === undefined) return;
   const reason = `The chat \`${String(imported.title).slice(0, 60)}\` cannot be imported. ${error.message}`;
   throw invalidValue(reason, 'input.file_data');
+}
+
+/** @throws {ChasquiError} `invalid_value` */
+function checkFolder(request: FastifyRequest, name: string): void {
+  const validate: (value: unknown) => unknown = request.compileValidationSchema(newFolder as object, 'body');
+  const { error } = validate({ name }) as { error?: Error };
+  if (error === undefined) return;
+  throw invalidValue(`The folder \`${name.slice(0, 60)}\` cannot be imported. ${error.message}`, 'input.file_data');
 }
 
 const NAMES: Record<ChatMessage['role'], string> = { system: 'System', user: 'You', assistant: 'Assistant' };

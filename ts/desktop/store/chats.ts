@@ -56,11 +56,12 @@ export class ChatStore {
     return this.read(this.store.transaction(() => this.#insert(change)));
   }
 
-  /** All or nothing; adds the folders of the chats. Returns the ids. Throws like `change`. */
-  import(chats: readonly ImportedChat[]): string[] {
-    return this.store.transaction(() =>
-      chats.map(({ chat, createdAt, updatedAt }) => {
-        if (chat.folder && !this.folders.has(chat.folder)) this.folders.add(chat.folder);
+  /** All or nothing; adds the folders of the chats and those of the list. Returns the ids. Throws like `change`. */
+  import(chats: readonly ImportedChat[], folders: readonly string[] = []): string[] {
+    return this.store.transaction(() => {
+      const all = new Set([...folders, ...chats.flatMap(({ chat }) => chat.folder ?? [])]);
+      for (const name of all) if (!this.folders.has(name)) this.folders.add(name);
+      return chats.map(({ chat, createdAt, updatedAt }) => {
         const id = this.#insert(chat);
         this.store.run(
           'UPDATE chats SET created_at = coalesce(?, created_at), updated_at = coalesce(?, updated_at) WHERE id = ?',
@@ -69,8 +70,8 @@ export class ChatStore {
           id,
         );
         return id;
-      }),
-    );
+      });
+    });
   }
 
   /** Of all chats, the oldest first. */

@@ -185,7 +185,7 @@ voice('the button is there only while a model with an audio encoder is loaded', 
   await other.context().close();
 });
 
-/** Samples of a recording, whose format is checked. */
+/** Checks the format of a recording and returns its samples. */
 function samplesOf(uri: string): Int16Array {
   const [, data] = /^data:audio\/wav;base64,(.+)$/.exec(uri) ?? [];
   const wav = Buffer.from(data ?? '', 'base64');

@@ -83,6 +83,22 @@ test('serve -hf --offline: a downloaded model is served with its projector', asy
   assert.is(context.hub.seen.length, sent);
 });
 
+test('serve --models-preset --offline: sections name downloaded models of the hub', async ({ folder, hub }) => {
+  const variables = { HF_ENDPOINT: hub.url, HF_HUB_CACHE: path.join(folder, 'cache'), CHASQUI_HOME: folder };
+  const preset = path.join(folder, 'preset.ini');
+  fs.writeFileSync(preset, `[own]\nhf-repo = ${REPO}\nload-on-startup = true\n`);
+  const args = ['serve', '--models-preset', preset, '--offline', '--port', '0', '--threads', '1'];
+  const child = startChild('ts/cli.ts', args, variables);
+  const [, base = ''] = await untilWritten(child, /at (http:\S+)\/v1/);
+  const { data } = (await (await fetch(`${base}/v1/models`)).json()) as { data: Listed[] };
+  assert.equal(
+    data.map(({ id, status, input_modalities }) => [id, status.value, input_modalities]),
+    [['own', 'loaded', ['text', 'image']]],
+  );
+  child.process.kill('SIGTERM');
+  await child.exited;
+});
+
 test('serve NAME: a model that chasqui ls lists, on all addresses, loaded on request', async ({ folder }) => {
   const variables = {
     HF_ENDPOINT: 'http://127.0.0.1:1',

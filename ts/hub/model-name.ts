@@ -47,6 +47,11 @@ export function isHubName(name: string): boolean {
   return isHubAddress(name) ? isName : isName && !/^\.|\.gguf$/i.test(name) && !existsSync(name);
 }
 
+/** The name of a file in a repository; a quantization in `hf` is ignored. */
+export function hubFileName(hf: string, file: string): string {
+  return `${hf.replace(/:.*/, '')}:${file}`;
+}
+
 /** Whether a name begins with `hf:` or the address of the hub. */
 export function isHubAddress(name: string): boolean {
   return ADDRESS.test(name);

@@ -77,6 +77,15 @@ test("llama-server's example is read, with all of its forms of keys", ({ file })
   }
 });
 
+test('models of the hub are named as with -hf and -hff', ({ file }) => {
+  const lines = ['[a]', 'hf-repo = x/y', '[b]', 'hf = x/y:Q8_0', '[c]', 'LLAMA_ARG_HF_REPO = x/y:Q8_0', 'hff = z.gguf'];
+  assert.equal(read(file, lines).models, [
+    { id: 'a', hf: 'x/y', options: {} },
+    { id: 'b', hf: 'x/y:Q8_0', options: {} },
+    { id: 'c', hf: 'x/y:z.gguf', options: {} },
+  ]);
+});
+
 test('errors name the line and the key', ({ file, folder }) => {
   const wrong: [string[], RegExp][] = [
     [['c = 1'], /line 1: c stands before the first section/],
@@ -87,7 +96,11 @@ test('errors name the line and the key', ({ file, folder }) => {
     [['[a]', 'c = 32', 'ctx-size = 64'], /line 3: ctx-size is given twice in \[a\]/],
     [['[a]', 'c = 32', 'c = 64'], /line 3: c is given twice in \[a\]/],
     [['[a]', 'm = a', 'model = b'], /line 3: model is given twice/],
-    [['[a]', 'hf-repo = x/y'], /line 2: hf-repo is no option of a model/],
+    [['[a]', 'hf-repo ='], /line 2: hf-repo is '', but must be the name of a model or file in the hub/],
+    [['[a]', 'hf-file = x.gguf'], /line 1: \[a\] has hf-file, but no hf-repo/],
+    [['', '[a]', 'hf-repo = x/y', 'm = z.gguf'], /line 2: \[a\] has both model and hf-repo/],
+    [['[*]', 'hf-repo = x/y'], /line 2: hf-repo is for one model/],
+    [['[a]', 'spec-draft-hf = x/y'], /line 2: spec-draft-hf is no option of a model/],
     [['[a]', 'constructor = 1'], /line 2: constructor is no option of a model/],
     [['[a]', '__proto__ = 1'], /line 2: __proto__ is no option of a model/],
     [['[a]', 'no-ctx-size = 1'], /line 2: no-ctx-size is no option/],

@@ -1,6 +1,7 @@
 /** Reads `--models-preset`: models with individual options, in the INI format of llama-server. */
 
 import type { LoadOptions } from '../../engine/load-options.js';
+import { hubFileName } from '../../hub/model-name.js';
 import { LOAD_OPTIONS } from '../../options/load-option-table.js';
 import type { OptionRow } from '../../options/option-row.js';
 import type { ModelPreset } from '../../server/model-specs.js';
@@ -9,27 +10,35 @@ import { HOSTING_OPTIONS } from './hosting-option-table.js';
 import { type IniEntry, type IniSection, readIniFile, shown, wrongIn } from './ini-file.js';
 import { parseOption, wantedText } from './parse-option.js';
 
+/** `hf`: the name of its model in the hub. */
+export type PresetSection = ModelPreset & { hf?: string };
+
 export interface ModelsPreset {
-  models: ModelPreset[];
+  models: PresetSection[];
   /** Options of the section `[*]`. */
   defaults: LoadOptions;
   /** Messages about options of llama-server without effect in chasqui, with file and line. */
   ignored: string[];
 }
 
-type Section = Omit<ModelPreset, 'id'>;
+type Section = Omit<PresetSection, 'id'> & { hfFile?: string };
 
 /** Names of llama-server that are no aliases in chasqui. */
 const NAMES_THERE: Readonly<Record<string, string>> = {
   'n-parallel': 'parallel',
   'lora-scaled': 'lora',
   m: 'model',
+  hf: 'hf-repo',
+  hfr: 'hf-repo',
+  hff: 'hf-file',
   'sleep-idle-seconds': 'ttl',
 };
 const LLAMA_VARIABLE = /^LLAMA_ARG_/;
 
 /** Options without effect: in chasqui they belong to the server, or are always on. */
 const IGNORED = ['host', 'port', 'api-key', 'alias', 'jinja', 'stop-timeout', 'dedup-cache-models'];
+
+const OF_ONE_MODEL = ['model', 'hf-repo', 'hf-file', 'lora'];
 
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ...['on', 'enabled', 'true', '1'].map((text) => [text, true] as const),
@@ -60,8 +69,9 @@ export function readModelsPreset(file: string): ModelsPreset {
   preset.defaults = all.options;
   for (const section of sections.slice(1)) {
     if (section === common) continue;
-    const { options, ...own } = toSection(file, section, preset.ignored);
-    preset.models.push({ ...all, ...own, options: { ...all.options, ...options }, id: section.name });
+    const { options, hfFile, ...own } = toSection(file, section, preset.ignored);
+    const hf = hubNameOf(file, section, { ...own, hfFile });
+    preset.models.push({ ...all, ...own, ...hf, options: { ...all.options, ...options }, id: section.name });
   }
   return preset;
 }
@@ -78,11 +88,22 @@ function toSection(file: string, { name, entries }: IniSection, ignored: string[
     if (IGNORED.includes(key))
       ignored.push(`${file}, line ${entry.line}: ${entry.key} means nothing here and is ignored`);
     else if (!readOwn(file, section, key, entry)) readLoadOption(file, section.options, key, entry);
-    if (name === ALL_MODELS && (key === 'model' || key === 'lora')) {
+    if (name === ALL_MODELS && OF_ONE_MODEL.includes(key)) {
       throw wrongIn(file, entry.line, `${entry.key} is for one model, not for all of them`);
     }
   }
   return section;
+}
+
+function hubNameOf(
+  file: string,
+  { name, line }: IniSection,
+  { hf, hfFile, file: path }: { hf?: string; hfFile: string | undefined; file?: string },
+): { hf?: string } {
+  if (hf !== undefined && path !== undefined) throw wrongIn(file, line, `[${shown(name)}] has both model and hf-repo`);
+  if (hfFile === undefined) return {};
+  if (hf === undefined) throw wrongIn(file, line, `[${shown(name)}] has hf-file, but no hf-repo`);
+  return { hf: hubFileName(hf, hfFile) };
 }
 
 /** Reads an entry that is not an option of `loadModel`. Returns whether it was one. */
@@ -92,6 +113,11 @@ function readOwn(file: string, section: Section, key: string, entry: IniEntry): 
     case 'model':
       if (value === '') throw wrongValue(file, entry, 'a path');
       section.file = value;
+      return true;
+    case 'hf-repo':
+    case 'hf-file':
+      if (value === '') throw wrongValue(file, entry, 'the name of a model or file in the hub');
+      section[key === 'hf-repo' ? 'hf' : 'hfFile'] = value;
       return true;
     case 'load-on-startup':
       section.atStart = toBoolean(file, entry);

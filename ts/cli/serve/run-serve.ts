@@ -6,6 +6,7 @@ import type { LoadOptions } from '../../engine/load-options.js';
 import { invalidOptions } from '../../errors.js';
 import { DEMO_MODEL, dataDir } from '../../hub/data-folder.js';
 import type { LocalModel } from '../../hub/library.js';
+import { hubFileName } from '../../hub/model-name.js';
 import { LOAD_OPTIONS } from '../../options/load-option-table.js';
 import type { Profile } from '../../profiles/profile.js';
 import type { ModelPreset } from '../../server/model-specs.js';
@@ -123,7 +124,7 @@ async function findModels(options: HostingOptions): Promise<FoundModels> {
   const hasOthers = modelsDir !== undefined || modelsPreset !== undefined || modelsHub === true;
   const others = async () => (modelsHub ? { library: await findInLibrary(given) } : {});
   if (hf !== undefined) {
-    const name = hfFile === undefined ? hf : `${hf.replace(/:.*/, '')}:${hfFile}`;
+    const name = hfFile === undefined ? hf : hubFileName(hf, hfFile);
     const found = await findHubModel(name, given, { offline });
     // The alias and projector of one model must not apply to all models of a folder.
     return hasOthers ? { paths: found.paths, ...(await others()) } : found;
@@ -169,7 +170,7 @@ async function fetchFromUrl(modelUrl: string, { offline, dataDir: given }: Hosti
 
 /** Precedence: command line, then the section of the model, then the section for all models. */
 async function presetOf(
-  { modelsPreset }: HostingOptions,
+  { modelsPreset, dataDir: folder, offline }: HostingOptions,
   given: LoadOptions,
 ): Promise<{ model: LoadOptions; presets: ModelPreset[] }> {
   if (modelsPreset === undefined) return { model: given, presets: [] };
@@ -177,7 +178,13 @@ async function presetOf(
   const { models, defaults, ignored } = readModelsPreset(modelsPreset);
   for (const each of ignored) console.error(`chasqui: ${each}`);
   const { lora: _lora, ...common } = given;
-  const presets = models.map((preset) => ({ ...preset, options: { ...preset.options, ...common } }));
+  const presets: ModelPreset[] = [];
+  for (const { hf, options, ...preset } of models) {
+    const { paths = [], mmproj } = hf === undefined ? {} : await findHubModel(hf, folder, { offline });
+    const [file] = paths;
+    const own = { ...(mmproj !== undefined && { mmproj }), ...options, ...common };
+    presets.push({ ...preset, ...(file !== undefined && { file }), options: own });
+  }
   return { model: { ...defaults, ...given }, presets };
 }
 

@@ -53,6 +53,8 @@ const MISTAKES: [args: string[], says: RegExp][] = [
   [['serve', '--reasoning-format', 'none'], /--reasoning-format.*auto or deepseek/],
   [['serve', '-n', '0'], /--n-predict.*whole number of tokens from 1/],
   [['serve', '--app-port', '5'], /\(--app-port is an option of chasqui desktop\.\)/],
+  [['serve', '-v', '--zzz'], /unknown option '--zzz'/],
+  [['serve', '-v', '-n', '0'], /--n-predict.*whole number of tokens from 1/],
   [['serve', '--zzz'], /\(chasqui serve --help lists the options\.\)/],
   [['--port', '80'], /unknown option '--port'\n\(--port is an option of chasqui serve, chasqui desktop/],
   [['help', 'foo'], /unknown command 'foo'\n\(chasqui --help lists the commands\.\)/],

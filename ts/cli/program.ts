@@ -31,8 +31,16 @@ import { showCommand } from './show.js';
 export async function runProgram(args: readonly string[]): Promise<void> {
   ignoreClosedPipe(process.stdout);
   warnOfMisspelt(process.env);
-  if (args.length <= 2) console.log(firstSteps(VERSION, ownCall()));
-  else await allCommands().parseAsync(expandAliases(args, { ...ALWAYS_ON, ...HOSTING_OPTIONS, ...LOAD_OPTIONS }));
+  if (args.length <= 2) {
+    console.log(firstSteps(VERSION, ownCall()));
+    return;
+  }
+  const program = allCommands();
+  const command = program.commands.find((each) => each.name() === args[2]);
+  const isVerbose = command?.options.some(({ short }) => short === '-v');
+  // Otherwise Commander takes `-v` after the name of a command for that of the program.
+  if (isVerbose && !args.includes('--version')) program.enablePositionalOptions();
+  await program.parseAsync(expandAliases(args, { ...ALWAYS_ON, ...HOSTING_OPTIONS, ...LOAD_OPTIONS }));
 }
 
 /** `chasqui ls | head -1` is no failure. */

@@ -15,7 +15,7 @@ const parse = (...args: string[]) => parseServe(['node', 'chasqui', 'serve', ...
 test('flags for what is always on are accepted', () => {
   const flags =
     '--jinja --embeddings --reranking -cb --slots --enable-prefix-caching ' +
-    '--swa-full -kvu --kv-unified --no-context-shift -bs --backend-sampling --reasoning-format auto';
+    '--swa-full -kvu --kv-unified --no-context-shift -bs --backend-sampling --no-cache-idle-slots --reasoning-format auto';
   assert.equal(parse(...flags.split(' '), '-m', 'x.gguf')?.model, ['x.gguf']);
   assert.is(parse('--jinjo'), undefined);
 });

@@ -10,9 +10,9 @@ export const ALWAYS_ON = inGroup('Server', {
       ...(['--embeddings', '--embedding', '--reranking', '--rerank'] as const),
       ...(['--enable-prefix-caching', '--enable-auto-tool-choice'] as const),
       ...(['--swa-full', '--kv-unified', '-kvu', '--no-context-shift'] as const),
-      ...(['--backend-sampling', '-bs'] as const),
+      ...(['--backend-sampling', '-bs', '--cache-idle-slots'] as const),
     ],
-    noAliases: ['--no-jinja'],
+    noAliases: ['--no-jinja', '--no-cache-idle-slots'],
     help: 'Accepted for other servers',
   },
   reasoningFormat: {

@@ -227,6 +227,7 @@ Napi::Value EngineWrap::stats(const Napi::CallbackInfo& call) {
     result.Set("sampledAside", count(stats.sampled_aside));
     result.Set("stepAgeMs", stats.step_age_ms);
     result.Set("embeddedTokens", count(engine(env)->embedder().n_tokens()));
+    result.Set("embeddingSteps", count(engine(env)->embedder().n_steps()));
     return result;
 }
 

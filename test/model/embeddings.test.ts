@@ -239,7 +239,9 @@ test('a thousand texts of one request are each computed as if alone, and all of 
   const texts = Array.from({ length: 1000 }, (_, i) => `text number ${i}`);
   const { vectors, promptTokens } = await model.embed(texts);
   assert.is(vectors.length, 1000);
-  assert.is((await model.stats()).embeddedTokens, promptTokens);
+  const { decodeSteps, embeddedTokens, embeddingSteps } = await model.stats();
+  assert.equal([decodeSteps, embeddedTokens], [0, promptTokens]);
+  assert.ok(embeddingSteps > 0 && embeddingSteps <= texts.length, `${embeddingSteps} steps`);
   for (const index of [0, 123, 999]) {
     const alone = (await model.embed([texts[index] as string])).vectors[0] as Float32Array;
     assertNear(vectors[index] as Float32Array, alone, `text ${index}`);

@@ -59,7 +59,7 @@ const LLAMACPP: readonly LlamaRow[] = [
   ['prompt_seconds_total', 'counter', 'Time spent on prompts.', (all) => all.promptSeconds],
   ['tokens_predicted_total', 'counter', 'Tokens generated.', (all) => all.generatedTokens],
   ['tokens_predicted_seconds_total', 'counter', 'Time spent generating.', (all) => all.generationSeconds],
-  ['n_decode_total', 'counter', 'Steps computed.', 'decodeSteps'],
+  ['n_decode_total', 'counter', 'Steps computed.', (all) => sum(all, 'decodeSteps') + sum(all, 'embeddingSteps')],
   ['n_tokens_max', 'counter', 'The longest sequence so far.', (all) => all.longestSequence],
   ['spec_decode_num_drafts_total', 'counter', 'Drafts that were verified.', 'drafts'],
   ['spec_decode_num_draft_tokens_total', 'counter', 'Tokens that drafts proposed.', 'draftedTokens'],

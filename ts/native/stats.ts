@@ -29,6 +29,8 @@ export interface NativeStats {
   imagesEncoded: number;
   /** Tokens of embedded and ranked texts. */
   embeddedTokens: number;
+  /** Steps that embedded or ranked texts, which `decodeSteps` does not include. */
+  embeddingSteps: number;
   /** Tokens that were sampled outside of the step, because of a slow grammar. */
   sampledAside: number;
   /** Milliseconds since the running step began; 0: none is running. */

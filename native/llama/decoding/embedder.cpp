@@ -268,6 +268,7 @@ void Embedder::compute(const llama_batch& batch) {
     llama_synchronize(context_.get());
     // Counted before work_done(), so the counter cannot change after pause() returns.
     n_tokens_.fetch_add(static_cast<uint64_t>(batch.n_tokens), std::memory_order_relaxed);
+    n_steps_.fetch_add(1, std::memory_order_relaxed);
 }
 
 // See Vision::on_operation().

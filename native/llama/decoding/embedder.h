@@ -68,6 +68,8 @@ public:
 
     // Tokens computed so far. Cannot change between pause() and resume_for().
     uint64_t n_tokens() const { return n_tokens_.load(std::memory_order_relaxed); }
+    // Steps computed so far.
+    uint64_t n_steps() const { return n_steps_.load(std::memory_order_relaxed); }
     Pooling  pooling() const { return pooling_; }
     // Maximum length of an input, in tokens.
     uint32_t context_length() const { return context_length_; }
@@ -125,7 +127,7 @@ private:
     std::atomic<size_t>                        n_waiting_{0};  // the same, including those in the mailbox
     bool           closing_ = false;
 
-    std::atomic<uint64_t>                       n_tokens_{0};
+    std::atomic<uint64_t>                       n_tokens_{0}, n_steps_{0};
     std::atomic<bool>                           aborted_{false};
     EncoderGate                                 gate_;
     Threadpool                                  threadpool_;  // must outlive the context

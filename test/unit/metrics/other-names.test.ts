@@ -12,6 +12,8 @@ async function scrape(names: NonNullable<MetricsOptions['names']>): Promise<Expo
   const timings = { queuedMs: 0, promptMs: 500, predictedMs: 2000 };
   const finish = finishOf(30, 4, { cachedTokens: 10, timings });
   const engine = new FakeEngine({ batches: () => [[{}, {}, {}, { finish }]], model: { contextLength: 4096 } });
+  const stats = { ...(await engine.stats()), decodeSteps: 5, embeddingSteps: 2 };
+  engine.stats = async () => stats;
   const metrics = new Metrics({ names });
   metrics.watchEngines(() => [engine]);
   const arrival = { id: 'req_1', method: 'POST', path: '/', endpoint: '/', traceParent: null };
@@ -88,7 +90,7 @@ test("llama-server's: without labels, prompts without what was cached", async ()
     prompt_seconds_total: [0.5],
     tokens_predicted_total: [4],
     tokens_predicted_seconds_total: [2],
-    n_decode_total: [0],
+    n_decode_total: [7],
     n_tokens_max: [34],
     spec_decode_num_drafts_total: [0],
     spec_decode_num_draft_tokens_total: [0],

@@ -60,6 +60,7 @@ export const NO_COUNTS: Readonly<EngineStats> = {
   preemptions: 0,
   imagesEncoded: 0,
   embeddedTokens: 0,
+  embeddingSteps: 0,
   sampledAside: 0,
   stepAgeMs: 0,
 };

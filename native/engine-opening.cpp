@@ -149,8 +149,9 @@ Engine::Engine(const std::string& path, const EngineOptions& options, const Mode
                 return vision_->encode(source, n_tokens, yield);
             },
             [this](EncodeResult result) {
+                // First, so that the image is cached when a request that follows the embedding looks for it.
+                mailbox_.put(result);
                 embedder_.deliver(result);
-                mailbox_.put(std::move(result));
             });
     }
     open_disk_cache(options);

@@ -38,16 +38,18 @@ test('equal images have equal vectors, others do not; texts are as before', asyn
   assert.ok(promptTokens > 5 * texts.promptTokens);
 });
 
-test('an image is encoded once, for completions as well', async ({ model }) => {
-  const green = { bytes: Uint8Array.from(await picture('png', { ...DRAWING, square: [20, 220, 40] })) };
-  const encoded = async () => (await model.stats()).imagesEncoded;
-  const before = await encoded();
-  const [first] = (await model.embed([show(model, green)])).vectors as [Float32Array];
-  assert.is(await encoded(), before + 1);
-  const [second] = (await model.embed([show(model, green)])).vectors as [Float32Array];
-  await model.generate({ ...show(model, green), maxTokens: 1 }).text();
-  assert.is(await encoded(), before + 1);
-  assert.equal(first, second);
+test('an image is encoded once, for completions as well', async () => {
+  const model = await loadModel(demoModelPath, OPTIONS);
+  try {
+    const [first] = (await model.embed([show(model, red)])).vectors as [Float32Array];
+    const [second] = (await model.embed([show(model, red)])).vectors as [Float32Array];
+    await model.generate({ ...show(model, red), maxTokens: 1 }).text();
+    // Counted by the engine's thread, which the completion has passed.
+    assert.is((await model.stats()).imagesEncoded, 1);
+    assert.equal(first, second);
+  } finally {
+    await model.close();
+  }
 });
 
 test('the mean of the vectors of all tokens is the pooled vector', async ({ model }) => {

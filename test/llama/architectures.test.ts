@@ -36,7 +36,18 @@ const NOT_MADE: Readonly<Record<string, string>> = {
 };
 
 /** Architectures that the engine refuses when it loads them. */
-const REFUSED: readonly string[] = ['chameleon dense'];
+const REFUSED: Readonly<Record<string, string>> = {
+  'chameleon dense': 'llama.cpp supports it only in part',
+  'dream dense': 'it does not generate token by token',
+  'llada dense': 'it does not generate token by token',
+  'llada-moe moe': 'it does not generate token by token',
+  'plm dense': "shapes that llama.cpp's test describes wrongly",
+  'rnd1 moe': 'it does not generate token by token',
+  'rwkv6qwen2 dense': "shapes that llama.cpp's test describes wrongly",
+  't5 dense': 'it has an encoder',
+  't5encoder dense': 'it has an encoder',
+  'wavtokenizer-dec dense': 'llama.cpp supports it only in part',
+};
 
 const program = path.join(root, 'build', 'Release', 'random-architectures');
 const sweepProgram = path.join(root, 'test', 'support', 'architecture-sweep.ts');
@@ -68,14 +79,15 @@ for (const name of swept) {
     const { kind, refusal, differences } = sweep(file);
     fs.rmSync(file);
     assert.equal(differences, []);
-    assert.is(kind === 'refused', REFUSED.includes(name), refusal);
+    assert.is(kind === 'refused', REFUSED[name] !== undefined, refusal);
     if (kind === 'refused') counts.refused++;
     else counts.equal++;
   });
 }
 
 test('no architecture is missing', () => {
-  for (const name of [...FEW, ...Object.keys(NOT_MADE), ...REFUSED]) assert.ok(architectures.includes(name), name);
+  for (const name of [...FEW, ...Object.keys(NOT_MADE), ...Object.keys(REFUSED)])
+    assert.ok(architectures.includes(name), name);
   assert.is(counts.equal + counts.refused + counts.notMade, swept.length);
   console.log(counts);
 });

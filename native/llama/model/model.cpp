@@ -104,9 +104,11 @@ Model::Model(const std::string& path, const OffloadOptions& offload, const Progr
                                                       "token. chasqui serves decoder-only language models, and " +
                                                       "encoders for embeddings and ranking.");
     }
-    // Its graph hides the tokens of images in the first row of logits only, and aborts without rows.
-    if (architecture() == "chameleon") {
-        throw Error(ErrorCode::model_load_failed, path + " is a Chameleon model, which llama.cpp supports only in part.");
+    // Chameleon's graph hides the tokens of images in the first row of logits only, and aborts without rows. WavTokenizer takes all
+    // texts of a step for one.
+    if (architecture() == "chameleon" || architecture() == "wavtokenizer-dec") {
+        throw Error(ErrorCode::model_load_failed, path + " is a " + architecture() +
+                                                      " model, which llama.cpp supports only in part.");
     }
     vocab_ = llama_model_get_vocab(model_.get());
     if (vocabulary_type() == LLAMA_VOCAB_TYPE_NONE) {

@@ -56,4 +56,36 @@ for (const name of ['deepseek-ai-DeepSeek-V3.1', 'fireworks-ai-llama-3-firefunct
   });
 }
 
+for (const name of ['mistralai-Mistral-Nemo-Instruct-2407', 'Mistral-Small-3.2-24B-Instruct-2506']) {
+  test(`${name}: ids of calls may have any length`, async () => {
+    const chatTemplateFile = path.join(root, 'vendor', 'llama.cpp', 'models', 'templates', `${name}.jinja`);
+    const engine = await loadModel(demoModelPath, { contextSize: 2048, parallel: 1, threads: 1, chatTemplateFile });
+    const app = buildApp(ManagedPool.of(engine), runtime);
+    const user = { role: 'user', content: 'Hi' };
+    const call = (id: string) => ({ id, type: 'function', function: { name: 'look', arguments: '{}' } });
+    const promptOf = async (id: string): Promise<string> => {
+      const result = { role: 'tool', tool_call_id: id, content: 'Done' };
+      const messages = [user, { role: 'assistant', content: '', tool_calls: [call(id)] }, result];
+      const reply = await app.inject({ method: 'POST', url: '/apply-template', payload: { messages } });
+      assert.is(reply.statusCode, 200, reply.body);
+      return reply.json().prompt;
+    };
+    assert.match(await promptOf('abcdefgh1'), 'abcdefgh1');
+    const prompt = await promptOf('call_0123456789abcdef');
+    assert.not.match(prompt, 'call_0123');
+    assert.is(await promptOf('call_0123456789abcdef'), prompt);
+    assert.is.not(await promptOf('call_1'), prompt);
+    const messages = [
+      user,
+      { role: 'assistant', content: '', tool_calls: [{ function: { name: 'look', arguments: {} } }] },
+      { role: 'tool', tool_name: 'look', content: 'Done' },
+    ];
+    const payload = { model: engine.model.id, messages, stream: false, options: { num_predict: 1 } };
+    const chat = await app.inject({ method: 'POST', url: '/api/chat', payload });
+    assert.is(chat.statusCode, 200, chat.body);
+    await app.close();
+    await engine.close();
+  });
+}
+
 test.run();

@@ -5,6 +5,7 @@
 #include "../calls/call-parser.h"
 #include "../sampling/gbnf.h"
 #include "../calls/generic-tools.h"
+#include "call-ids.h"
 #include "json-shape.h"
 #include "message-order.h"
 #include "named-templates.h"
@@ -170,7 +171,8 @@ void ChatTemplate::analyse() {
     autoparser::generation_params params;
     autoparser::autoparser        analysis;
     params.messages = common_json::array({common_json{{"role", "user"}, {"content", "Hello"}}});
-    markup_         = std::make_unique<ControlTokens>(searched_markup(source));
+    markup_          = std::make_unique<ControlTokens>(searched_markup(source));
+    wants_short_ids_ = wants_short_call_ids(source);
     std::optional<CallFormat> format = known_format(source);
     try {
         if (!common_chat_try_specialized_template(tmpl, source, params)) {
@@ -266,6 +268,7 @@ RenderedPrompt ChatTemplate::render(const std::string& request_json, const Contr
     check_shape(request_json);
     common_json request = common_json::parse(request_json);
     prepare_arguments(request.at("messages"));
+    if (wants_short_ids_) shorten_call_ids(request.at("messages"));
     const bool is_plain = control != nullptr && !request.value("special_tokens_in_messages", false);
     bool       has_marks = false;
     if (is_plain) {

@@ -109,6 +109,7 @@ private:
     ToolText                 tool_text_ = ToolText::of_template;
     ReasoningTags            reasoning_;          // empty: none
     bool                     detects_reasoning_ = false;
+    bool                     wants_short_ids_   = false;  // of calls
     bool                     is_plain_ = false;  // a completion without tool calls is plain text
     std::vector<std::string> plain_stops_;       // of plain completions
 };

@@ -1,0 +1,42 @@
+#include "call-ids.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+
+namespace chasqui {
+
+namespace {
+
+constexpr size_t kLength = 9;
+
+std::string short_id(const std::string& id) {
+    const auto is_usual = [](unsigned char c) { return std::isalnum(c) != 0; };
+    if (id.size() == kLength && std::all_of(id.begin(), id.end(), is_usual)) return id;
+    uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+    for (const unsigned char c : id) hash = (hash ^ c) * 0x100000001b3;
+    std::string result;
+    for (; result.size() < kLength; hash /= 36) result += "0123456789abcdefghijklmnopqrstuvwxyz"[hash % 36];
+    return result;
+}
+
+void shorten(common_json& object, const char* key) {
+    const common_json id = object.value(key, common_json());
+    if (id.is_string()) object[key] = short_id(id.get<std::string>());
+}
+
+}  // namespace
+
+bool wants_short_call_ids(const std::string& template_source) {
+    return template_source.find("length != 9") != std::string::npos;
+}
+
+void shorten_call_ids(common_json& messages) {
+    for (common_json& message : messages) {
+        shorten(message, "tool_call_id");
+        if (!message.contains("tool_calls") || !message.at("tool_calls").is_array()) continue;
+        for (common_json& call : message.at("tool_calls")) shorten(call, "id");
+    }
+}
+
+}  // namespace chasqui

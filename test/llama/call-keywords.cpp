@@ -127,7 +127,7 @@ const Test keywords("call keywords: each keyword is enforced, reported or refuse
     }
     for (const Keyword& each : kOfValues) all.emplace_back(each, places_of(each.schema, false));
     for (const char* name : kFormats) {
-        const ChatTemplate chat(source_of(name));
+        const ChatTemplate& chat = template_of(name);
         for (const auto& [keyword, places] : all) {
             for (size_t place = 0; place < places.size(); ++place) {
                 const common_json parameters = common_json::parse(places[place]);

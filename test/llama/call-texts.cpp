@@ -33,7 +33,7 @@ const Case kCalls[] = {
 };
 
 RenderedPrompt rendered(const char* name, const std::string& fields) {
-    return ChatTemplate(source_of(name)).render(R"({"messages": [{"role": "user", "content": "Hello"}],
+    return template_of(name).render(R"({"messages": [{"role": "user", "content": "Hello"}],
         "chat_template_kwargs": {"enable_thinking": false},)" + fields + "}");
 }
 

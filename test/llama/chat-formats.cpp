@@ -50,7 +50,7 @@ const std::string kQuestion = R"("messages": [{"role": "user", "content": "Weath
 const Test families("chat: tool calls and reasoning of a dozen model families, whole and byte by byte", [] {
     common_log_pause(common_log_main());
     for (const Family& family : kFamilies) {
-        const ChatTemplate  chat(source_of(family.name));
+        const ChatTemplate& chat = template_of(family.name);
         const bool          calls = family.arguments != nullptr;
         const RenderedPrompt prompt = chat.render("{" + kQuestion + (calls ? std::string(",") + kTools : "") + "}");
         const std::string   what   = std::string(family.name) + ": ";
@@ -69,7 +69,7 @@ const Test families("chat: tool calls and reasoning of a dozen model families, w
 });
 
 const Test cut("chat: a call that is cut off has no arguments but those that came", [] {
-    const ChatTemplate   chat(source_of("Qwen-Qwen2.5-7B-Instruct"));
+    const ChatTemplate&  chat = template_of("Qwen-Qwen2.5-7B-Instruct");
     const RenderedPrompt prompt = chat.render("{" + kQuestion + "," + kTools + "}");
     const std::string    call   = "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": ";
     for (const std::string arguments : {"", "{", "{\"city\": \"Li"}) {
@@ -101,7 +101,7 @@ const Test brackets("chat: brackets in text, reasoning and strings do not stop t
          "{\"city\":\"" + repeated("([{", 600) + "\"}"},
     };
     for (const auto& each : kCases) {
-        const ChatTemplate   chat(source_of(each.name));
+        const ChatTemplate&  chat = template_of(each.name);
         const RenderedPrompt prompt = chat.render("{" + kQuestion + "," + kTools + "}");
         for (const size_t piece : {size_t{97}, each.output.size()}) {
             const Reply reply = read(*prompt.format, each.output, piece);
@@ -128,7 +128,7 @@ const Test deep("chat: a call nested too deeply does not overflow the stack", []
          next + "</invoke>\n" + next + "</tool_call>"},
     };
     for (const auto& each : kFormats) {
-        const ChatTemplate   chat(source_of(each.name));
+        const ChatTemplate&  chat = template_of(each.name);
         const RenderedPrompt prompt = chat.render("{" + kQuestion + "," + tree + R"(,"chat_template_kwargs": {"enable_thinking": false}})");
         for (const size_t levels : {size_t{100}, size_t{100'000}}) {
             const std::string text = each.open + repeated(each.level, levels) + each.inner + repeated(each.unlevel, levels) + each.close;
@@ -141,7 +141,7 @@ const Test deep("chat: a call nested too deeply does not overflow the stack", []
 });
 
 const Test odd("chat: what does not fit the format is content, all of it and once", [] {
-    const ChatTemplate   chat(source_of("Qwen-Qwen2.5-7B-Instruct"));
+    const ChatTemplate&  chat = template_of("Qwen-Qwen2.5-7B-Instruct");
     const RenderedPrompt prompt = chat.render("{" + kQuestion + "," + kTools + "}");
     for (const std::string& text :
          {std::string("Hi <tool_call>\n{\"name\": \"nobody\", \"arguments\": 5}\n</tool_call> bye"),
@@ -157,7 +157,7 @@ const Test odd("chat: what does not fit the format is content, all of it and onc
 
 const Test continued("chat: a trailing assistant message is continued, and its text is not reported again", [] {
     for (const char* name : {"Qwen-Qwen2.5-7B-Instruct", "Qwen-Qwen3-0.6B", "meta-llama-Llama-3.1-8B-Instruct"}) {
-        const ChatTemplate   chat(source_of(name));
+        const ChatTemplate&  chat = template_of(name);
         const RenderedPrompt prompt = chat.render(
             R"({"messages": [{"role": "user", "content": "Count."}, {"role": "assistant", "content": "One, two,"}]})");
         expect(prompt.text.size() > 9 && prompt.text.substr(prompt.text.size() - 9) == "One, two,",
@@ -172,7 +172,7 @@ const Test continued("chat: a trailing assistant message is continued, and its t
 const Test detected("chat: without tags of the template, the usual reasoning tags are recognized at the beginning only", [] {
     size_t n_detected = 0;
     for (const std::string& name : template_names()) {
-        const ChatTemplate chat(source_of(name));
+        const ChatTemplate& chat = template_of(name);
         for (const bool with_tools : {false, true}) {
             const RenderedPrompt prompt = chat.render("{" + kQuestion + (with_tools ? std::string(",") + kTools : "") + "}");
             if (!prompt.reasoning || !prompt.reasoning->is_detected) continue;
@@ -200,7 +200,7 @@ const Test detected("chat: without tags of the template, the usual reasoning tag
 });
 
 const Test undelayed("chat: text with angle brackets is not delayed", [] {
-    const ChatTemplate   chat(source_of("Qwen-Qwen2.5-7B-Instruct"));
+    const ChatTemplate&  chat = template_of("Qwen-Qwen2.5-7B-Instruct");
     const RenderedPrompt prompt = chat.render("{" + kQuestion + "}");
     ChatParser           parser(*prompt.format);
     for (const std::string token : {"<b", "> ", "<", "think>", " </think>", "\n"}) {
@@ -213,7 +213,7 @@ const Test undelayed("chat: text with angle brackets is not delayed", [] {
 });
 
 const Test counted("chat: the end of detected reasoning is known", [] {
-    const ChatTemplate   chat(source_of("Qwen-Qwen2.5-7B-Instruct"));
+    const ChatTemplate&  chat = template_of("Qwen-Qwen2.5-7B-Instruct");
     const RenderedPrompt prompt = chat.render("{" + kQuestion + "}");
     ChatParser           parser(*prompt.format);
     parser.push("\n<think>Hm", false);
@@ -222,7 +222,7 @@ const Test counted("chat: the end of detected reasoning is known", [] {
 });
 
 const Test plain("chat: a schema without reasoning is a grammar, and there is no format", [] {
-    const ChatTemplate   chat(source_of("Qwen-Qwen2.5-7B-Instruct"));
+    const ChatTemplate&  chat = template_of("Qwen-Qwen2.5-7B-Instruct");
     const RenderedPrompt prompt = chat.render("{" + kQuestion + "}");
     expect(!prompt.grammar, "no grammar");
     const RenderedPrompt json = chat.render("{" + kQuestion + R"(,"json_schema": {"type": "object"}})");
@@ -231,7 +231,7 @@ const Test plain("chat: a schema without reasoning is a grammar, and there is no
 });
 
 const Test errors("chat: schemas that cannot be enforced are named", [] {
-    const ChatTemplate chat(source_of("Qwen-Qwen2.5-7B-Instruct"));
+    const ChatTemplate& chat = template_of("Qwen-Qwen2.5-7B-Instruct");
     const auto         broken = expect_throws<Error>([&] {
         chat.render("{" + kQuestion + R"(,"json_schema": {"type": "object", "properties": {"a": {"type": "wrong"}}}})");
     });

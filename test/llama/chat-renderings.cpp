@@ -33,7 +33,7 @@ bool has_own_tools(const ChatTemplate& chat) { return chat.capabilities().tools 
 class Pair {
 public:
     explicit Pair(const std::string& name)
-        : ours_(source_of(name)), theirs_(common_chat_templates_init(nullptr, source_of(name))) {}
+        : ours_(template_of(name)), theirs_(common_chat_templates_init(nullptr, source_of(name))) {}
 
     const ChatTemplate& ours() const { return ours_; }
     // The others have a general form for tools, which is tested in generic-tools.cpp.
@@ -69,7 +69,7 @@ public:
     }
 
 private:
-    ChatTemplate              ours_;
+    const ChatTemplate&       ours_;
     common_chat_templates_ptr theirs_;
 };
 
@@ -130,7 +130,7 @@ const Test choices("chat: every template with tools renders the same where a cal
                    [] {
                        common_log_pause(common_log_main());
                        for (const std::string& name : template_names()) {
-                           const ChatTemplate chat(source_of(name));
+                           const ChatTemplate& chat = template_of(name);
                            if (!has_own_tools(chat)) continue;
                            const std::string    body    = "{\"messages\": [" + kQuestion + "]," + kTools;
                            const RenderedPrompt offered = chat.render(body + "}");
@@ -300,7 +300,7 @@ const Test runs("chat: while content or reasoning goes on, nothing is parsed aga
     common_log_pause(common_log_main());
     size_t n_formats = 0;
     for (const std::string& name : template_names()) {
-        const ChatTemplate chat(source_of(name));
+        const ChatTemplate& chat = template_of(name);
         for (const bool with_tools : {false, true}) {
             if (with_tools && !has_own_tools(chat)) continue;
             const RenderedPrompt prompt =

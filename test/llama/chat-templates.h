@@ -5,10 +5,13 @@
 #include "test-files.h"
 
 #include "llama/chat/chat-parser.h"
+#include "llama/chat/chat-template.h"
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,6 +29,14 @@ inline std::string source_of(const std::string& name) {
     std::ifstream file(kTemplates + name + ".jinja");
     expect(file.good(), "a template " + name);
     return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// It is there to the end: analysing a template takes longer than rendering a conversation.
+inline const ChatTemplate& template_of(const std::string& name) {
+    static std::map<std::string, std::unique_ptr<const ChatTemplate>> all;
+    std::unique_ptr<const ChatTemplate>&                              analysed = all[name];
+    if (!analysed) analysed = std::make_unique<const ChatTemplate>(source_of(name));
+    return *analysed;
 }
 
 inline std::vector<std::string> template_names() {

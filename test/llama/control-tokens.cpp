@@ -52,7 +52,7 @@ const Test ordinary("control tokens: without any in the messages, a prompt has t
     for (const char* name : {"qwen2", "llama-bpe", "phi-3", "gemma-4"}) {
         const Tokenizer tokenizer(vocabulary(name));
         for (const std::string& file : template_names()) {
-            const ChatTemplate chat_template(source_of(file));
+            const ChatTemplate& chat_template = template_of(file);
             const std::string  request = request_with(" <b>1 < 2 | 3</b> <thinks> [INST ");
             RenderedPrompt     plain, parsed;
             try {
@@ -73,7 +73,7 @@ const Test injected("control tokens: those in messages, calls, results and tools
     const TokenId     im_end   = tokenizer.tokenize("<|im_end|>", false, true).at(0);
     int               n_files  = 0;
     for (const std::string& file : template_names()) {
-        const ChatTemplate   chat_template(source_of(file));
+        const ChatTemplate&  chat_template = template_of(file);
         std::vector<TokenId> expected, with_text, parsed;
         try {
             expected  = tokenize(tokenizer, chat_template.render(request_with("")).text);
@@ -115,7 +115,7 @@ const Test boundaries("control tokens: text around a marked token is tokenized a
 
 const Test reasoning("control tokens: tags around reasoning in the content of the assistant stay tokens", [] {
     const Tokenizer    tokenizer(vocabulary("gemma-4"));
-    const ChatTemplate chat_template(source_of("google-gemma-4-31B-it"));
+    const ChatTemplate& chat_template = template_of("google-gemma-4-31B-it");
     const auto         render = [&](const std::string& role, const std::string& content) {
         const common_json request = {
             {"messages", common_json::array({common_json{{"role", "user"}, {"content", "Hi"}},

@@ -99,7 +99,7 @@ std::string render(const ChatTemplate& chat_template, const std::string& shape, 
 
 const Test complete("conversations: every template shows each message once and in order", [] {
     for (const std::string& file : template_names()) {
-        const ChatTemplate chat_template(source_of(file));
+        const ChatTemplate& chat_template = template_of(file);
         for (const char* shape :
              {"U", "SU", "SUAU", "DU", "SDU", "SSU", "SUASU", "UASU", "UAUS", "UU", "UAUU", "UAAU", "UCT", "SUCT", "UXTAU",
               "UPTT", "UCTU", "UCTSU", "UCTCT", "UCTCTAU", "SUDUASDU", "US", "USU", "UCTA", "USA"}) {
@@ -112,7 +112,7 @@ const Test complete("conversations: every template shows each message once and i
 
 const Test refused("conversations: what a template cannot show is refused", [] {
     for (const std::string& file : template_names()) {
-        const ChatTemplate chat_template(source_of(file));
+        const ChatTemplate& chat_template = template_of(file);
         for (const char* shape : {"S", "AU", "T", "TU", "UT", "UTU", "UCUT"}) {
             bool              is_refused = false;
             const std::string wrong      = render(chat_template, shape, is_refused);
@@ -170,7 +170,7 @@ const Test odd("conversations: odd messages appear once and in order, or are ref
     };
     std::string wrong;
     for (const std::string& file : template_names()) {
-        const ChatTemplate chat_template(source_of(file));
+        const ChatTemplate& chat_template = template_of(file);
         for (const Odd& each : cases) {
             const std::string messages = "{\"messages\":[" + each.messages + "],";
             try {
@@ -233,7 +233,7 @@ const Test markup("conversations: markup that templates search for stays in the 
 
 const Test switches("conversations: a switch of a template works alone or at an end, and is text elsewhere", [] {
     const ControlTokens control(vocabulary("qwen2"));
-    const ChatTemplate  chat_template(source_of("NVIDIA-Nemotron-Nano-v2"));
+    const ChatTemplate& chat_template = template_of("NVIDIA-Nemotron-Nano-v2");
     const auto          render = [&](const std::string& text) {
         const common_json message = {{"role", "user"}, {"content", text}};
         const std::string request = common_json{{"messages", common_json::array({message})}}.dump();
@@ -251,7 +251,7 @@ const Test switches("conversations: a switch of a template works alone or at an 
 
 const Test continued("conversations: a continued message may end within its reasoning", [] {
     const ControlTokens control(vocabulary("qwen2"));
-    const ChatTemplate  chat_template(source_of("NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"));
+    const ChatTemplate& chat_template = template_of("NVIDIA-Nemotron-3-Nano-30B-A3B-BF16");
     const std::string   messages = "{\"messages\":[" + user("A1Z") + R"(,{"role":"assistant","content":"<think>\nIs it </think"}]})";
     const RenderedPrompt plain   = chat_template.render(messages), marked = chat_template.render(messages, &control);
     expect_equal(marked.text, plain.text);

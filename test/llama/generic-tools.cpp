@@ -35,7 +35,7 @@ std::vector<std::string> names_without_tools() {
     common_log_pause(common_log_main());
     std::vector<std::string> names;
     for (const std::string& name : template_names()) {
-        if (ChatTemplate(source_of(name)).capabilities().generic_tools) names.push_back(name);
+        if (template_of(name).capabilities().generic_tools) names.push_back(name);
     }
     return names;
 }
@@ -43,10 +43,10 @@ std::vector<std::string> names_without_tools() {
 const Test all("chat: every real template takes tools, those without a form for them in a general one", [] {
     const std::vector<std::string> without = names_without_tools();
     for (const std::string& name : template_names()) {
-        expect(ChatTemplate(source_of(name)).capabilities().tools, name + " to take tools");
+        expect(template_of(name).capabilities().tools, name + " to take tools");
     }
     expect(!without.empty() && without.size() < 10, "templates without tools: " + std::to_string(without.size()));
-    expect(!ChatTemplate(source_of("Qwen-Qwen2.5-7B-Instruct")).capabilities().generic_tools, "Qwen to have its own form");
+    expect(!template_of("Qwen-Qwen2.5-7B-Instruct").capabilities().generic_tools, "Qwen to have its own form");
 });
 
 // Gemma demands that user and assistant take turns, and takes no system message.
@@ -60,7 +60,7 @@ const Test told("chat: without a form for tools, they are described, and calls a
             {"role": "tool", "tool_call_id": "call12346", "content": "12 degrees"},
             {"role": "user", "content": "Well?"}])";
     for (const std::string& name : names_without_tools()) {
-        const ChatTemplate chat(source_of(name));
+        const ChatTemplate& chat = template_of(name);
         const std::string  text  = chat.render("{\"messages\": " + messages + "," + kTools + "}").text;
         const std::string  parts[] = {
             "Be terse.", "<tools>", "\"name\":\"get_weather\"", "</tools>", "Weather in Lima?", "I look.", kCall + "\n" + kCall,
@@ -80,7 +80,7 @@ const Test told("chat: without a form for tools, they are described, and calls a
 
 const Test read_again("chat: without a form for tools, calls are read and streamed as in others", [] {
     for (const std::string& name : names_without_tools()) {
-        const ChatTemplate   chat(source_of(name));
+        const ChatTemplate&  chat = template_of(name);
         const RenderedPrompt prompt = chat.render(body());
         expect(prompt.format.has_value(), name + " to have a format");
         const std::string begins = beginning_of(prompt);
@@ -119,7 +119,7 @@ bool accepts(const GrammarSettings& settings, const std::string& text) {
 const Test obeyed("chat: without a form for tools, a grammar demands the call and holds its arguments", [] {
     const std::string wrong = "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": 5}}\n</tool_call>";
     for (const std::string& name : names_without_tools()) {
-        const ChatTemplate   chat(source_of(name));
+        const ChatTemplate&  chat = template_of(name);
         const RenderedPrompt offered = chat.render(body());
         const std::string    begins  = beginning_of(offered);
         const auto           allows  = [&](const RenderedPrompt& prompt, const std::string& text) {
@@ -151,7 +151,7 @@ const Test obeyed("chat: without a form for tools, a grammar demands the call an
 
 const Test goes_on("chat: without a form for tools, a message that is continued may still call", [] {
     for (const std::string& name : names_without_tools()) {
-        const ChatTemplate   chat(source_of(name));
+        const ChatTemplate&  chat = template_of(name);
         const RenderedPrompt prompt = chat.render("{\"messages\": [" + kQuestion +
                                                   R"(, {"role": "assistant", "content": "I look."}],)" + kTools + "}");
         const Reply reply = read(*prompt.format, "\n" + kCall, 3);

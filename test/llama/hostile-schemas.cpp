@@ -285,7 +285,7 @@ const Test members("hostile schema: no object has so many members that finding t
     const std::string call = R"({"messages":[{"role":"user","content":"Hi"},{"role":"assistant","tool_calls":[)"
                              R"({"id":"1","type":"function","function":{"name":"f","arguments":")";
     std::string arguments  = "{" + joined(100'000, [](const std::string& i) { return R"(\")" + i + R"(\":1)"; }) + "}";
-    const ChatTemplate chat(source_of("Qwen-Qwen2.5-7B-Instruct"));
+    const ChatTemplate& chat = template_of("Qwen-Qwen2.5-7B-Instruct");
     const auto         error = expect_throws<Error>([&] { chat.render(call + arguments + R"("}}]}]})"); });
     expect(error.code() == ErrorCode::template_failed, "template_failed");
     const std::string kwargs = R"({"messages":[{"role":"user","content":"Hi"}],"chat_template_kwargs":{"a":{)" +
@@ -386,7 +386,7 @@ const Test two_tools("schema: tools whose definitions share a name keep each its
                R"("$defs":{"item":{"enum":["of )" +
                name + R"("]}}}}})";
     };
-    const ChatTemplate   chat(source_of("Qwen-Qwen2.5-7B-Instruct"));
+    const ChatTemplate&  chat = template_of("Qwen-Qwen2.5-7B-Instruct");
     const RenderedPrompt prompt =
         chat.render(R"({"messages":[{"role":"user","content":"Hi"}],"tool_choice":"required","tools":[)" + tool("one") +
                     "," + tool("two") + "]}");

@@ -74,7 +74,7 @@ std::string conversation_with(const std::string& arguments) {
 const Test templates("chat: a call that was cut off does not spoil its conversation, whatever the template", [] {
     common_log_pause(common_log_main());
     for (const std::string& name : template_names()) {
-        const ChatTemplate chat(source_of(name));
+        const ChatTemplate& chat = template_of(name);
         if (!chat.capabilities().tools) continue;
         for (const char* arguments : {"", "{\"city\": \"Li", "nonsense", "[1]"}) {
             const std::string text =

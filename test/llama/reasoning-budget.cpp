@@ -87,7 +87,7 @@ const Test parity("reasoning-budget: forces the tokens that llama.cpp's sampler 
 const Test tags("reasoning-budget: templates with reasoning say between which tags it stands", [] {
     common_log_pause(common_log_main());
     const auto reasoning_of = [](const std::string& name, const std::string& more) {
-        const ChatTemplate chat(source_of(name));
+        const ChatTemplate& chat = template_of(name);
         return chat.render(R"({"messages": [{"role": "user", "content": "Hi"}])" + more + "}").reasoning;
     };
     const auto open = reasoning_of("Qwen-QwQ-32B", "");
@@ -142,7 +142,7 @@ const Test enforced("reasoning-budget: nothing is written into calls and content
     const std::string must   = kTools + std::string(R"(,"tool_choice": "required")");
     size_t            n      = 0, n_limited = 0;
     for (const std::string& name : template_names()) {
-        const ChatTemplate chat(source_of(name));
+        const ChatTemplate& chat = template_of(name);
         for (const std::string& more : {schema, must, kTools + ("," + schema)}) {
             if (more != schema && !chat.capabilities().tools) continue;
             const RenderedPrompt prompt =

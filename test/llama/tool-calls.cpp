@@ -81,7 +81,7 @@ const Test walk("tool calls: strings of the grammar of every template are one ca
     const common_json sets = common_json::parse(text);
     std::mt19937      random{1};
     for (const std::string& name : template_names()) {
-        const ChatTemplate chat(source_of(name));
+        const ChatTemplate& chat = template_of(name);
         for (const auto& [set, tools] : sets.items()) {
             for (const Choice& choice : kChoices) {
                 const std::string    what   = name + ", " + set + ", " + choice.name + ": ";
@@ -123,7 +123,7 @@ const char* const kOwnFormats[] = {"Qwen3-Coder", "MiniMax-M3", "google-gemma-4-
 
 RenderedPrompt rendered_with(const char* name, const std::string& parameters) {
     const std::string tools = R"([{"type":"function","function":{"name":"f","parameters":)" + parameters + "}}]";
-    return ChatTemplate(source_of(name)).render("{" + kConversation + "," + kChoices[0].fields + ",\"tools\":" + tools + "}");
+    return template_of(name).render("{" + kConversation + "," + kChoices[0].fields + ",\"tools\":" + tools + "}");
 }
 
 const Test reported("tool calls: keywords of whole arguments that a format does not enforce are reported", [] {
@@ -281,7 +281,7 @@ const Test equal_calls("tool calls: required calls are not repeated, and no part
     const std::string lima = R"({"city": "Lima", "in": ["C", 1]})", reversed = R"({"in":["C",1],"city":"Lima"})";
     const std::string text = call(lima) + "\n" + call(R"({"city": "Quito"})");
     const std::string last = "\n" + call(reversed) + "\n" + call(R"({"city": "La Paz"})"), cut = call(R"({"city": "Li)");
-    const ChatTemplate chat(source_of("Qwen-Qwen2.5-7B-Instruct"));
+    const ChatTemplate& chat = template_of("Qwen-Qwen2.5-7B-Instruct");
     for (const bool required : {true, false}) {
         const RenderedPrompt prompt = chat.render(R"({"messages": [{"role": "user", "content": "Hello"}], "parallel_tool_calls": true,
             "tool_choice": ")" + std::string(required ? "required" : "auto") + "\"," + kTools + "}");

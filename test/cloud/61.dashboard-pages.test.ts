@@ -2,7 +2,8 @@
 import type { Browser } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type AxeRules, axeViolations, loadAxe, type OpenedPage, openPage, startBrowser } from '../support/chromium.js';
+import { startBrowser } from '../support/browser.js';
+import { type AxeRules, axeViolations, loadAxe, type OpenedPage, openPage } from '../support/chromium.js';
 import { addOwner, PASSWORD, startDashboard, type TestDashboard } from '../support/dashboard.js';
 
 const test = suite<{ dashboard: TestDashboard; browser: Browser }>('cloud: the dashboard’s pages');

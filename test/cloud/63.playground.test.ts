@@ -3,7 +3,8 @@ import type { Browser } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { KeyJson } from '../../ts/cli/keys-place.js';
-import { axeViolations, loadAxe, type OpenedPage, openPage, startBrowser } from '../support/chromium.js';
+import { startBrowser } from '../support/browser.js';
+import { axeViolations, loadAxe, type OpenedPage, openPage } from '../support/chromium.js';
 import { TestCloud } from '../support/cloud.js';
 import { until } from '../support/until.js';
 

@@ -17,6 +17,9 @@ export interface OpenPage {
   settled(): Promise<void>;
 }
 
+/** So generous that only a page which never gets there fails, however much else the computer does. */
+const PATIENCE_MS = 180_000;
+
 /** How long a browser stays for the next test file of this process. */
 const IDLE_MS = 800;
 let shared: Promise<Browser> | undefined;
@@ -35,6 +38,7 @@ async function launch(): Promise<Browser> {
   const browser = await chromium.launch({
     executablePath,
     args: ['--no-sandbox', '--use-fake-device-for-media-stream'],
+    timeout: PATIENCE_MS,
   });
   const close = browser.close.bind(browser);
   browser.close = async () => {
@@ -46,9 +50,6 @@ async function launch(): Promise<Browser> {
   };
   return browser;
 }
-
-/** So generous that only a page which never gets there fails, however much else the computer does. */
-const PATIENCE_MS = 180_000;
 
 /** Opens the app as `chasqui desktop` does: by its address with the token. */
 export async function openApp(

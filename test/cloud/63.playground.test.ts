@@ -16,7 +16,8 @@ let opened: OpenedPage;
 
 test.before(async () => {
   [cloud, browser] = await Promise.all([TestCloud.start(), startBrowser()]);
-  await cloud.deployed('chat', { auth: 'private', scale: { min: 1 } });
+  // More tokens than a stream produces until the sign-out.
+  await cloud.deployed('chat', { auth: 'private', scale: { min: 1 }, context: 32_768, slots: 1 });
   await cloud.client.post('/apps/acme/other/revisions', { options: { model: 'demo', context: 512, auth: 'private' } });
   opened = await openPage(browser);
   const { url } = await cloud.client.post<{ url: string }>('/setup-link');

@@ -164,13 +164,13 @@ export interface Prefill {
   cached?: number;
 }
 
+/** `endReasoning`: the closing tag comes next. `finish`: the next token is the last. */
+export type JobControl = 'endReasoning' | 'finish';
+
 /**
  * The tokens of one job, to be iterated once. `break`, `return()` and the job's AbortSignal free the sequence within one
  * engine step. A failure rejects `next()` with a `ChasquiError`, an abort with the signal's reason.
  */
-/** `endReasoning`: the closing tag comes next. `finish`: the next token is the last. */
-export type JobControl = 'endReasoning' | 'finish';
-
 export interface TokenStream extends AsyncIterableIterator<Token> {
   return(): Promise<IteratorResult<Token>>;
   /** `null` before the length of the prompt is known; absent: unknown. */

@@ -179,6 +179,7 @@ voice('the button is there only while a model with an audio encoder is loaded', 
   await app.done('POST', '/api/v1/models/load', { model: hearing, config: { contextSize: 2048, parallel: 1 } });
   await micButton(page).waitFor();
   await page.context().close();
+  await app.done('POST', '/api/v1/models/load', { model: MODEL, context_length: 1024 });
   const { page: other } = await openRecording(1280, 'light', MODEL);
   await other.getByRole('button', { name: 'Attach files' }).waitFor();
   assert.is(await micButton(other).count(), 0);
@@ -256,14 +257,21 @@ voice('leaving the chat ends a recording, and frees the microphone', async () =>
     const { mediaDevices } = navigator;
     const get = mediaDevices.getUserMedia.bind(mediaDevices);
     mediaDevices.getUserMedia = async (options) => (window.stream = await get(options));
+    const { decodeAudioData } = OfflineAudioContext.prototype;
+    OfflineAudioContext.prototype.decodeAudioData = function (bytes) {
+      return (window.decoded = decodeAudioData.call(this, bytes));
+    };
   }`);
   await micButton(page).click();
   await page.getByRole('button', { name: 'Stop recording' }).waitFor();
+  await page.getByRole('timer').getByText('1 second').waitFor();
   await goTo(page, 'Developer');
   await until(
     () => page.evaluate<boolean>("window.stream.getTracks().every(({ readyState }) => readyState === 'ended')"),
     'the microphone is free',
   );
+  await until(() => page.evaluate<boolean>('window.decoded !== undefined'), 'the recording is read');
+  await page.evaluate('window.decoded.then(() => new Promise((resolve) => setTimeout(resolve)))');
   await page.goBack();
   await micButton(page).waitFor();
   assert.is(await page.locator('.attached audio').count(), 0);

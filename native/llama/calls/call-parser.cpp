@@ -223,7 +223,7 @@ private:
         const Peg said = ((p.literal("<|channel|>") + header) | p.literal("<|message|>")) + p.content(p.until_one_of(ends));
         const Peg message = start + ((thought) | (said + ended));
         // To a recipient that is no tool of the request.
-        const Peg other = p.repeat(p.negate(p.literal("<|message|>") | p.literal("<|start|>")) + p.any(), 0, 256) +
+        const Peg other = p.repeat(p.negate(p.literal("<|message|>") | p.literal("<|start|>")) + p.any(), 0, 160) +
                           p.literal("<|message|>") + p.content(p.until_one_of(ends));
         const Peg last = inputs_.tools.empty() ? said | other : calls | said | other;
         return opened + p.zero_or_more(message) + p.optional(start + last) + done;

@@ -84,7 +84,7 @@ std::string ValueRules::object(const Case& each, const std::string& hint) {
     };
     for (const auto& layer : limits.layers) {
         for (const auto& [name, node] : layer->properties) add(name);
-        if (layer->evaluates && (!layer->properties.empty() || !layer->patterns.empty())) is_open = false;
+        if (layer->evaluates && (layer->has_properties || !layer->patterns.empty())) is_open = false;
         is_opened = is_opened || layer->has_additional;
     }
     for (const std::string& name : limits.required) add(name);

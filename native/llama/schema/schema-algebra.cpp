@@ -88,7 +88,8 @@ bool is_unlimited(const Case& each) {
         case Type::object: {
             const ObjectLimits& limits = each.object;
             const bool          any    = std::all_of(limits.layers.begin(), limits.layers.end(), [](const auto& layer) {
-                return layer->properties.empty() && layer->patterns.empty() && layer->additional == kAnything;
+                const bool has_names = layer->has_properties && !layer->has_additional;
+                return !has_names && layer->properties.empty() && layer->patterns.empty() && layer->additional == kAnything;
             });
             return any && limits.required.empty() && limits.names.empty() && limits.min == 0 && limits.max == kUnlimited;
         }

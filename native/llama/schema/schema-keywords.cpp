@@ -269,7 +269,8 @@ void Schemas::read_object(int location, Case& each) {
         layer->additional     = node_of(child(location, "additionalProperties"));
         layer->has_additional = true;
     }
-    if (!layer->properties.empty() || !layer->patterns.empty() || layer->has_additional) limits.layers = {layer};
+    layer->has_properties = keywords.count("properties") > 0;
+    if (layer->has_properties || !layer->patterns.empty() || layer->has_additional) limits.layers = {layer};
     if (const auto found = keywords.find("required"); found != keywords.end()) {
         std::unordered_set<std::string> known;
         if (!found->second->is_array()) ignore(location, "required");

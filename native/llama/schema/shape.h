@@ -70,9 +70,11 @@ struct NameLayer {
     std::vector<std::pair<PatternPtr, NodeId>>   patterns;
     NodeId                                       additional     = kAnything;
     bool                                         has_additional = false;
-    bool                                         evaluates      = true;  // counts for `unevaluatedProperties`
+    bool                                         has_properties = false;  // even if `properties` is empty
+    bool                                         evaluates      = true;   // counts for `unevaluatedProperties`
 
     void add(const std::string& name, NodeId node) {
+        has_properties = true;
         properties.emplace_back(name, node);
         by_name.emplace(name, node);
     }

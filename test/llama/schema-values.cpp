@@ -161,4 +161,11 @@ const Test patterns("schema values: patterns apply to the text and not to its JS
     }
 });
 
+const Test no_members("schema values: an object with empty properties has no members", [] {
+    const std::string empty = R"({"type":"object","properties":{})";
+    expect(allows(empty + "}", "{}") && !allows(empty + "}", R"({"p":1})"), "no members");
+    expect(allows(empty + R"(,"additionalProperties":true})", R"({"p":1})"), "additional members");
+    expect(allows(empty + R"(,"required":["p"]})", R"({"p":1})"), "required members");
+});
+
 }  // namespace

@@ -3,6 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ROLE_NAMES, ROLES, type Role, type Scope } from '../../ts/keys/key-settings.js';
 import { addUser, startDashboard, type TestDashboard } from '../support/dashboard.js';
+import { until } from '../support/until.js';
 import { tokenIn, Visitor } from '../support/visitor.js';
 
 const test = suite<{ dashboard: TestDashboard }>('cloud: roles of the dashboard');
@@ -146,6 +147,18 @@ test('an invitation sets a password and a role, and a changed role is that of op
   assert.is((await ana.get('/dashboard/apps')).status, 303);
   const own = dashboard.accounts.users.named('owner of acme')?.id;
   assert.is((await owner.send(`/dashboard/users/${own}/remove`, {}, '/dashboard/users')).status, 403);
+});
+
+test('a stream of logs ends when its user is moved to another organisation', async ({ dashboard }) => {
+  const { accounts, apps } = dashboard;
+  const visitor = await member(dashboard, 'viewer');
+  const stream = visitor.get('/dashboard/live/logs/acme/chat');
+  await until(() => apps.followers === 1, 'the stream is open');
+  const { id = '' } = accounts.users.named('viewer of acme') ?? {};
+  accounts.users.change(id, { org: 'globex', role: 'viewer' });
+  await until(() => apps.followers === 0, 'the stream has ended');
+  await stream;
+  assert.is((await visitor.get('/dashboard/live/logs/acme/chat')).status, 404);
 });
 
 test('a key of a session ends with it, and with the role that may call', async ({ dashboard }) => {

@@ -2,6 +2,7 @@
 import Fastify from 'fastify';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { Session } from '../../../ts/cloud/accounts/sessions.js';
 import { LiveStreams } from '../../../ts/cloud/dashboard/live-streams.js';
 
 test('a stream ends where nobody can say whether its session is open', async () => {
@@ -11,7 +12,7 @@ test('a stream ends where nobody can say whether its session is open', async () 
   let following = false;
   const app = Fastify();
   app.get('/live', (_request, reply) => {
-    streams.open(reply, 'session', () => {
+    streams.open(reply, { id: 'session' } as Session, () => {
       following = true;
       return () => {
         following = false;

@@ -16,7 +16,8 @@ export const APP = `${BASE}/apps/:org/:name`;
 export function appRoutes(app: FastifyInstance, context: DashboardContext): void {
   const { apps, accounts } = context;
   const hasPlayground = context.chatPage !== undefined;
-  const streams = new LiveStreams((id) => accounts.sessions.open(id) !== null);
+  // The user may have been moved to another organisation.
+  const streams = new LiveStreams(({ id, userOrg }) => accounts.sessions.open(id)?.userOrg === userOrg);
   app.addHook('preClose', async () => streams.close());
   pageRoute(app, context, `${BASE}/apps`, 'read', (_request, reply, viewer) =>
     sendPage(reply, appListPage(viewer, visibleApps(context, viewer))),
@@ -29,11 +30,11 @@ export function appRoutes(app: FastifyInstance, context: DashboardContext): void
     return sendPage(reply, logsPage(viewer, found, apps.logs(found.org, found.name, LOG_LINES)));
   });
   pageRoute(app, context, `${BASE}/live/changes`, 'read', (_request, reply, viewer) => {
-    streams.open(reply, viewer.session.id, (send) => apps.onChange(() => send('change')));
+    streams.open(reply, viewer.session, (send) => apps.onChange(() => send('change')));
   });
   pageRoute(app, context, `${BASE}/live/logs/:org/:name`, 'read', (request, reply, viewer) => {
     const { org, name } = findApp(context, request, viewer);
-    streams.open(reply, viewer.session.id, (send) => apps.onLog(org, name, (line) => send('line', line)));
+    streams.open(reply, viewer.session, (send) => apps.onLog(org, name, (line) => send('line', line)));
   });
   changeRoutes(app, context);
 }

@@ -1,5 +1,6 @@
 /** Event streams to open pages. They end with the page's session. */
 import type { FastifyReply } from 'fastify';
+import type { Session } from '../accounts/sessions.js';
 
 type Send = (event: string, data?: object) => void;
 
@@ -12,11 +13,11 @@ const MAX_UNREAD_BYTES = 2 ** 20;
 export class LiveStreams {
   readonly #open = new Map<FastifyReply, { sessionId: string; end: () => void }>();
 
-  constructor(private readonly isOpen: (sessionId: string) => boolean) {}
+  constructor(private readonly isOpen: (session: Session) => boolean) {}
 
   /** `follow` receives a function that sends an event, and returns a function that unsubscribes. */
-  open(reply: FastifyReply, sessionId: string, follow: (send: Send) => () => void): void {
-    const ofSession = [...this.#open.values()].filter((each) => each.sessionId === sessionId);
+  open(reply: FastifyReply, session: Session, follow: (send: Send) => () => void): void {
+    const ofSession = [...this.#open.values()].filter((each) => each.sessionId === session.id);
     if (ofSession.length >= MAX_PER_SESSION) ofSession[0]?.end();
     reply.hijack();
     const { raw } = reply;
@@ -30,7 +31,7 @@ export class LiveStreams {
       else raw.write(text);
     };
     const unfollow = follow((event, data = {}) => write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`));
-    const beat = setInterval(() => (this.#isKnownOpen(sessionId) ? write(': open\n\n') : end()), BEAT_MS);
+    const beat = setInterval(() => (this.#isKnownOpen(session) ? write(': open\n\n') : end()), BEAT_MS);
     beat.unref();
     const end = () => {
       clearInterval(beat);
@@ -38,15 +39,15 @@ export class LiveStreams {
       this.#open.delete(reply);
       raw.end();
     };
-    this.#open.set(reply, { sessionId, end });
+    this.#open.set(reply, { sessionId: session.id, end });
     raw.once('close', end);
     write('retry: 2000\n\n');
   }
 
   /** Ends the stream on errors; the browser reconnects with its session. */
-  #isKnownOpen(sessionId: string): boolean {
+  #isKnownOpen(session: Session): boolean {
     try {
-      return this.isOpen(sessionId);
+      return this.isOpen(session);
     } catch {
       return false;
     }

@@ -21,7 +21,9 @@ const job = ({ engine }: TestApp) => engine.jobs[0];
 const rendered = ({ engine }: TestApp) => engine.renderOptions[0];
 const read = ({ engine }: TestApp) => engine.conversations[0];
 
-const TAKEN: [name: string, body: Record<string, unknown>, check: Check][] = [
+type Habit = [name: string, body: Record<string, unknown>, check: Check];
+
+const TAKEN: Habit[] = [
   ['max_tokens: -1', { max_tokens: -1 }, (t) => assert.is(job(t)?.maxTokens, null)],
   ['max_completion_tokens: -1', { max_completion_tokens: -1 }, (t) => assert.is(job(t)?.maxTokens, null)],
   [
@@ -87,20 +89,22 @@ const TAKEN: [name: string, body: Record<string, unknown>, check: Check][] = [
       assert.is(read(t)?.[3]?.content, 'Never.');
     },
   ],
-  [
-    'content: null of a tool',
-    {
-      messages: [
-        user,
-        {
-          role: 'assistant',
-          tool_calls: [{ id: 'c', index: 0, ...tool('look'), function: { name: 'look', arguments: '{}' } }],
-        },
-        { role: 'tool', tool_call_id: 'c', content: null },
-      ],
-    },
-    (t) => assert.equal(read(t)?.[2], { role: 'tool', content: '', toolCallId: 'c' }),
-  ],
+  ...[{ content: null }, {}].map(
+    (content): Habit => [
+      `content of a tool: ${JSON.stringify(content)}`,
+      {
+        messages: [
+          user,
+          {
+            role: 'assistant',
+            tool_calls: [{ id: 'c', index: 0, ...tool('look'), function: { name: 'look', arguments: '{}' } }],
+          },
+          { role: 'tool', tool_call_id: 'c', ...content },
+        ],
+      },
+      (t) => assert.equal(read(t)?.[2], { role: 'tool', content: '', toolCallId: 'c' }),
+    ],
+  ),
   [
     'json_object with schema',
     { response_format: { type: 'json_object', schema } },

@@ -90,15 +90,14 @@ const assistantMessage = s.objectOf(
   },
 );
 const toolMessage = s.objectOf(
-  { role: s.exactly('tool'), content: s.orNull(textContent) },
-  { tool_call_id: s.orNull(s.string), name },
+  { role: s.exactly('tool') },
+  { content: s.orNull(textContent), tool_call_id: s.orNull(s.string), name },
 );
 /** The old form of a tool's message, after an assistant's with `function_call`. */
-const functionMessage = s.objectOf({
-  role: s.exactly('function'),
-  name: s.limited(s.string, { minLength: 1 }),
-  content: s.orNull(textContent),
-});
+const functionMessage = s.objectOf(
+  { role: s.exactly('function'), name: s.limited(s.string, { minLength: 1 }) },
+  { content: s.orNull(textContent) },
+);
 
 const message = variantsBy('role', [instructionMessage, userMessage, assistantMessage, toolMessage, functionMessage]);
 

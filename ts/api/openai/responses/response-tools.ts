@@ -1,5 +1,6 @@
 /** Converts tools and `tool_choice` to their form in chat bodies. Tools that only OpenAI's servers run are skipped. */
 
+import { invalidValue } from '../../../errors.js';
 import type { FieldOrigins } from '../../shared/chat/field-origins.js';
 import type { McpOffer } from '../../shared/mcp/mcp-offer.js';
 import { describeFormat, parametersOf } from '../../shared/tools/custom-tools.js';
@@ -35,6 +36,7 @@ export function toChatTools(
   origins: FieldOrigins,
   offer: McpOffer | null = null,
 ): ToolTranslation {
+  refuseUnknownTools(request);
   const collected = new ToolCollection(origins, allowedNames(request.tool_choice), offer);
   for (const [index, tool] of (request.tools ?? []).entries()) collected.add(tool, `tools[${index}]`);
   const { chatTools, tools, inputGrammars, passedOver } = collected;
@@ -130,6 +132,25 @@ function toChatFunction({ description, parameters, strict }: ResponseTool, name:
     ...(strict != null && { strict }),
   };
   return { type: 'function', function: definition };
+}
+
+/** @throws {ChasquiError} `invalid_value` if `tool_choice` allows a tool that is not among the tools. */
+function refuseUnknownTools({ tools = [], tool_choice: choice }: ResponsesRequest): void {
+  if (typeof choice !== 'object' || choice.type !== 'allowed_tools') return;
+  const known = new Set(tools.flatMap(namesInRequest));
+  for (const [index, { type, name = type }] of choice.tools.entries()) {
+    if (known.has(name)) continue;
+    const param = `tool_choice.tools[${index}]`;
+    throw invalidValue(`\`${param}\` names \`${name.slice(0, 64)}\`, but \`tools\` has no such tool.`, param);
+  }
+}
+
+/** Allowed tools have these names in `tool_choice`. Tools without a name have their type. */
+function namesInRequest(tool: ResponseTool): string[] {
+  const { type, name = type, tools } = tool;
+  if (type === 'namespace') return [name, ...(tools ?? []).flatMap(namesInRequest)];
+  if (type === 'function' || type === 'custom') return [name];
+  return [type, clientToolOf(tool) ?? type];
 }
 
 function allowedNames(choice: ResponseToolChoice | undefined): ReadonlySet<string> | null {

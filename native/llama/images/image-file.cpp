@@ -81,6 +81,13 @@ void check_bmp(const ImageBytes& file, const ImageSize& size) {
     if (end > file.size()) refuse_image("The BMP is truncated.");
 }
 
+// stb returns no reason for some damage.
+[[noreturn]] void refuse_damaged() {
+    const char*       reason    = stbi_failure_reason();
+    const std::string in_braces = reason == nullptr || *reason == '\0' ? "" : " (" + std::string(reason) + ")";
+    refuse_image("The image is damaged" + in_braces + ".");
+}
+
 // Composites on white in place.
 void flatten(unsigned char* pixels, size_t n_pixels) {
     const unsigned char* from = pixels;
@@ -188,7 +195,7 @@ Pixels decode_image(const ImageSource& source) {
                   {stbi_load_from_memory(file.data(), int_size(source), &width, &height, &n_channels,
                                          header.has_alpha ? 4 : 3),
                    stbi_image_free}};
-    if (!pixels.rgb) refuse_image(std::string("The image is damaged (") + stbi_failure_reason() + ").");
+    if (!pixels.rgb) refuse_damaged();
     if (static_cast<uint32_t>(width) != size.width || static_cast<uint32_t>(height) != size.height) {
         refuse_image("The image differs from the size in its header.");
     }

@@ -5,7 +5,7 @@ import { readGgufFile } from '../engine/gguf-header.js';
 import { partsOf, sizeOfModel } from '../engine/model-files.js';
 import { ChasquiError } from '../errors.js';
 import type { Capability } from './hub-types.js';
-import { describeHeader } from './library.js';
+import { describeHeader, encodersIn } from './library.js';
 import { labelOf } from './quantisations.js';
 
 /** `null`: the file does not say. */
@@ -47,7 +47,7 @@ export async function inspectModel(file: string, given?: string | null): Promise
     return typeof value === 'string' ? value : null;
   };
   const projector = given ?? findProjector(file);
-  const encoders = projector === null ? [] : await encodersOf(projector);
+  const encoders = projector === null ? [] : encodersIn(await readGgufFile(projector).catch(() => null));
   const described = describeHeader(header, encoders.includes('vision'), partsOf(file).length > 1);
   return {
     path: file,
@@ -62,11 +62,4 @@ export async function inspectModel(file: string, given?: string | null): Promise
     license: text('general.license'),
     chatTemplate: text('tokenizer.chat_template'),
   };
-}
-
-async function encodersOf(projector: string): Promise<('vision' | 'audio')[]> {
-  const { metadata } = await readGgufFile(projector).catch(() => ({ metadata: new Map<string, unknown>() }));
-  const hears = metadata.get('clip.has_audio_encoder') === true;
-  const sees = metadata.get('clip.has_vision_encoder') === true || !hears;
-  return [...(sees ? ['vision' as const] : []), ...(hears ? ['audio' as const] : [])];
 }

@@ -57,7 +57,7 @@ export class Library {
       const model = await this.#describe(found);
       if (model !== null) models.push(model);
     }
-    const there = new Set(all.map(({ files }) => files[0]));
+    const there = new Set(all.flatMap(({ files, projector }) => [files[0], projector]));
     for (const file of this.#headers.keys()) if (!there.has(file)) this.#headers.delete(file);
     return models.sort((one, other) => one.id.localeCompare(other.id));
   }
@@ -130,13 +130,14 @@ export class Library {
     const { files, projector, ...rest } = found;
     const header = await this.#header(files[0] as string);
     if (header === null) return null;
+    const sees = projector !== null && encodersIn(await this.#header(projector)).includes('vision');
     const all = [...files, ...(projector === null ? [] : [projector])];
     return {
       ...rest,
       path: files[0] as string,
       projector,
       sizeBytes: all.reduce((sum, file) => sum + (sizeOf(file) ?? 0), 0),
-      ...describeHeader(header, projector !== null, files.length > 1),
+      ...describeHeader(header, sees, files.length > 1),
     };
   }
 
@@ -158,15 +159,23 @@ type Description = Pick<
   'architecture' | 'parameters' | 'contextLength' | 'activeShare' | 'capabilities' | 'reasoning'
 >;
 
+export type Encoder = 'vision' | 'audio';
+
+/** The encoders of a projector: of images, unless its header says otherwise. */
+export function encodersIn(projector: GgufHeader | null): readonly Encoder[] {
+  const has = (encoder: Encoder) => projector?.metadata.get(`clip.has_${encoder}_encoder`) === true;
+  return [...(has('vision') || !has('audio') ? ['vision' as const] : []), ...(has('audio') ? ['audio' as const] : [])];
+}
+
 /** The header of a split model's first part lists only some of the tensors. */
-export function describeHeader(header: GgufHeader, hasProjector: boolean, inParts: boolean): Description {
+export function describeHeader(header: GgufHeader, seesImages: boolean, inParts: boolean): Description {
   const { metadata, parameters, activeShare } = header;
   const architecture = metadata.get('general.architecture');
   const template = metadata.get('tokenizer.chat_template');
   const capabilities: Capability[] = [];
   if (typeof template === 'string') capabilities.push('chat');
   if (typeof template === 'string' && template.includes('tools')) capabilities.push('tools');
-  if (hasProjector) capabilities.push('vision');
+  if (seesImages) capabilities.push('vision');
   if (metadata.has(`${architecture}.pooling_type`)) capabilities.push('embeddings');
   return {
     architecture: typeof architecture === 'string' ? architecture.slice(0, 100) : null,

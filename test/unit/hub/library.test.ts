@@ -12,6 +12,7 @@ import { demoModelPath } from '../../support/demo-model.js';
 import { download } from '../../support/fake-hub/download-context.js';
 import { sha256 } from '../../support/fake-hub/repo.js';
 import { fakeHub } from '../../support/fake-hub.js';
+import { boolEntry, textEntry, writeGguf } from '../../support/gguf.js';
 import { until } from '../../support/until.js';
 
 interface Context {
@@ -94,6 +95,21 @@ test('models of LM Studio, of Ollama and of a folder, where they lie', async ({ 
     assert.is((await failure(library.remove(id))).code, 'not_deletable');
   assert.equal(await library.remove('mine'), { freedBytes: OTHER.length + DEMO.length });
   assert.is((await failure(library.remove('mine'))).code, 'local_model_not_found');
+});
+
+test('a projector makes a model see images, unless it has an audio encoder only', async ({ library, at }) => {
+  const capabilitiesWith = async (...encoders: string[]) => {
+    fs.writeFileSync(at('own', 'mine.gguf'), OTHER);
+    const entries = encoders.map((encoder) => boolEntry(`clip.has_${encoder}_encoder`, true));
+    writeGguf(at('own', 'mmproj-mine.gguf'), [textEntry('general.architecture', 'clip'), ...entries], []);
+    const [mine] = await library.list();
+    assert.match(mine?.projector ?? '', /mmproj-mine\.gguf$/);
+    return mine?.capabilities.includes('vision');
+  };
+  assert.is(await capabilitiesWith('audio'), false);
+  assert.is(await capabilitiesWith('vision'), true);
+  assert.is(await capabilitiesWith('vision', 'audio'), true);
+  assert.is(await capabilitiesWith(), true);
 });
 
 test('reasoning can be chosen if the chat template reads a variable for it', () => {

@@ -79,7 +79,7 @@ function toListed(model: LocalModel, instances: ListedModel['loaded_instances'])
     max_context_length: contextLength,
     format: 'gguf',
     capabilities: {
-      vision: model.projector !== null || model.capabilities.includes('vision'),
+      vision: model.capabilities.includes('vision'),
       trained_for_tool_use: model.capabilities.includes('tools'),
       ...(model.reasoning.length > 0 && { reasoning: { allowed_options: model.reasoning } }),
     },

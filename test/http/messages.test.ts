@@ -137,7 +137,7 @@ const wrong: [object, string, string][] = [
   [{ messages: [{ role: 'tool', content: 'a' }] }, 'messages[0].role', 'invalid_value'],
   [{ messages: [{ role: 'user', content: [{ type: 'input_text' }] }] }, 'messages[0].content[0].type', 'invalid_value'],
   [
-    { messages: [{ role: 'user', content: [{ type: 'image', source: { type: 'file', file_id: 'f' } }] }] },
+    { messages: [{ role: 'user', content: [{ type: 'image', source: { type: 'disk', path: 'f' } }] }] },
     'messages[0].content[0].source.type',
     'invalid_value',
   ],

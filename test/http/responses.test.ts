@@ -204,7 +204,7 @@ const wrong: [object, string, string, RegExp?][] = [
           role: 'user',
           content: [
             { type: 'input_text', text: 'a' },
-            { type: 'input_image', file_id: 'f' },
+            { type: 'input_image', detail: 'low' },
           ],
         },
       ],

@@ -6,6 +6,7 @@ import { MemoryStore } from '../../ts/api/openai/responses/store/memory-store.js
 import { serverless } from '../../ts/profiles/serverless.js';
 import { testApp } from '../support/build-app.js';
 import { expectError } from '../support/expect-error.js';
+import { picture } from '../support/image-files.js';
 import { DEPLOYMENT } from '../support/modes.js';
 import { pdfOf } from '../support/pdf-file.js';
 
@@ -30,22 +31,21 @@ function caller(app: FastifyInstance, key = 'one', url = URL) {
     const { payload, type } = await formOf(fields);
     return app.inject({ method: 'POST', url, headers: { ...headers, 'content-type': type, ...more }, payload });
   };
+  const askWith = (content: readonly object[]) =>
+    app.inject({
+      method: 'POST',
+      url: '/v1/responses',
+      headers: { ...headers, 'content-type': 'application/json' },
+      payload: JSON.stringify({ model: 'fake', input: [{ role: 'user', content }] }),
+    });
   return {
     send,
     upload: async (content: string | Buffer, purpose = 'assistants') =>
       (await send({ file: new Blob([content]), purpose })).json(),
     get: (path = '') => app.inject({ method: 'GET', url: url + path, headers }),
     remove: (id: string) => app.inject({ method: 'DELETE', url: `${url}/${id}`, headers }),
-    ask: (file_id: string) =>
-      app.inject({
-        method: 'POST',
-        url: '/v1/responses',
-        headers: { ...headers, 'content-type': 'application/json' },
-        payload: JSON.stringify({
-          model: 'fake',
-          input: [{ role: 'user', content: [{ type: 'input_file', file_id }] }],
-        }),
-      }),
+    askWith,
+    ask: (file_id: string) => askWith([{ type: 'input_file', file_id }]),
   };
 }
 
@@ -108,6 +108,86 @@ test('a file belongs to its key', async () => {
   const made = await caller(app).ask(id);
   assert.is((await caller(app).get(`/${made.json().id}`)).statusCode, 404);
   assert.is((await caller(app).get(`/data-${id}`)).statusCode, 404);
+});
+
+const image = (file_id: string) => ({ type: 'input_image', file_id });
+const shown = (...content: object[]) => ({ input: [{ role: 'user', content }] });
+const call = { call_id: 'a', status: 'completed' };
+
+/** Requests with an image by `file_id`, and the path of that field. */
+const IMAGES: [url: string, body: (id: string) => object, param: string][] = [
+  ['/v1/responses', (id) => shown(image(id)), 'input[0].content[0].file_id'],
+  ['/v1/responses', (id) => shown({ ...image(id), image_url: null }), 'input[0].content[0].file_id'],
+  [
+    '/v1/responses',
+    (id) => ({
+      input: [
+        { type: 'function_call', name: 'f', arguments: '{}', ...call },
+        { type: 'function_call_output', output: [image(id)], ...call },
+      ],
+    }),
+    'input[1].output[0].file_id',
+  ],
+  [
+    '/v1/responses',
+    (id) => ({
+      input: [
+        { type: 'computer_call', action: { type: 'screenshot' }, ...call },
+        { type: 'computer_call_output', output: { type: 'computer_screenshot', file_id: id }, ...call },
+      ],
+    }),
+    'input[1].output.file_id',
+  ],
+  [
+    '/v1/messages',
+    (file_id) => ({
+      max_tokens: 9,
+      messages: [{ role: 'user', content: [{ type: 'image', source: { type: 'file', file_id } }] }],
+    }),
+    'messages[0].content[0].source.file_id',
+  ],
+];
+
+test('images are uploaded files of the same key', async () => {
+  const { app, engine } = testApp({
+    model: { vision: true, takesTools: true, imageMarker: '<image>', inputModalities: ['text', 'image'] },
+  });
+  const bytes = await picture('png');
+  const { upload } = caller(app);
+  const [{ id }, { id: text }] = [await upload(bytes), await upload('text')];
+  for (const [url, body, param] of IMAGES) {
+    const ask = (file: string, key = 'one') =>
+      app.inject({
+        method: 'POST',
+        url,
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        payload: JSON.stringify({ model: 'fake', ...body(file) }),
+      });
+    const reply = await ask(id);
+    assert.equal([reply.statusCode, reply.headers['x-chasqui-ignored']], [200, undefined], reply.body);
+    assert.equal(engine.jobs.at(-1)?.images, [{ bytes }], param);
+    const { length } = engine.jobs;
+    const missing = { status: 400, param, says: /names no uploaded file/ };
+    for (const refused of [await ask(id, 'two'), await ask('file-1')]) {
+      if (url === '/v1/messages') assert.match(refused.json().error.message, missing.says);
+      else expectError(refused, { ...missing, code: 'invalid_value' });
+    }
+    const wrong = await ask(text);
+    assert.equal([wrong.statusCode, engine.jobs.length], [400, length]);
+    assert.match(wrong.body, 'no PNG, JPEG, WebP, GIF or BMP');
+    assert.ok(wrong.body.includes(param), wrong.body);
+  }
+});
+
+test('images that name large files are bounded together', async () => {
+  const { app, engine } = testApp({
+    model: { vision: true, imageMarker: '<image>', inputModalities: ['text', 'image'] },
+  });
+  const { upload, askWith } = caller(app);
+  const { id } = await upload(Buffer.concat([await picture('png'), Buffer.alloc(19 * 2 ** 20)]));
+  const refused = await askWith(Array(4).fill(image(id)));
+  expectError(refused, { status: 400, code: 'image_too_large', param: 'input[0].content[3].file_id' });
+  assert.is(engine.jobs.length, 0);
 });
 
 test('lists have pages', async () => {

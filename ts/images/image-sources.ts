@@ -3,8 +3,8 @@
 export interface ImageSource {
   /** Default: image. */
   kind?: 'audio';
-  /** A file's bytes, a data URI, or an http or https URL. */
-  from: Uint8Array | string;
+  /** A file's bytes, a function that reads them, a data URI, or an http or https URL. */
+  from: Uint8Array | (() => Uint8Array) | string;
   /** The request field, for errors: `messages[0].content[1].image_url.url`. */
   param: string;
 }

@@ -34,7 +34,8 @@ export async function loadImages(sources: readonly ImageSource[], options: LoadI
   for (const [index, source] of sources.entries()) {
     const { from, kind } = source;
     await named(source, async () => {
-      if (typeof from !== 'string') files[index] = total.add(from, kind);
+      if (typeof from === 'function') files[index] = total.add(from(), kind);
+      else if (typeof from !== 'string') files[index] = total.add(from, kind);
       else if (isDataUri(from)) files[index] = total.add(parseDataUri(from), kind);
       else downloads.push({ index, source, url: parseAddress(from) });
     });

@@ -25,6 +25,10 @@ export function textPart(text: string, origin: string): SourcedPart {
 function toPart(block: TextBlock | ImageBlock, origin: string): SourcedPart {
   if (block.type === 'text') return textPart(block.text, origin);
   const { source } = block;
+  if (source.type === 'file') {
+    const image_url = { url: '', file_id: source.file_id };
+    return { part: { type: 'image_url', image_url }, origin, imageOrigin: `${origin}.source.file_id` };
+  }
   const url = source.type === 'url' ? source.url : `data:${source.media_type};base64,${source.data}`;
   return { part: { type: 'image_url', image_url: { url } }, origin, imageOrigin: `${origin}.source` };
 }

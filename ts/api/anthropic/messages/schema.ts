@@ -22,6 +22,7 @@ const image = s.objectOf(
     source: variantsBy('type', [
       s.objectOf({ type: s.exactly('base64'), media_type: s.string, data: notEmpty }),
       s.objectOf({ type: s.exactly('url'), url: notEmpty }),
+      s.objectOf({ type: s.exactly('file'), file_id: s.string }),
     ]),
   },
   hint,

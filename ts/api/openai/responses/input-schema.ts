@@ -15,8 +15,13 @@ const outputText = s.objectOf(
 );
 const refusal = s.objectOf({ type: s.exactly('refusal'), refusal: s.string });
 const image = s.objectOf(
-  { type: s.exactly('input_image'), image_url: s.limited(s.string, { minLength: 1 }) },
-  { detail: s.anything },
+  { type: s.exactly('input_image') },
+  {
+    image_url: s.orNull(s.limited(s.string, { minLength: 1 })),
+    /** An uploaded file, if there is no URL. */
+    file_id: s.orNull(s.string),
+    detail: s.anything,
+  },
 );
 
 const file = s.objectOf(

@@ -1,8 +1,10 @@
 /** Converts the body of a responses request to an equivalent chat body. */
+import { ChasquiError } from '../../../errors.js';
 import { ChatMessageBuilder, type PastCall, type SourcedPart } from '../../shared/chat/chat-message-builder.js';
 import type { ChatCompletionRequest } from '../../shared/chat/chat-schema.js';
 import { pickExtras } from '../../shared/chat/extras-schema.js';
 import { type ChatTranslation, FieldOrigins } from '../../shared/chat/field-origins.js';
+import type { ImagePart } from '../../shared/chat/message-schema.js';
 import { readConstraints } from '../../shared/chat/output-constraints.js';
 import type { McpOffer } from '../../shared/mcp/mcp-offer.js';
 import { toArguments } from '../../shared/tools/custom-tools.js';
@@ -137,9 +139,10 @@ function toPastCall({ type, call_id: id, action, actions, operation }: ClientCal
 function toResult({ output, status }: ClientCallOutput, origin: string): string | SourcedPart[] {
   if (status === 'failed') return `The call failed. ${toText(output)}`.trim();
   if (typeof output === 'string') return output;
-  const url = (output as { image_url?: unknown } | null | undefined)?.image_url;
-  if (typeof url !== 'string' || url === '') return toText(output);
-  return [{ part: { type: 'image_url', image_url: { url } }, origin, imageOrigin: `${origin}.image_url` }];
+  const { image_url: url, file_id: id } = (output ?? {}) as { image_url?: unknown; file_id?: unknown };
+  if (typeof url === 'string' && url !== '') return [imagePart({ url }, origin, 'image_url')];
+  if (typeof id === 'string') return [imagePart({ url: '', file_id: id }, origin, 'file_id')];
+  return toText(output);
 }
 
 function toText(output: unknown): string {
@@ -160,8 +163,15 @@ function toPart(part: InputPart, origin: string): SourcedPart {
   }
   if (part.type === 'input_audio') return { part, origin };
   if (part.type !== 'input_image') return { part: { type: 'text', text: part.text }, origin };
-  const image_url = { url: part.image_url };
-  return { part: { type: 'image_url', image_url }, origin, imageOrigin: `${origin}.image_url` };
+  const { image_url: url, file_id: id } = part;
+  if (url != null) return imagePart({ url }, origin, 'image_url');
+  if (id != null) return imagePart({ url: '', file_id: id }, origin, 'file_id');
+  const param = `${origin}.image_url`;
+  throw new ChasquiError('missing_required_parameter', `Missing required parameter: \`${param}\`.`, param);
+}
+
+function imagePart(image_url: ImagePart['image_url'], origin: string, field: 'image_url' | 'file_id'): SourcedPart {
+  return { part: { type: 'image_url', image_url }, origin, imageOrigin: `${origin}.${field}` };
 }
 
 function toSettings(request: ResponsesRequest, origins: FieldOrigins): Record<string, unknown> {

@@ -2,11 +2,11 @@
  * Maps fields of a chat body to those of the original request in another protocol, so that errors name the fields of the
  * request.
  */
-import { ChasquiError } from '../../../errors.js';
+import { ChasquiError, invalidValue } from '../../../errors.js';
 import { fieldOfError } from '../../../http/error-handler.js';
 import { audioSource, type ImageSource } from '../../../images/image-sources.js';
 import type { ChatCompletionRequest } from './chat-schema.js';
-import type { Message } from './message-schema.js';
+import type { ImagePart, Message } from './message-schema.js';
 
 /** An equivalent chat body for a request of another protocol. */
 export interface ChatTranslation {
@@ -76,18 +76,35 @@ function nameFailedImage(thrown: unknown, messages: readonly Message[]): unknown
   return thrown.withMessage(`\`${param}\`: ${thrown.message}`, param);
 }
 
-/** The images and the audio of all parts, in order, with their paths. */
-export function imagesIn(messages: readonly Message[]): ImageSource[] {
+/** The images and the audio of all parts, in order, with their paths. `contentOf`: as in `ReadFilesOptions`. */
+export function imagesIn(
+  messages: readonly Message[],
+  contentOf: (id: string) => Uint8Array | null = () => null,
+): ImageSource[] {
   const found: ImageSource[] = [];
   for (const [message, { content }] of messages.entries()) {
     if (!Array.isArray(content)) continue;
     for (const [index, part] of content.entries()) {
       const path = `messages[${message}].content[${index}]`;
-      if (part.type === 'image_url') found.push({ from: part.image_url.url, param: `${path}.image_url.url` });
+      if (part.type === 'image_url') found.push(imageSource(part, `${path}.image_url.url`, contentOf));
       else if (part.type === 'audio_url')
         found.push({ kind: 'audio', from: part.audio_url.url, param: `${path}.audio_url.url` });
       else if (part.type === 'input_audio') found.push(audioSource(part.input_audio.data, path));
     }
   }
   return found;
+}
+
+function imageSource(
+  { image_url: { url, file_id: id } }: ImagePart,
+  param: string,
+  contentOf: (id: string) => Uint8Array | null,
+): ImageSource {
+  if (url !== '' || id === undefined) return { from: url, param };
+  const from = () => {
+    const bytes = contentOf(id);
+    if (bytes === null) throw invalidValue(`\`${param}\` names no uploaded file.`, param);
+    return bytes;
+  };
+  return { from, param };
 }

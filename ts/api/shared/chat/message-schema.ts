@@ -107,7 +107,11 @@ export const messages = s.field(
 );
 
 export type TextPart = s.Static<typeof textPart>;
-export type ImagePart = s.Static<typeof imagePart>;
+type SentImage = s.Static<typeof imagePart>;
+export interface ImagePart extends SentImage {
+  /** In other protocols, images can be uploaded files. Their `url` is empty. */
+  image_url: SentImage['image_url'] & { file_id?: string };
+}
 export type AudioPart = s.Static<typeof audioPart> | s.Static<typeof audioUrlPart>;
 export type RefusalPart = s.Static<typeof refusalPart>;
 type SentFile = s.Static<typeof filePart>;

@@ -93,7 +93,7 @@ async function renderReadBody(
 ): Promise<RenderedPrompt> {
   refuseUnsupported(body, engine.model);
   const options = toRenderOptions(body, engine.model);
-  const sources = imagesIn(body.messages);
+  const sources = imagesIn(body.messages, loading.contentOf);
   if (sources.length > 0) refuseSources(engine.model, sources);
   const images = sources.length > 0 ? await loadImages(sources, loading) : [];
   return renderMessages(engine, body.messages, images, options, loading);

@@ -40,7 +40,7 @@ function milliseconds(value: unknown): number | null {
   return typeof value === 'number' && value > 0 && value < 8.64e15 ? Math.round(value) : null;
 }
 
-/** `folders`: names, also of empty ones. @throws {ChasquiError} `invalid_value` */
+/** `folders`: names of all folders, including empty ones. @throws {ChasquiError} `invalid_value` */
 export function readExport(text: string, name: string): { chats: ImportedChat[]; folders: string[] } {
   let root: unknown;
   try {
@@ -51,12 +51,14 @@ export function readExport(text: string, name: string): { chats: ImportedChat[];
   const { chats, folders } = objectOf(root);
   const found = Array.isArray(root) ? root : Array.isArray(chats) ? chats : [root];
   if (found.length > MAX_CHATS) throw refused(name, `has more than ${MAX_CHATS} chats.`);
+  const names = Array.isArray(folders) ? folders : [];
+  if (names.length > MAX_CHATS) throw refused(name, `has more than ${MAX_CHATS} folders.`);
   const read = found.map((chat) => {
     const known = isObject(chat) ? FORMATS.find(({ matches }) => matches(chat))?.read(chat, name) : undefined;
     if (known !== undefined) return known;
     throw refused(name, 'is not an export of chats from chasqui, ChatGPT, LM Studio or Open WebUI.');
   });
-  return { chats: read, folders: Array.isArray(folders) ? folders.map(textOf) : [] };
+  return { chats: read, folders: names.map(textOf) };
 }
 
 interface Format {

@@ -129,6 +129,7 @@ test('other files are refused', () => {
     '{"a": 1}',
     '[null]',
     JSON.stringify(many),
+    JSON.stringify({ chats: [], folders: many.map(() => 'x') }),
     JSON.stringify([{ chat: { history: { messages } } }]),
     '['.repeat(100_000) + ']'.repeat(100_000),
   ]) {

@@ -76,9 +76,12 @@ export class Exchange {
     let failure: ChasquiError | null = null;
     try {
       const body = await this.#readBody();
-      for (const each of admissions) {
-        each.reserve(() => Math.ceil(body.length / BYTES_PER_TOKEN) + maxTokensOf(body));
-      }
+      let expected: number | undefined;
+      const estimate = () => {
+        expected ??= Math.ceil(body.length / BYTES_PER_TOKEN) + maxTokensOf(body);
+        return expected;
+      };
+      for (const each of admissions) each.reserve(estimate);
       await this.#serve(body);
     } catch (thrown) {
       failure = toClientError(thrown);

@@ -24,7 +24,7 @@ export interface CallOutcome {
 
 /** Stores the calls. */
 export interface WebhookSource {
-  /** Returns the longest due call, except those of organisations with enough running calls, and running ones. */
+  /** Returns the call that has been due for the longest time. Skips the given organisations and calls. */
   due(exceptOrgs: readonly string[], exceptIds: readonly string[]): WebhookCall | undefined;
   called(id: string, outcome: CallOutcome): void;
 }
@@ -53,7 +53,7 @@ export class Webhooks {
 
   constructor(private readonly parts: WebhookParts) {}
 
-  /** @throws {ChasquiError} `invalid_value` for a URL that may not be called, or without a valid key. `field`: of the URL */
+  /** @throws {ChasquiError} `invalid_value` for a URL that may not be called, or without a valid key. Errors name `field`. */
   check(org: string, webhook: string, field: string): string {
     const { hosts, keyOf } = this.parts;
     const problem = problemWith(webhook, hosts);
@@ -116,7 +116,7 @@ export function sign(key: string, id: string, timestamp: string, body: Buffer): 
   return `v1,${hmac.digest('base64')}`;
 }
 
-/** `field`: of the URL, for errors. */
+/** Errors name `field`. */
 function readKey(key: string, field: string | null = null): Buffer {
   const [, text] = KEY.exec(key) ?? [];
   if (text !== undefined) return Buffer.from(text, 'base64');

@@ -1,6 +1,6 @@
 /**
- * Shares the server in the local network. Other devices reach an application of its own, at the addresses of this computer in
- * local networks and the port of the server. It requires a key for every request. The server at `localhost` stays as it is.
+ * Shares the server in the local network. Other devices use a second application, which listens on the port of the server at
+ * the local addresses of this computer. It requires a key for every request. The server at `localhost` does not change.
  */
 import type { FastifyInstance } from 'fastify';
 import type { KeyCheck } from '../../http/guards/authentication.js';

@@ -1,7 +1,7 @@
 /** Records the microphone. The server reads WAV, which browsers do not record. */
 import { t } from '../../state/language.js';
 
-/** Models of speech hear 16 kHz. Two minutes have 3.8 MB. */
+/** Speech models take 16 kHz. Two minutes are 3.8 MB. */
 const sampleRate = 16_000;
 export const maxSeconds = 120;
 
@@ -11,7 +11,7 @@ export interface Recording {
   done: Promise<string>;
 }
 
-/** Ends by itself after `maxSeconds`, and when the microphone is gone. */
+/** Stops after `maxSeconds`, and when the microphone is unplugged. */
 export async function record(): Promise<Recording> {
   const stream = await navigator.mediaDevices.getUserMedia({ audio: true }).catch((error: DOMException) => {
     throw new Error(t(error.name === 'NotAllowedError' ? 'microphoneRefused' : 'microphoneFailed'));

@@ -2,6 +2,7 @@
 import type { Finish, FinishReason } from '../engine/engine.js';
 import type { ErrorCode } from '../errors.js';
 import { CATALOGUE, fullName, type MetricName } from './catalogue.js';
+import { EngineCounts } from './engine-counts.js';
 import { addEngineSamples } from './engine-samples.js';
 import { EngineSnapshot, type WatchedEngine } from './engine-snapshot.js';
 import { toExposition } from './exposition.js';
@@ -20,6 +21,7 @@ export class Metrics {
   readonly #process = new ProcessSamples();
   readonly #engines = new Set<() => readonly WatchedEngine[]>();
   readonly #snapshots = new WeakMap<WatchedEngine, EngineSnapshot>();
+  readonly #counts = new EngineCounts<WatchedEngine>();
   readonly #models = new Map<string, ModelSeries>();
 
   constructor({ names = [] }: MetricsOptions = {}) {
@@ -71,18 +73,27 @@ export class Metrics {
   /** The text of all metrics. Waits at most a second for engines that do not return their counts. */
   async text(): Promise<string> {
     const current: CurrentSamples = new Map();
-    // Two servers of one process may have the same models.
-    const engines = [...new Set([...this.#engines].flatMap((list) => list()))];
+    const engines = [...this.#present()];
     // Create the series now: Prometheus computes rates only for series that it has seen at 0.
     for (const { model } of engines) this.forModel(model.id);
     const snapshots = await Promise.all(
-      engines.map(async (engine) => ({ engine, snapshot: await this.#snapshotOf(engine).read() })),
+      engines.map(async (engine) => {
+        const snapshot = await this.#snapshotOf(engine).read();
+        // Another scrape may have seen meanwhile that the engine was unloaded.
+        if (snapshot.stats !== null && this.#present().has(engine)) this.#counts.read(engine, snapshot.stats);
+        return { engine, snapshot };
+      }),
     );
     for (const { engine, snapshot } of snapshots) addEngineSamples(current, engine.model.id, snapshot);
     this.#process.addTo(current);
     const families = toFamilies(CATALOGUE, fullName, [this.#registry], current);
     const totals = this.#totals(snapshots.flatMap(({ snapshot }) => snapshot.stats ?? []));
     return toExposition([...families, ...this.#names.flatMap((names) => familiesUnder(names, families, totals))]);
+  }
+
+  /** Two servers of one process may have the same models. */
+  #present(): Set<WatchedEngine> {
+    return new Set([...this.#engines].flatMap((list) => list()));
   }
 
   #snapshotOf(engine: WatchedEngine): EngineSnapshot {
@@ -105,6 +116,7 @@ export class Metrics {
       generationSeconds: sum(({ decode }) => decode.sum),
       longestSequence: Math.max(0, ...models.map(({ longestSequence }) => longestSequence)),
       engines,
+      counts: this.#counts.sums(this.#present()),
     };
   }
 }

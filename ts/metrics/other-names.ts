@@ -1,6 +1,7 @@
 /** The same measurements under the names that dashboards and load balancers of other servers ask for. */
 import type { EngineStats } from '../engine/engine.js';
 import { fullName, type MetricName } from './catalogue.js';
+import type { EngineSums } from './engine-counts.js';
 import type { Family, FamilyKind } from './exposition.js';
 
 export const OTHER_NAMES = ['vllm', 'llamacpp'] as const;
@@ -43,6 +44,8 @@ export interface Totals {
   generationSeconds: number;
   longestSequence: number;
   engines: readonly EngineStats[];
+  /** Includes engines that were unloaded. */
+  counts: EngineSums;
 }
 
 /** The value: a sum over the engines, or a function. */
@@ -53,17 +56,27 @@ const LLAMACPP: readonly LlamaRow[] = [
     'prompt_tokens_total',
     'counter',
     'Tokens of prompts that were computed.',
-    (all) => all.promptTokens - all.cachedTokens + sum(all, 'embeddedTokens'),
+    (all) => all.promptTokens - all.cachedTokens + all.counts.embeddedTokens,
   ],
   ['prompt_tokens_cached_total', 'counter', 'Tokens of prompts that came from the cache.', (all) => all.cachedTokens],
   ['prompt_seconds_total', 'counter', 'Time spent on prompts.', (all) => all.promptSeconds],
   ['tokens_predicted_total', 'counter', 'Tokens generated.', (all) => all.generatedTokens],
   ['tokens_predicted_seconds_total', 'counter', 'Time spent generating.', (all) => all.generationSeconds],
-  ['n_decode_total', 'counter', 'Steps computed.', (all) => sum(all, 'decodeSteps') + sum(all, 'embeddingSteps')],
+  ['n_decode_total', 'counter', 'Steps computed.', ({ counts }) => counts.decodeSteps + counts.embeddingSteps],
   ['n_tokens_max', 'counter', 'The longest sequence so far.', (all) => all.longestSequence],
-  ['spec_decode_num_drafts_total', 'counter', 'Drafts that were verified.', 'drafts'],
-  ['spec_decode_num_draft_tokens_total', 'counter', 'Tokens that drafts proposed.', 'draftedTokens'],
-  ['spec_decode_num_accepted_tokens_total', 'counter', 'Tokens of drafts that were accepted.', 'acceptedTokens'],
+  ['spec_decode_num_drafts_total', 'counter', 'Drafts that were verified.', ({ counts }) => counts.drafts],
+  [
+    'spec_decode_num_draft_tokens_total',
+    'counter',
+    'Tokens that drafts proposed.',
+    ({ counts }) => counts.draftedTokens,
+  ],
+  [
+    'spec_decode_num_accepted_tokens_total',
+    'counter',
+    'Tokens of drafts that were accepted.',
+    ({ counts }) => counts.acceptedTokens,
+  ],
   [
     'prompt_tokens_seconds',
     'gauge',

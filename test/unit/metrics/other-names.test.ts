@@ -103,6 +103,51 @@ test("llama-server's: without labels, prompts without what was cached", async ()
   });
 });
 
+test("llama-server's counters do not fall when an engine is unloaded, restarted or silent", async () => {
+  const metrics = new Metrics({ names: ['llamacpp'] });
+  const zero = await new FakeEngine({}).stats();
+  const engineWith = (decodeSteps: number) => {
+    const engine = new FakeEngine({});
+    const set = (steps: number) => {
+      engine.stats = async () => ({ ...zero, decodeSteps: steps, embeddingSteps: 1, drafts: steps, embeddedTokens: 2 });
+    };
+    set(decodeSteps);
+    return { engine, set };
+  };
+  let loaded = [engineWith(5)];
+  metrics.watchEngines(() => loaded.map(({ engine }) => engine));
+  const counters = async () => {
+    const found = new Exposition(await metrics.text());
+    return ['n_decode_total', 'spec_decode_num_drafts_total', 'prompt_tokens_total'].map((name) =>
+      found.value(`llamacpp:${name}`),
+    );
+  };
+  assert.equal(await counters(), [6, 5, 2]);
+  loaded = [];
+  assert.equal(await counters(), [6, 5, 2], 'unloaded');
+  assert.equal(await counters(), [6, 5, 2], 'only once');
+  loaded = [engineWith(3)];
+  assert.equal(await counters(), [10, 8, 4], 'loaded again');
+  loaded[0]?.set(1);
+  assert.equal(await counters(), [12, 9, 6], 'restarted');
+  assert.ok(loaded[0]);
+  loaded[0].engine.stats = () => Promise.reject(new Error('closed'));
+  assert.equal(await counters(), [12, 9, 6], 'silent');
+  // A scrape that began before the engine was unloaded ends after one that began later.
+  const slow = engineWith(4);
+  loaded = [slow];
+  assert.equal(await counters(), [17, 13, 8]);
+  let reply: () => void = () => assert.unreachable();
+  const stats = await slow.engine.stats();
+  slow.engine.stats = () => new Promise((resolve) => (reply = () => resolve(stats)));
+  const early = counters();
+  loaded = [];
+  assert.equal(await counters(), [17, 13, 8]);
+  reply();
+  assert.equal(await early, [17, 13, 8]);
+  assert.equal(await counters(), [17, 13, 8]);
+});
+
 test('each of them is one that llama-server has', async () => {
   const { readFileSync } = await import('node:fs');
   const source = readFileSync('vendor/llama.cpp/tools/server/server-task.cpp', 'utf8');

@@ -18,18 +18,19 @@ import { killAtExit } from '../kill-at-exit.js';
 import type { ChosenBackend } from './backend.js';
 import { peersFolder } from './places.js';
 
-const targets = ['llama-server', 'llama-bench', 'llama-batched-bench', 'llama-quantize'] as const;
+const measured = ['llama-server', 'llama-bench', 'llama-batched-bench', 'llama-quantize'] as const;
+type Program = (typeof measured)[number] | 'llama-perplexity' | 'llama-tokenize';
 const neededPatch = path.join(root, 'vendor', 'patches', '0001-amx-tile-configuration.patch');
 const sourceFolder = path.join(peersFolder, 'llama.cpp');
 
 export interface Peers {
   /** Build settings for the footer of the table. */
   description: string;
-  pathOf(program: (typeof targets)[number]): string;
+  pathOf(program: Program): string;
 }
 
-/** Builds the peers that are missing or out of date, at low priority. The first build takes minutes. */
-export async function buildPeers(backend: ChosenBackend): Promise<Peers> {
+/** Builds the programs that are missing or out of date, at low priority. The first build takes minutes. */
+export async function buildPeers(backend: ChosenBackend, targets: readonly Program[] = measured): Promise<Peers> {
   const vendored = ensureLlamaSource().dir as string;
   const instructions = instructionSet(vendored);
   const definitions = cmakeDefinitions(instructions, backend);
@@ -38,9 +39,13 @@ export async function buildPeers(backend: ChosenBackend): Promise<Peers> {
   const stampFile = path.join(peersFolder, `stamp${suffix}`);
   const stamp = stampOf(definitions);
   const pathOf = (program: string) => path.join(buildFolder, 'bin', program);
-  if (readIfThere(stampFile) !== stamp || !targets.every((target) => fs.existsSync(pathOf(target)))) {
+  const isCurrent = readIfThere(stampFile) === stamp;
+  if (!isCurrent || !targets.every((target) => fs.existsSync(pathOf(target)))) {
     fs.rmSync(stampFile, { force: true });
-    materialiseSource();
+    if (!isCurrent) {
+      fs.rmSync(path.join(buildFolder, 'bin'), { recursive: true, force: true });
+      materialiseSource();
+    }
     await run('cmake', ['-S', sourceFolder, '-B', buildFolder, '-G', 'Ninja', ...definitions]);
     await run('ninja', ['-C', buildFolder, ...targets]);
     fs.writeFileSync(stampFile, stamp);

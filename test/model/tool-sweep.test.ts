@@ -8,6 +8,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadModel } from '../../ts/index.js';
+import { bounded, type Schema } from '../support/bounded-schema.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { root } from '../support/places.js';
 
@@ -19,46 +20,10 @@ const templates = path.join(root, 'vendor', 'llama.cpp', 'models', 'templates');
 const all = fs.readdirSync(templates).filter((name) => name.endsWith('.jinja'));
 const names = process.env.CHASQUI_SWEEP === undefined ? FEW.map((name) => `${name}.jinja`) : all;
 
-interface Schema {
-  [keyword: string]: unknown;
-  type?: string | string[];
-  properties?: Record<string, Schema>;
-  $defs?: Record<string, Schema>;
-  items?: Schema;
-  anyOf?: Schema[];
-  oneOf?: Schema[];
-  allOf?: Schema[];
-}
 interface Tool {
   name: string;
   description: string;
   parameters: Schema;
-}
-
-const LIMITS: Record<string, object> = {
-  string: { maxLength: 12 },
-  array: { maxItems: 2 },
-  number: { minimum: -99, maximum: 99 },
-  integer: { minimum: -99, maximum: 99 },
-  object: { additionalProperties: false },
-};
-
-/** The model is too small to end a value that may be of any length. */
-function bounded(schema: Schema): Schema {
-  const each = (map?: Record<string, Schema>) =>
-    map && Object.fromEntries(Object.entries(map).map(([name, part]) => [name, bounded(part)]));
-  // Its alternatives have members of their own.
-  const isOpen = schema.type === 'object' && (schema.oneOf || schema.allOf || (schema.anyOf && !schema.properties));
-  const limits = isOpen ? [{ unevaluatedProperties: false }] : [schema.type ?? []].flat().map((type) => LIMITS[type]);
-  const parts = {
-    properties: each(schema.properties),
-    $defs: each(schema.$defs),
-    items: schema.items && bounded(schema.items),
-    anyOf: schema.anyOf?.map(bounded),
-    oneOf: schema.oneOf?.map(bounded),
-    allOf: schema.allOf?.map(bounded),
-  };
-  return JSON.parse(JSON.stringify(Object.assign({}, ...limits, schema, parts)));
 }
 
 const given: Record<string, Tool[]> = JSON.parse(

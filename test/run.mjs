@@ -93,7 +93,7 @@ const tiers = [
   },
   { name: 'agents', seconds: 27, cores: 0.4, extra: 15 * minute, when: noAgents, onRequest: true, only: agents },
   { name: 'cloud', seconds: 400, cores: 0.9, when: noBrowser },
-  { name: 'real', seconds: 180, cores: 1, extra: 15 * minute, when: () => noPypi('real') },
+  { name: 'real', seconds: 400, cores: 1, extra: 15 * minute, when: () => noPypi('real') },
   { name: 'property', seconds: 15, cores: 0.9 },
   { name: 'hostile', seconds: 90, cores: 0.7 },
   { name: 'faults', seconds: 290, cores: 0.35, when: noProcesses },

@@ -28,7 +28,7 @@ function writeSample(): string {
 
 type Logprob = (id: number) => number;
 
-/** The divergence of `other` from `from`, for the tokens of `ids` and the rest. */
+/** The Kullback-Leibler divergence of `other` from `from`. Tokens that `ids` does not contain count as one token. */
 function divergence(from: Logprob, other: Logprob, ids: readonly number[]): number {
   let sum = 0;
   let [rest, otherRest] = [1, 1];
@@ -41,7 +41,7 @@ function divergence(from: Logprob, other: Logprob, ids: readonly number[]): numb
   return rest > 0 && otherRest > 0 ? sum + rest * Math.log(rest / otherRest) : sum;
 }
 
-/** Of the positions of a text. */
+/** One entry for each position of a text. */
 interface Differences {
   /** How much less probable the next token is for us than for llama.cpp, in logarithms. */
   surprise: number[];

@@ -288,6 +288,21 @@ voice('a recording without sound is told, and attaches nothing', async () => {
   await page.context().close();
 });
 
+voice('a recording that cannot start frees the microphone', async () => {
+  const { page } = await openRecording(1280, 'light');
+  await page.evaluate(`{
+    const { mediaDevices } = navigator;
+    const get = mediaDevices.getUserMedia.bind(mediaDevices);
+    mediaDevices.getUserMedia = async (options) => (window.stream = await get(options));
+    MediaRecorder.prototype.start = () => { throw new DOMException('no', 'NotSupportedError') };
+  }`);
+  await micButton(page).click();
+  await page.getByText('Nothing could be recorded').waitFor();
+  await micButton(page).waitFor();
+  assert.ok(await page.evaluate("window.stream.getTracks().every(({ readyState }) => readyState === 'ended')"));
+  await page.context().close();
+});
+
 voice('a refused microphone is told', async () => {
   const { page } = await openRecording(1280, 'light');
   await page.evaluate(

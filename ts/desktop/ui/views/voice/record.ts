@@ -16,6 +16,19 @@ export async function record(): Promise<Recording> {
   const stream = await navigator.mediaDevices.getUserMedia({ audio: true }).catch((error: DOMException) => {
     throw new Error(t(error.name === 'NotAllowedError' ? 'microphoneRefused' : 'microphoneFailed'));
   });
+  try {
+    return recordStream(stream);
+  } catch {
+    free(stream);
+    return nothingRecorded();
+  }
+}
+
+function free(microphone: MediaStream): void {
+  for (const track of microphone.getTracks()) track.stop();
+}
+
+function recordStream(stream: MediaStream): Recording {
   const recorder = new MediaRecorder(stream);
   const pieces: Blob[] = [];
   recorder.ondataavailable = ({ data }) => pieces.push(data);
@@ -26,12 +39,12 @@ export async function record(): Promise<Recording> {
   const stop = () => {
     if (recorder.state !== 'inactive') recorder.stop();
   };
+  recorder.start();
   const timer = setTimeout(stop, maxSeconds * 1000);
   const release = () => {
     clearTimeout(timer);
-    for (const track of stream.getTracks()) track.stop();
+    free(stream);
   };
-  recorder.start();
   return {
     stop,
     done: ended

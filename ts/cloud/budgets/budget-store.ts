@@ -136,10 +136,11 @@ export class BudgetStore {
     this.database.run(sql, [error, due, id]);
   }
 
-  /** Usage since the start of a month, per organisation and key. */
+  /** Usage since the start of a month, per organisation and key. `total()` cannot overflow, unlike `sum()`. */
   usageSince(hour: number): (Record<Unit, number> & BudgetName)[] {
     return this.database.all(
-      `SELECT org, key_id AS keyId, sum(requests) AS requests, sum(prompt_tokens + completion_tokens) AS tokens
+      `SELECT org, key_id AS keyId, total(requests) AS requests,
+         total(prompt_tokens) + total(completion_tokens) AS tokens
        FROM usage_hourly WHERE hour >= ? GROUP BY org, key_id`,
       [hour],
     );

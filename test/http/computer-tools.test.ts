@@ -2,13 +2,14 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { testApp } from '../support/build-app.js';
+import { pictureUri } from '../support/image-files.js';
 import { inPieces, postTo } from '../support/post-to.js';
 
 const test = suite('http: computer tools of responses');
 
 function server(json = '') {
   const { app, engine } = testApp({
-    model: { takesTools: true },
+    model: { takesTools: true, vision: true, imageMarker: '<image>', inputModalities: ['text', 'image'] },
     batches: () => inPieces(`<call>computer ${json}</call>`),
   });
   const post = postTo(app, '/v1/responses');
@@ -33,9 +34,11 @@ test('computer tools are functions as well, and their calls are `computer_call` 
     const { id, call_id, ...rest } = item;
     assert.equal(rest, { type: 'computer_call', status: 'completed', pending_safety_checks: [], ...asked });
     assert.match(id, /^cu_/);
-    const output = { type: 'computer_call_output', call_id, output: { type: 'computer_screenshot', file_id: 'f' } };
-    await respond({ tools: [tool], input: [{ role: 'user', content: 'Hi' }, item, output] });
-    const [past] = engine.conversations.at(-1)?.at(-2)?.toolCalls ?? [];
+    const image_url = await pictureUri('png');
+    const output = { type: 'computer_call_output', call_id, output: { type: 'computer_screenshot', image_url } };
+    const second = await respond({ tools: [tool], input: [{ role: 'user', content: 'Hi' }, item, output] });
+    assert.is(second.statusCode, 200, second.body);
+    const [past] = engine.conversations.at(-1)?.find(({ role }) => role === 'assistant')?.toolCalls ?? [];
     assert.equal([past?.name, JSON.parse(past?.arguments ?? '')], ['computer', args]);
   }
   for (const json of ['{"type":"click","x":', '{"x":1}', '{"type":7}']) {

@@ -2,7 +2,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { accessibilityProblems, goTo, openApp, overflows, startBrowser, untilIn } from '../support/browser.js';
+import { checkPage, goTo, openApp, startBrowser, untilIn } from '../support/browser.js';
 import { type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
 
 const languages = suite('the languages of the pages');
@@ -41,11 +41,7 @@ for (const [language, locale] of [
       for (const [index, view] of views.entries()) {
         await page.evaluate(`location.hash = '#/${view}'`);
         await page.getByRole('heading', { level: 1, name: titles[language][index] as string }).waitFor();
-        await page.evaluate('document.fonts.ready');
-        assert.equal(await accessibilityProblems(page), [], view);
-        assert.not(await overflows(page), view);
-        const { CHASQUI_SCREENSHOTS: folder } = process.env;
-        if (folder) await page.screenshot({ path: `${folder}/${language}-${width}-${view}.png` });
+        await checkPage(page, `${language}-${width}-${view}`);
       }
       assert.is(await page.evaluate('document.documentElement.lang'), language);
       assert.is(await page.evaluate('document.documentElement.dir'), 'ltr');

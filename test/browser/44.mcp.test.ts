@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { accessibilityProblems, goTo, openApp, openStoredChat, overflows, startBrowser } from '../support/browser.js';
+import { checkPage, goTo, openApp, openStoredChat, startBrowser } from '../support/browser.js';
 import { type HostileMcp, writeHostileMcp } from '../support/hostile-mcp.js';
 import { writeScriptedModel } from '../support/scripted-model.js';
 import { type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
@@ -45,15 +45,6 @@ const callsIn = ({ log }: HostileMcp) =>
     .split('\n')
     .filter((line) => line === 'call weather');
 
-/** Checks the page as it is; takes an image of it if that is wanted. */
-async function check(page: Page, name: string): Promise<void> {
-  await page.evaluate('document.fonts.ready');
-  assert.equal(await accessibilityProblems(page), [], name);
-  assert.not(await overflows(page), name);
-  const { CHASQUI_SCREENSHOTS: folder } = process.env;
-  if (folder) await page.screenshot({ path: `${folder}/mcp-${name}.png` });
-}
-
 async function addServer(page: Page, definitions: object): Promise<void> {
   await page.getByRole('button', { name: 'Add an MCP server' }).click();
   await page.getByLabel('Definition (JSON)').fill(JSON.stringify(definitions, null, 2));
@@ -67,7 +58,7 @@ for (const [width, colorScheme] of [
   [390, 'light'],
 ] as const) {
   servers(`a server is added, and its tool is called after a question (${width} px, ${colorScheme})`, async () => {
-    const shown = (name: string) => `${name}-${width}-${colorScheme}`;
+    const shown = (name: string) => `mcp-${name}-${width}-${colorScheme}`;
     const server = newServer();
     const { page, complaints } = await openApp(browser, app, { viewport: { width, height: 860 }, colorScheme });
     await goTo(page, 'Settings');
@@ -76,7 +67,7 @@ for (const [width, colorScheme] of [
     await page.getByLabel('Definition (JSON)').fill('{"hostile": {}}');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.getByText('must have either `command` or `url`').waitFor();
-    await check(page, shown('editor'));
+    await checkPage(page, shown('editor'));
     await page
       .getByLabel('Definition (JSON)')
       .fill(JSON.stringify({ mcpServers: { hostile: server.definition, broken: { command: '/missing' } } }));
@@ -84,7 +75,7 @@ for (const [width, colorScheme] of [
     await page.getByText('Running, 5 tools').waitFor();
     await page.getByText(/^Failed: .*ENOENT/).waitFor();
     await page.getByRole('heading', { name: 'MCP servers' }).scrollIntoViewIfNeeded();
-    await check(page, shown('settings'));
+    await checkPage(page, shown('settings'));
 
     const chat = { title: 'Weather', model, settings: { temperature: 0 } };
     const { id } = await app.done('POST', '/api/v1/chats', chat);
@@ -93,13 +84,13 @@ for (const [width, colorScheme] of [
     await page.getByText('hostile · 0 of 5 tools').click();
     await page.getByLabel('weather', { exact: true }).selectOption('Ask before each call');
     await page.getByText('hostile · 1 of 5 tools').waitFor();
-    await check(page, shown('chat-settings'));
+    await checkPage(page, shown('chat-settings'));
     if (width < 860) await page.getByRole('button', { name: 'Close the settings' }).click();
     await page.getByRole('textbox', { name: 'Message' }).fill('Will it rain?');
     await page.getByRole('button', { name: 'Send' }).click();
     const question = page.getByRole('dialog', { name: 'weather (hostile)?' });
     await question.getByText('"Cusco"').waitFor();
-    await check(page, shown('question'));
+    await checkPage(page, shown('question'));
     assert.equal(callsIn(server), []);
     await question.getByRole('button', { name: 'Run once' }).click();
     await page.locator('.markdown').getByText(SAY).waitFor();
@@ -109,7 +100,7 @@ for (const [width, colorScheme] of [
     await page.getByText('<img src=x onerror="document.title=1"><b>bold</b>').waitFor();
     await page.getByText('[image of type image/png]').waitFor();
     assert.is(await page.locator('.tool-call img, .tool-call b').count(), 0);
-    await check(page, shown('result'));
+    await checkPage(page, shown('result'));
     for (const name of ['hostile', 'broken']) await app.done('DELETE', `/api/v1/mcp/${name}`);
     // Chromium reports the reply to the invalid definition.
     assert.equal(

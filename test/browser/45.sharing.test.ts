@@ -1,10 +1,10 @@
 // Sharing in the local network, from the mouse: switch, key, addresses, QR code.
 import { fileURLToPath } from 'node:url';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { encode } from 'uqr';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { accessibilityProblems, goTo, openApp, overflows, startBrowser } from '../support/browser.js';
+import { checkPage, goTo, openApp, startBrowser } from '../support/browser.js';
 import { type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
 
 const sharing = suite('sharing in the pages');
@@ -25,14 +25,6 @@ sharing.after(async () => {
   removeFolder(app.folder);
 });
 
-async function check(page: Page, name: string): Promise<void> {
-  await page.evaluate('document.fonts.ready');
-  assert.equal(await accessibilityProblems(page), [], name);
-  assert.not(await overflows(page), name);
-  const { CHASQUI_SCREENSHOTS: folder } = process.env;
-  if (folder) await page.screenshot({ path: `${folder}/sharing-${name}.png` });
-}
-
 const statusWith = async (port: number, key: string) =>
   (await fetch(`http://${OUTSIDE}:${port}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).status;
 
@@ -41,7 +33,7 @@ for (const [width, colorScheme] of [
   [390, 'dark'],
 ] as const) {
   sharing(`the server is shared, the key is renewed, and sharing stops (${width} px, ${colorScheme})`, async () => {
-    const shown = (name: string) => `${name}-${width}-${colorScheme}`;
+    const shown = (name: string) => `sharing-${name}-${width}-${colorScheme}`;
     const { page, complaints } = await openApp(browser, app, { viewport: { width, height: 860 }, colorScheme });
     await goTo(page, 'Settings');
     const control = page.getByRole('checkbox', { name: 'Share in the local network' });
@@ -57,7 +49,7 @@ for (const [width, colorScheme] of [
     assert.is(await secret.count(), isFirst ? 1 : 0);
     if (isFirst) assert.is(await statusWith(port, await secret.innerText()), 200);
     await control.scrollIntoViewIfNeeded();
-    await check(page, shown('on'));
+    await checkPage(page, shown('on'));
 
     await page.getByRole('button', { name: `QR code of ${address}` }).click();
     const code = page.getByRole('img', { name: `QR code of ${address}` });
@@ -66,7 +58,7 @@ for (const [width, colorScheme] of [
     const expected = data.flatMap((row, y) => row.flatMap((dark, x) => (dark ? `M${x} ${y}` : []))).join(' ');
     const drawn = (await code.locator('path').getAttribute('d'))?.match(/M\d+ \d+/g)?.join(' ');
     assert.is(drawn, expected);
-    await check(page, shown('qr'));
+    await checkPage(page, shown('qr'));
     await page.keyboard.press('Escape');
 
     await page.getByRole('button', { name: 'Renew key' }).click();
@@ -75,7 +67,7 @@ for (const [width, colorScheme] of [
     await question.waitFor({ state: 'detached' });
     const key = await secret.innerText();
     assert.equal([await statusWith(port, key), await statusWith(port, 'other')], [200, 401]);
-    await check(page, shown('renewed'));
+    await checkPage(page, shown('renewed'));
     await page.reload();
     await page.getByText(address, { exact: true }).waitFor();
     assert.is(await secret.count(), 0);

@@ -5,7 +5,7 @@ import type { Browser, Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Chat } from '../../ts/desktop/api-types.js';
-import { accessibilityProblems, goTo, openApp, openStoredChat, overflows, startBrowser } from '../support/browser.js';
+import { checkPage, goTo, openApp, openStoredChat, startBrowser } from '../support/browser.js';
 import { MODEL } from '../support/long-answer.js';
 import { type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
 import { syntheticModel } from '../support/synthetic-model.js';
@@ -33,14 +33,6 @@ voice.after(async () => {
   await app.stop();
   removeFolder(app.folder);
 });
-
-async function check(page: Page, name: string): Promise<void> {
-  await page.evaluate('document.fonts.ready');
-  assert.equal(await accessibilityProblems(page), [], name);
-  assert.not(await overflows(page), name);
-  const { CHASQUI_SCREENSHOTS: folder } = process.env;
-  if (folder) await page.screenshot({ path: `${folder}/voice-${name}.png` });
-}
 
 interface Said {
   text: string;
@@ -107,7 +99,7 @@ voice('a completion is read in its language: no code, no formulas, no addresses,
     ],
   );
   assert.equal([...new Set(said.map(({ lang }) => lang))], ['de']);
-  await check(page, 'reading');
+  await checkPage(page, 'voice-reading');
   await page.evaluate('finish()');
   await readAloud(page).waitFor();
   await page.context().close();
@@ -207,10 +199,10 @@ for (const [width, colorScheme] of [
     const { page, id } = await openRecording(width, colorScheme);
     await micButton(page).press('Enter');
     await page.getByRole('timer').getByText('2 seconds').waitFor();
-    await check(page, `recording-${width}`);
+    await checkPage(page, `voice-recording-${width}`);
     await page.getByRole('button', { name: 'Stop recording' }).press('Enter');
     await page.getByRole('button', { name: 'Remove Voice message 1' }).waitFor();
-    await check(page, `attached-${width}`);
+    await checkPage(page, `voice-attached-${width}`);
     await page.getByRole('textbox', { name: 'Message' }).fill('What do you hear?');
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByRole('article', { name: 'Model' }).getByText('tok/s').waitFor();
@@ -219,7 +211,7 @@ for (const [width, colorScheme] of [
       () => page.evaluate<boolean>("document.querySelector('.message.user audio')?.duration > 1"),
       'it can be played',
     );
-    await check(page, `sent-${width}`);
+    await checkPage(page, `voice-sent-${width}`);
     const { messages } = (await app.done('GET', `/api/v1/chats/${id}`)) as Chat;
     const samples = samplesOf(messages[0]?.audio?.[0] as string);
     assert.ok(samples.length > 16_000 && samples.length < 120 * 16_000, `${samples.length} samples`);

@@ -137,6 +137,15 @@ export async function accessibilityProblems(page: Page): Promise<string[]> {
   return await page.evaluate<string[]>(script);
 }
 
+/** Checks accessibility and width of the page as it is. Takes a screenshot if CHASQUI_SCREENSHOTS names a folder. */
+export async function checkPage(page: Page, name: string): Promise<void> {
+  await page.evaluate('document.fonts.ready');
+  assert.equal(await accessibilityProblems(page), [], name);
+  assert.not(await overflows(page), name);
+  const { CHASQUI_SCREENSHOTS: folder } = process.env;
+  if (folder) await page.screenshot({ path: `${folder}/${name}.png` });
+}
+
 /** Whether anything is wider than the window. */
 export function overflows(page: Page): Promise<boolean> {
   return page.evaluate(() => {

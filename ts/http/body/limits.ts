@@ -47,7 +47,7 @@ export const BYTES_FOR_TEXTS = 64 * MIB;
 /** Timeout for a client that stops sending in the middle of its body. */
 export const MAX_SILENCE_MS = 20_000;
 
-/** Limits the pieces of a body, each of which costs a turn of the event loop ... */
+/** Maximum number of pieces of a body, because each piece costs a turn of the event loop. */
 export const MAX_SMALL_PIECES = 10_000;
-/** ... unless they have at least this many bytes on average, like packets of ordinary networks. */
+/** Bodies with at least this many bytes per piece are not limited. Packets of ordinary networks are that large. */
 export const SMALL_PIECE = 256;

@@ -2,7 +2,7 @@
 import { type ChatResponse, Ollama } from 'ollama';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { inPieces } from '../support/in-pieces.js';
+import { inPieces, LONG_ANSWER, LONG_PROMPT } from '../support/in-pieces.js';
 import { HostedMode, MODEL, type Mode } from '../support/modes.js';
 
 interface Context {
@@ -37,15 +37,18 @@ function testIn(mode: Mode): void {
   });
 
   test('streams a chat, the same as the whole', async ({ client }) => {
+    const long = { messages: [{ role: 'user', content: LONG_PROMPT }], options };
+    const { message } = await client.chat({ model: MODEL, ...long });
+    assert.match(message.content, LONG_ANSWER);
     const { pieces, last } = await inPieces(async () => {
       const pieces: string[] = [];
       let last: ChatResponse | undefined;
-      for await (last of await client.chat({ model: `${MODEL}:latest`, messages, options, stream: true })) {
+      for await (last of await client.chat({ model: `${MODEL}:latest`, ...long, stream: true })) {
         if (last.message.content !== '') pieces.push(last.message.content);
       }
       return { pieces, last };
     });
-    assert.is(pieces.join(''), NUMBERS);
+    assert.is(pieces.join(''), message.content);
     assert.equal([last?.done, last?.done_reason], [true, 'stop']);
   });
 

@@ -25,6 +25,9 @@ const NUMBERS = '3, 4, 5, 6, 7, 8, 9';
 
 const Forecast = z.object({ city: z.enum(['Cuzco', 'Lima']), days: z.number().int().min(1).max(9) });
 const weather = zodFunction({ name: 'weather', parameters: Forecast });
+/** Arguments of hundreds of tokens. */
+const Notes = z.object({ days: z.array(z.number().int().min(1).max(9)).length(100) });
+const noting = zodFunction({ name: 'note', parameters: Notes });
 const asking = {
   ...ask('How is the weather in Cuzco?'),
   tools: [weather],
@@ -91,15 +94,16 @@ function testIn(mode: Mode): void {
   });
 
   test('reads a streamed call', async ({ client }) => {
+    const long = { ...asking, tools: [noting], tool_choice: { ...asking.tool_choice, function: { name: 'note' } } };
     const { pieces, call } = await inPieces(async () => {
-      const stream = client.chat.completions.stream(asking);
+      const stream = client.chat.completions.stream(long);
       const pieces: string[] = [];
       stream.on('tool_calls.function.arguments.delta', ({ arguments_delta }) => pieces.push(arguments_delta));
       return { pieces, call: (await stream.finalChatCompletion()).choices[0]?.message.tool_calls?.[0] };
     });
     assert.ok(call?.type === 'function');
     assert.is(pieces.join(''), call.function.arguments);
-    assert.equal(Forecast.parse(call.function.parsed_arguments), JSON.parse(call.function.arguments));
+    assert.equal(Notes.parse(call.function.parsed_arguments), JSON.parse(call.function.arguments));
   });
 
   test('runs a loop of tools', async ({ client }) => {

@@ -22,6 +22,9 @@ const NUMBERS = '3, 4, 5, 6, 7, 8, 9';
 
 const Forecast = z.object({ city: z.enum(['Cuzco', 'Lima']), days: z.number().int().min(1).max(9) });
 const weather = zodResponsesFunction({ name: 'weather', parameters: Forecast });
+/** Arguments of hundreds of tokens. */
+const Notes = z.object({ days: z.array(z.number().int().min(1).max(9)).length(100) });
+const noting = zodResponsesFunction({ name: 'note', parameters: Notes });
 const asking = {
   model,
   temperature: 0,
@@ -157,15 +160,16 @@ function testIn(mode: Mode): void {
   });
 
   test('reads a streamed call', async ({ client }) => {
+    const long = { ...asking, tools: [noting], tool_choice: { ...asking.tool_choice, name: 'note' } };
     const { pieces, call } = await inPieces(async () => {
-      const stream = client.responses.stream(asking);
+      const stream = client.responses.stream(long);
       const pieces: string[] = [];
       stream.on('response.function_call_arguments.delta', ({ snapshot }) => pieces.push(snapshot));
       return { pieces, call: (await stream.finalResponse()).output[0] };
     });
     assert.ok(call?.type === 'function_call');
     assert.is(pieces.at(-1), call.arguments);
-    assert.equal(Forecast.parse(call.parsed_arguments), Forecast.parse(JSON.parse(call.arguments)));
+    assert.equal(Notes.parse(call.parsed_arguments), Notes.parse(JSON.parse(call.arguments)));
   });
 
   test('gets an answer of the form it asks for', async ({ client }) => {

@@ -149,6 +149,20 @@ test('an invitation sets a password and a role, and a changed role is that of op
   assert.is((await owner.send(`/dashboard/users/${own}/remove`, {}, '/dashboard/users')).status, 403);
 });
 
+test('an empty organisation means all for a known user too, and the own one for a restricted owner', async ({
+  dashboard,
+}) => {
+  const { users } = dashboard.accounts;
+  users.add('ana', { org: 'acme', role: 'developer' });
+  const invite = (visitor: Visitor) =>
+    visitor.send('/dashboard/users', { name: 'ana', org: '', role: 'developer' }, '/dashboard/users');
+  assert.is((await invite(await member(dashboard, 'owner'))).status, 200);
+  assert.is(users.named('ana')?.org, 'acme');
+  const operator = await member(dashboard, 'owner', null);
+  assert.match((await invite(operator)).text, 'developer of all organisations');
+  assert.is(users.named('ana')?.org, null);
+});
+
 test('a stream of logs ends when its user is moved to another organisation', async ({ dashboard }) => {
   const { accounts, apps } = dashboard;
   const visitor = await member(dashboard, 'viewer');

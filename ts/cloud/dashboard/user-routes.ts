@@ -28,7 +28,7 @@ export function userRoutes(app: FastifyInstance, context: DashboardContext): voi
     try {
       const { user, path } = inviteUser(accounts, actorOf(viewer, request), {
         name: form.text('name'),
-        org: form.text('org') || undefined,
+        org: form.text('org') || viewer.session.userOrg,
         role: toRole(form.text('role')),
       });
       return sendPage(reply, { title: 'Invitation', at: 'users', viewer, body: linkPage(user, publicUrl() + path) });

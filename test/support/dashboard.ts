@@ -8,6 +8,7 @@ import type { Membership } from '../../ts/cloud/accounts/users.js';
 import { Budgets } from '../../ts/cloud/budgets/budgets.js';
 import { budgetRoutes } from '../../ts/cloud/budgets/routes.js';
 import { dashboardRoutes } from '../../ts/cloud/dashboard/routes.js';
+import { OidcProvider, type OidcSettings } from '../../ts/cloud/oidc/provider.js';
 import { errorHandler } from '../../ts/http/error-handler.js';
 import { LOCAL_TOKEN, type TestAccounts, testAccounts } from './cloud-accounts.js';
 import { SampleApps } from './sample-apps.js';
@@ -30,7 +31,13 @@ export interface TestDashboard extends TestAccounts {
 }
 
 /** `publicUrl` is where a proxy with TLS would have it; then it believes what the proxy says about requests. */
-export async function startDashboard({ publicUrl }: { publicUrl?: string } = {}): Promise<TestDashboard> {
+export async function startDashboard({
+  publicUrl,
+  oidc,
+}: {
+  publicUrl?: string;
+  oidc?: OidcSettings;
+} = {}): Promise<TestDashboard> {
   const made = testAccounts();
   const apps = new SampleApps();
   const serverErrors: unknown[] = [];
@@ -42,7 +49,11 @@ export async function startDashboard({ publicUrl }: { publicUrl?: string } = {})
   const budgets = new Budgets({ ...made, keyOf: () => WEBHOOK_KEY, hosts: 'loopback', onError: onServerError });
   budgetRoutes(app, { budgets, accounts: made.accounts, authorize });
   accountsRoutes(app, { accounts: made.accounts, authorize, publicUrl: address });
-  dashboardRoutes(app, { accounts: made.accounts, budgets, apps, publicUrl: address, onServerError });
+  const provider = oidc && new OidcProvider(oidc, onServerError);
+  dashboardRoutes(app, {
+    ...{ accounts: made.accounts, budgets, apps, oidc: provider },
+    ...{ publicUrl: address, onServerError },
+  });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const close = async () => {
     await app.close();

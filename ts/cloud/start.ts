@@ -36,6 +36,7 @@ import { Gateway } from './gateway/gateway.js';
 import type { UsageSink } from './gateway/usage.js';
 import { reportReady, startSuccessor } from './hand-over.js';
 import { CloudMetrics, metricsRoute } from './metrics/cloud-metrics.js';
+import { OidcProvider, type OidcSettings } from './oidc/provider.js';
 import { makePlaces, OWN_ORG, type Places, placesIn, type WrittenAddress } from './places.js';
 import { queueManagementRoutes } from './queue/management-routes.js';
 import { Queue } from './queue/queue.js';
@@ -80,6 +81,8 @@ export interface CloudSettings {
   demoModel: string;
   /** The page of the dashboard that tries apps. */
   chatPage?: ChatPage;
+  /** Sign-in to the dashboard with a provider. */
+  oidc?: OidcSettings | undefined;
   /** Whether runners exit with this process, even if it is killed; default: false. */
   endsWithParent?: boolean;
   certificate?: Certificate | undefined;
@@ -284,6 +287,7 @@ function assemble(
     accounts,
     budgets,
     chatPage: settings.chatPage,
+    oidc: settings.oidc && new OidcProvider(settings.oidc, (error) => onError?.(error)),
     apps: new LiveApps({
       supervisor,
       store,

@@ -6,6 +6,7 @@ import { HOSTING_OPTIONS } from '../options/hosting-option-table.js';
 import { KUBERNETES_OPTIONS, WEIGHTS_OPTION } from './kubernetes-option-table.js';
 
 const GROUP = 'Options';
+const DOMAIN = /^[\p{L}\p{N}-]+(\.[\p{L}\p{N}-]+)+$/u;
 
 export const JSON_OPTION = inGroup(GROUP, {
   json: { ...off, help: 'Print JSON' },
@@ -71,6 +72,27 @@ export const CLOUD_START_OPTIONS = inGroup(GROUP, {
     help: 'Let deployments by API key fetch models from any address, including private networks',
   },
   allowLoopbackWebhooks: { ...off, help: 'Let webhooks call this machine, also without TLS' },
+  oidcIssuer: {
+    ...text('url'),
+    help: 'OpenID Connect provider: invited users sign in to the pages with their verified e-mail address',
+    otherwise: 'passwords only',
+  },
+  oidcClientId: { ...text('id'), help: 'Client id at the provider', otherwise: 'none' },
+  oidcSecretFile: {
+    type: 'path',
+    help: 'File with the client secret; CHASQUI_OIDC_SECRET may hold the secret itself',
+    otherwise: 'a public client',
+  },
+  oidcDomain: {
+    type: 'texts',
+    max: 100,
+    maxLength: 253,
+    pattern: DOMAIN,
+    says: 'a domain such as example.com',
+    placeholder: 'domain',
+    help: 'Accept only e-mail addresses of this domain; repeatable',
+    otherwise: 'all domains',
+  },
   tlsCert: {
     type: 'path',
     help: 'PEM file with the TLS certificate; reloaded when it changes',

@@ -8,6 +8,7 @@ import { Certificate } from '../../server/certificate.js';
 import { stopOnSignals } from '../../server/stop-on-signals.js';
 import { givenOptions } from '../options/table-options.js';
 import { printable } from '../output/log-output.js';
+import { oidcSettings } from './oidc-settings.js';
 import { CLOUD_START_OPTIONS } from './option-table.js';
 import { DEMO_MODEL, podmanOf, runnerCommand } from './runner-command.js';
 import { startOrExplain } from './start-or-explain.js';
@@ -44,6 +45,7 @@ export async function startFromOptions(parsed: Readonly<Record<string, unknown>>
     demoModel: DEMO_MODEL,
     // Organisations use their own secret `HF_TOKEN`.
     hub: { ...hubSettings(process.env), token: null },
+    oidc: oidcSettings(options, process.env),
     certificate: tlsCert && tlsKey ? new Certificate(tlsCert, tlsKey) : undefined,
     trustProxy: options.trustProxy ?? false,
     insecure: options.insecure ?? false,

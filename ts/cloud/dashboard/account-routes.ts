@@ -56,7 +56,7 @@ function passwordRoute(app: FastifyInstance, context: DashboardContext): void {
   });
 }
 
-function show({ accounts }: DashboardContext, reply: FastifyReply, viewer: Viewer, notice: Notice | null) {
+function show({ accounts, oidc }: DashboardContext, reply: FastifyReply, viewer: Viewer, notice: Notice | null) {
   const { session, formToken } = viewer;
   const sessions = accounts.sessions.list(session.userId);
   const body = html`${heading(
@@ -67,15 +67,23 @@ function show({ accounts }: DashboardContext, reply: FastifyReply, viewer: Viewe
     }.`,
   )}
 <section class="card form" aria-labelledby="password-heading"><h2 id="password-heading">Password</h2>
-<form method="post" action="${URL}/password">${tokenField(formToken)}
-<input type="hidden" name="username" value="${session.userName}" autocomplete="username">
-<label>Current password<input name="current" type="password" autocomplete="current-password" required maxlength="1024"></label>
-${newPasswordFields()}
-<div class="actions"><button class="primary">Change password</button></div></form></section>
+${
+  oidc && accounts.users.find(session.userId)?.hasPassword === false
+    ? html`<p>You have no password. You sign in with ${oidc.name}.</p>`
+    : passwordForm(viewer)
+}</section>
 <section class="card" aria-labelledby="sessions-heading"><h2 id="sessions-heading">Sessions</h2>
 <ul class="rows">${sessions.map((each) => sessionRow(each, viewer))}</ul>
 <form method="post" action="${URL}/sign-out-everywhere" class="actions">${tokenField(formToken)}<button class="danger">Sign out everywhere</button></form></section>`;
   return sendPage(reply, { title: 'Account', at: 'account', viewer, notice, body });
+}
+
+function passwordForm({ session, formToken }: Viewer): Html {
+  return html`<form method="post" action="${URL}/password">${tokenField(formToken)}
+<input type="hidden" name="username" value="${session.userName}" autocomplete="username">
+<label>Current password<input name="current" type="password" autocomplete="current-password" required maxlength="1024"></label>
+${newPasswordFields()}
+<div class="actions"><button class="primary">Change password</button></div></form>`;
 }
 
 function sessionRow(each: Viewer['session'], { session, formToken }: Viewer): Html {

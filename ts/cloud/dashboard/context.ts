@@ -9,6 +9,7 @@ import { may } from '../accounts/sessions.js';
 import { SignInLimits } from '../accounts/sign-in-limits.js';
 import type { User } from '../accounts/users.js';
 import type { Budgets } from '../budgets/budgets.js';
+import type { OidcProvider } from '../oidc/provider.js';
 import type { AppsView } from './apps-view.js';
 import type { ChatPage } from './chat-page.js';
 import { Guard, SIGN_IN_URL } from './guard.js';
@@ -22,6 +23,7 @@ export interface DashboardParts {
   apps: AppsView;
   /** Without it, there is no playground. */
   chatPage?: ChatPage | undefined;
+  oidc?: OidcProvider | undefined;
   /** Base URL of the cloud, without a trailing slash. */
   publicUrl: () => string;
   /** Called with internal errors. */

@@ -10,6 +10,7 @@ import { BASE, type Viewer } from './page.js';
 import { SentForm } from './sent-form.js';
 
 const WEEK_SECONDS = 7 * 24 * 3600;
+const OIDC_SECONDS = 600;
 const SECRET = /^[\w-]{43}$/;
 
 /** A form that was not proven to come from one of our pages. */
@@ -34,6 +35,20 @@ export class Guard {
     const secret = this.sessions.begin(userId, { address: request.ip, browser });
     this.#setCookie(request, reply, 'session', secret, WEEK_SECONDS);
     this.#setCookie(request, reply, 'visit', '', 0);
+  }
+
+  /** Starts a sign-in at a provider. Returns the secret of its cookie. */
+  beginOidc(request: FastifyRequest, reply: FastifyReply): string {
+    const secret = newSecret();
+    this.#setCookie(request, reply, 'oidc', secret, OIDC_SECONDS);
+    return secret;
+  }
+
+  /** Returns the secret of a sign-in at a provider, once. */
+  takeOidc(request: FastifyRequest, reply: FastifyReply): string | null {
+    const secret = cookie(request, this.#cookieName(request, 'oidc'));
+    if (secret !== null) this.#setCookie(request, reply, 'oidc', '', 0);
+    return secret;
   }
 
   signOut(request: FastifyRequest, reply: FastifyReply, session: Session): void {
@@ -88,15 +103,17 @@ export class Guard {
 
   #setCookie(request: FastifyRequest, reply: FastifyReply, kind: CookieKind, value: string, seconds: number): void {
     const name = this.#cookieName(request, kind);
-    const parts = [`${name}=${value}`, 'Path=/', `Max-Age=${seconds}`, 'HttpOnly', 'SameSite=Strict'];
+    // The callback of a provider comes from another site.
+    const sameSite = kind === 'oidc' ? 'Lax' : 'Strict';
+    const parts = [`${name}=${value}`, 'Path=/', `Max-Age=${seconds}`, 'HttpOnly', `SameSite=${sameSite}`];
     if (this.#isSecure(request)) parts.push('Secure');
-    // A reply may set both cookies.
+    // A reply may set several cookies.
     const others = [reply.getHeader('set-cookie') ?? []].flat().map(String);
     reply.header('set-cookie', [...others, parts.join('; ')]);
   }
 }
 
-type CookieKind = 'session' | 'visit';
+type CookieKind = 'session' | 'visit' | 'oidc';
 
 /** Returns null for malformed values. */
 function cookie({ headers }: FastifyRequest, name: string): string | null {
@@ -130,3 +147,4 @@ export function protectPages(reply: FastifyReply): void {
 }
 
 export const SIGN_IN_URL = `${BASE}/sign-in`;
+export const OIDC_URL = `${SIGN_IN_URL}/oidc`;

@@ -103,12 +103,13 @@ export interface NewKeyParts {
   viewer: Viewer;
   form: KeyForm;
   problem: string | null;
-  asksPassword: boolean;
+  /** Fields that confirm the identity; null: not needed. */
+  confirmation: Html | null;
   apps: readonly AppSummary[];
   expiries: readonly (readonly [value: string, label: string])[];
 }
 
-export function newKeyPage({ viewer, form, problem, asksPassword, apps, expiries }: NewKeyParts): PageParts {
+export function newKeyPage({ viewer, form, problem, confirmation, apps, expiries }: NewKeyParts): PageParts {
   const { userOrg: ownOrg } = viewer.session;
   const orgs = [...new Set(apps.map(({ org }) => org))];
   const body = html`${heading('Create key')}
@@ -134,11 +135,7 @@ ${numberField('requests_per_minute', 'Requests per minute', form.requestsPerMinu
 ${numberField('tokens_per_minute', 'Tokens per minute', form.tokensPerMinute)}
 ${numberField('concurrency', 'Parallel requests', form.concurrency)}
 ${numberField('body_mib', 'Maximum body size, MiB', form.bodyMib)}</div></details>
-${
-  asksPassword &&
-  html`<label>Your password<input name="password" type="password" autocomplete="current-password" required maxlength="1024"></label>
-<p class="hint">Confirm your password to create a key.</p>`
-}
+${confirmation}
 <div class="actions"><button class="primary">Create key</button><a class="button quiet" href="${BASE}/keys">Cancel</a></div>
 </form>`;
   return {

@@ -1,11 +1,13 @@
 /** Routes of the key pages. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../errors.js';
+import { type Html, html } from '../../http/html.js';
 import { endOfDate, SCOPES, type Scope } from '../../keys/key-settings.js';
 import type { NewKeySettings } from '../../keys/key-store.js';
 import { createKey, revokeKey, visibleKeys } from '../accounts/key-changes.js';
 import { visibleApps } from './app-routes.js';
 import { actorOf, type DashboardContext, formRoute, pageRoute, tryPassword } from './context.js';
+import { OIDC_URL } from './guard.js';
 import { type KeyForm, keyListPage, newKeyPage, shownKeyPage } from './key-pages.js';
 import { BASE, sendPage, type Viewer } from './page.js';
 import { SentForm } from './sent-form.js';
@@ -77,9 +79,19 @@ function showForm(
   form: KeyForm,
   problem: string | null,
 ) {
-  const asksPassword = !context.accounts.sessions.isConfirmed(viewer.session);
+  const isConfirmed = context.accounts.sessions.isConfirmed(viewer.session);
+  const confirmation = isConfirmed ? null : confirmationOf(context, viewer);
   const apps = visibleApps(context, viewer);
-  return sendPage(reply, newKeyPage({ viewer, form, problem, asksPassword, apps, expiries: EXPIRIES }));
+  return sendPage(reply, newKeyPage({ viewer, form, problem, confirmation, apps, expiries: EXPIRIES }));
+}
+
+function confirmationOf({ accounts, oidc, publicUrl }: DashboardContext, { session }: Viewer): Html {
+  if (oidc && accounts.users.find(session.userId)?.hasPassword === false) {
+    const url = `${publicUrl()}${OIDC_URL}?again&next=${encodeURIComponent(`${BASE}/keys/new`)}`;
+    return html`<p class="hint">To create a key, first <a href="${url}">sign in with ${oidc.name} again</a>.</p>`;
+  }
+  return html`<label>Your password<input name="password" type="password" autocomplete="current-password" required maxlength="1024"></label>
+<p class="hint">Confirm your password to create a key.</p>`;
 }
 
 const EMPTY_FORM: KeyForm = { ...readForm(new SentForm(null)), scopes: ['call'], expires: '90' };

@@ -3,6 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type CatalogueRow, ChasquiError, ERRORS } from '../../errors.js';
 import { html } from '../../http/html.js';
+import { oidcRoutes } from '../oidc/routes.js';
 import { accountRoutes } from './account-routes.js';
 import { appRoutes } from './app-routes.js';
 import { Assets } from './assets.js';
@@ -20,6 +21,7 @@ import { userRoutes } from './user-routes.js';
 
 const ROUTES = [
   signInRoutes,
+  oidcRoutes,
   appRoutes,
   playgroundRoutes,
   keyRoutes,

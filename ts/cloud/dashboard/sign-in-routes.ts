@@ -3,9 +3,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../errors.js';
 import { type Html, html } from '../../http/html.js';
 import { checkPassword, MIN_PASSWORD_LENGTH } from '../accounts/password.js';
+import type { User } from '../accounts/users.js';
 import { type DashboardContext, formRoute, nextUrl, tryPassword } from './context.js';
 import { FailedSignIns } from './failed-sign-ins.js';
-import { SIGN_IN_URL } from './guard.js';
+import { OIDC_URL, SIGN_IN_URL } from './guard.js';
 import { BASE, type Notice, sendPage, tokenField } from './page.js';
 import { FORM_LIMIT, SentForm } from './sent-form.js';
 
@@ -21,20 +22,10 @@ export function signInRoutes(app: FastifyInstance, context: DashboardContext): v
 function signInRoute(app: FastifyInstance, context: DashboardContext): void {
   const { accounts, guard } = context;
   const failures = new FailedSignIns(accounts.audit);
-  const show = (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    form: { next: string; name: string },
-    notice?: Notice,
-  ) => {
-    const token = guard.visitToken(request, reply);
-    const body = signInForm(token, form.next, form.name, accounts.needsSetup());
-    return sendPage(reply, { title: 'Sign in', notice: notice ?? null, body });
-  };
   app.get(SIGN_IN_URL, async (request, reply) => {
     const next = nextUrl((request.query as { next?: unknown }).next);
     if (guard.viewer(request)) return reply.redirect(next, 303);
-    return show(request, reply, { next, name: '' });
+    return sendSignInPage(context, request, reply, { next, name: '' }, null);
   });
   app.post(SIGN_IN_URL, { bodyLimit: FORM_LIMIT }, async (request, reply) => {
     guard.checkForm(request, 'visit');
@@ -45,16 +36,37 @@ function signInRoute(app: FastifyInstance, context: DashboardContext): void {
       if (tried.seconds === undefined) failures.add(name, request.ip);
       else reply.header('retry-after', tried.seconds);
       reply.code(tried.seconds === undefined ? 401 : 429);
-      return show(request, reply, { next, name }, { kind: 'bad', text: tried.problem });
+      return sendSignInPage(context, request, reply, { next, name }, { kind: 'bad', text: tried.problem });
     }
-    const before = guard.viewer(request);
-    if (before) accounts.sessions.end(before.session.userId, before.session.id);
-    guard.signIn(request, reply, tried.user.id);
-    const { name: userName, org } = tried.user;
-    const actor = { kind: 'user', name: userName, org, app: null, address: request.ip } as const;
-    accounts.audit.add({ actor, action: 'sign_in', org, subject: userName });
+    beginSession(context, request, reply, tried.user);
     return reply.redirect(next, 303);
   });
+}
+
+export function sendSignInPage(
+  context: DashboardContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  form: { next: string; name: string },
+  notice: Notice | null,
+): FastifyReply {
+  const body = signInForm(context, context.guard.visitToken(request, reply), form);
+  return sendPage(reply, { title: 'Sign in', notice, body });
+}
+
+/** Replaces the current session. */
+export function beginSession(
+  { accounts, guard }: DashboardContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { id, name, org }: User,
+  detail: Readonly<Record<string, string>> = {},
+): void {
+  const before = guard.viewer(request);
+  if (before) accounts.sessions.end(before.session.userId, before.session.id);
+  guard.signIn(request, reply, id);
+  const actor = { kind: 'user', name, org, app: null, address: request.ip } as const;
+  accounts.audit.add({ actor, action: 'sign_in', org, subject: name, detail });
 }
 
 function setupRoute(app: FastifyInstance, context: DashboardContext): void {
@@ -96,13 +108,22 @@ export function problemWith(password: string, again: string): string | null {
   }
 }
 
-function signInForm(token: string, next: string, name: string, needsSetup: boolean): Html {
+function signInForm(
+  { accounts, oidc, publicUrl }: DashboardContext,
+  token: string,
+  { next, name }: { next: string; name: string },
+): Html {
   return html`<form class="card narrow" method="post" action="${SIGN_IN_URL}">
 <h1>Sign in</h1>
 ${
-  needsSetup &&
+  accounts.needsSetup() &&
   html`<p class="hint">No password is set yet. Open the one-time link that the cloud printed at its start, or create
 another with <code>chasqui cloud setup-link</code>.</p>`
+}
+${
+  oidc &&
+  html`<a class="button primary wide" href="${publicUrl()}${OIDC_URL}?next=${encodeURIComponent(next)}">Sign in with ${oidc.name}</a>
+<p class="hint">Or use a password:</p>`
 }
 ${tokenField(token)}<input type="hidden" name="next" value="${next}">
 <label>Name<input name="name" value="${name || 'owner'}" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="64"></label>

@@ -31,7 +31,12 @@ export function userRoutes(app: FastifyInstance, context: DashboardContext): voi
         org: form.text('org') || viewer.session.userOrg,
         role: toRole(form.text('role')),
       });
-      return sendPage(reply, { title: 'Invitation', at: 'users', viewer, body: linkPage(user, publicUrl() + path) });
+      return sendPage(reply, {
+        title: 'Invitation',
+        at: 'users',
+        viewer,
+        body: linkPage(user, publicUrl() + path, context),
+      });
     } catch (error) {
       if (!(error instanceof ChasquiError) || error.code !== 'invalid_value') throw error;
       const notice: Notice = {
@@ -92,10 +97,11 @@ function invitationForm({ session, formToken }: Viewer): Html {
 <div class="actions"><button class="primary">Create invitation</button></div></form>`;
 }
 
-function linkPage({ name, org, role, hasPassword }: User, link: string): Html {
+function linkPage({ name, org, role, hasPassword }: User, link: string, { oidc }: DashboardContext): Html {
   return html`${heading(`Invitation of ${name}`)}
 <div class="card shown"><p><strong>This is the only time that the link is shown.</strong> Send it to ${name}: it sets the
 password for ${role} of ${org ?? 'all organisations'}, once, within ${hasPassword ? 'half an hour' : 'seven days'}.</p>
 ${copyable('link', 'Link', link)}
+${oidc && name.includes('@') && html`<p class="hint">${name} can also sign in with ${oidc.name}, without this link.</p>`}
 <div class="actions"><a class="button" href="${URL}">I have copied it</a></div></div>`;
 }

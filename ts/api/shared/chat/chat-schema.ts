@@ -181,10 +181,6 @@ const responseFormat = objectOf(
     schema: orNull(jsonSchema),
   },
 );
-export const responseFormatField = field(
-  'Form of the completion: `text`, `json_object`, or `json_schema` with a schema.',
-  responseFormat,
-);
 
 const required = { model, messages };
 
@@ -205,7 +201,10 @@ const optional = {
   reasoning_control: field('Lets `/v1/chat/completions/control` end this stream or its reasoning.', boolean, {
     default: false,
   }),
-  response_format: responseFormatField,
+  response_format: field(
+    'Form of the completion: `text`, `json_object`, or `json_schema` with a schema.',
+    responseFormat,
+  ),
   tools: field('The functions and custom tools that the model may call.', arrayOf(toolSchema)),
   tool_choice: field(
     'Whether the model must call a tool: `none`, `auto`, `required`, or the name of one tool.',

@@ -12,182 +12,106 @@ namespace {
 
 using Values = CallFormat::Values;
 
-const std::string kMiniMax = "]<]minimax[>[";
-
-CallFormat dsml(const std::string& block) {
-    CallFormat format;
-    format.opening          = "<｜DSML｜" + block + ">~";
-    format.call             = "<｜DSML｜invoke name=\"$name\">~$arguments~</｜DSML｜invoke>";
-    format.separator        = "~";
-    format.closing          = "~</｜DSML｜" + block + ">";
-    format.member           = "<｜DSML｜parameter name=\"$key\" string=\"$is_string\">$value</｜DSML｜parameter>";
-    format.member_separator = "~";
-    format.values           = Values::raw;
-    return format;
-}
-
-CallFormat json_calls(std::string opening, std::string call, std::string separator, std::string closing) {
-    CallFormat format;
-    format.opening   = std::move(opening);
-    format.call      = std::move(call);
-    format.separator = std::move(separator);
-    format.closing   = std::move(closing);
-    return format;
-}
-
-CallFormat member_calls(std::string call, std::string separator, std::string member, std::string member_separator) {
-    CallFormat format;
-    format.call             = std::move(call);
-    format.separator        = std::move(separator);
-    format.member           = std::move(member);
-    format.member_separator = std::move(member_separator);
-    format.values           = Values::raw;
-    return format;
-}
-
-CallFormat mistral() { return json_calls("", "[TOOL_CALLS]$name[ARGS]$arguments", "", ""); }
-
-CallFormat harmony() {
-    CallFormat format = json_calls("", "$name$arguments", "<|call|><|start|>assistant", "");
-    format.is_harmony = true;
-    return format;
-}
-
-CallFormat muse() {
-    CallFormat format = member_calls(
-        " to=$name<|message|><atem:function_calls>~<atem:invoke name=\"$name\">~$arguments~</atem:invoke>~</atem:function_calls>",
-        "<|eom|><|start|>assistant", "<atem:parameter name=\"$key\">$value</atem:parameter>", "~");
-    format.recipient_of_text = " to=user<|message|>";
-    format.reasoning_open    = " to=self<|message|>";
-    format.reasoning_close   = "<|eom|><|start|>assistant";
-    return format;
-}
-
-CallFormat functionary() {
-    CallFormat format        = json_calls("", "$name\n$arguments", ">>>", "");
-    format.recipient_of_text = "all\n";
-    return format;
-}
-
-CallFormat kimi_k2() {
-    CallFormat format = json_calls("<|tool_calls_section_begin|>",
-                                   "<|tool_call_begin|>$[functions.$name:$index$]<|tool_call_argument_begin|>"
-                                   "$arguments<|tool_call_end|>",
-                                   "~", "<|tool_calls_section_end|>");
-    format.short_opening = "<|tool_call_begin|>";
-    return format;
-}
-
-CallFormat kimi_k3() {
-    CallFormat format = member_calls("<|open|>call tool=\"$name\" index=\"$index\"<|sep|>$arguments<|close|>call<|sep|>", "",
-                                     "<|open|>argument key=\"$key\" type=\"$type\"<|sep|>$value<|close|>argument<|sep|>", "");
-    format.opening    = "<|open|>tools<|sep|>";
-    format.closing    = "<|close|>tools<|sep|>";
-    format.text_open  = "<|open|>response<|sep|>";
-    format.text_close = "<|close|>response<|sep|>";
-    format.tail       = {"<|close|>message<|sep|>", "<|end_of_msg|>"};
-    return format;
-}
-
-CallFormat ling() {
-    CallFormat format = member_calls("<tool_call>$name~$arguments~</tool_call>", "~",
-                                     "<arg_key>$key</arg_key>~<arg_value>$value</arg_value>", "~");
-    format.tail = {"<|role_end|>"};
-    return format;
-}
-
-CallFormat cohere() {
-    CallFormat format = json_calls(
-        "<|START_ACTION|>~[~", "{~\"tool_call_id\":~\"$id\",~\"tool_name\":~\"$name\",~\"parameters\":~$arguments~}", "~,~",
-        "~]~<|END_ACTION|>");
-    format.text_open  = "<|START_TEXT|>";
-    format.text_close = "<|END_TEXT|>";
-    format.tail       = {"<|END_OF_TURN_TOKEN|>"};
-    return format;
-}
-
-CallFormat lfm2() {
-    CallFormat format       = json_calls("<|tool_call_start|>[", "$name($arguments)", ",~", "]<|tool_call_end|>");
-    format.member           = "$key=$value";
-    format.member_separator = ",~";
-    return format;
-}
-
-CallFormat gigachat() {
-    return json_calls("", "<|message_sep|>\n\nfunction call<|role_sep|>\n{~\"name\":~\"$name\",~\"arguments\":~$arguments~}", "",
-                      "");
-}
-
-CallFormat minimax_m3() {
-    CallFormat format = member_calls(kMiniMax + "<invoke name=\"$name\">~$arguments~" + kMiniMax + "</invoke>", "~",
-                                     kMiniMax + "<$key>$value" + kMiniMax + "</$key>", "~");
-    format.opening    = kMiniMax + "<tool_call>~";
-    format.closing    = "~" + kMiniMax + "</tool_call>";
-    format.values     = Values::elements;
-    return format;
-}
-
-CallFormat gemma() {
-    CallFormat format       = json_calls("", "<|tool_call>call:$name{~$arguments~}<tool_call|>", "", "");
-    format.member           = "$key:$value";
-    format.member_separator = ",~";
-    format.values           = Values::gemma;
-    format.tail             = {"<|tool_response>"};
-    return format;
-}
-
-CallFormat minicpm() {
-    CallFormat format = member_calls("<function name=\"$name\">~$arguments~</function>", "~",
-                                     "<param name=\"$key\">$value</param>", "~");
-    format.has_cdata  = true;
-    return format;
-}
-
-CallFormat qwen_coder(bool reasons) {
-    CallFormat format = member_calls("<tool_call>~<function=$name>~$arguments~</function>~</tool_call>", "~",
-                                     "<parameter=$key>\n$value\n</parameter>", "~");
-    format.writes_none = true;
-    if (!reasons) format.short_opening = "<function=$name>";
-    return format;
-}
-
-CallFormat solar() {
-    CallFormat format = json_calls(
-        "<|tool_calls|>", "<|tool_call:begin|>$id<|tool_call:name|>$name<|tool_call:args|>$arguments<|tool_call:end|>", "~",
-        "<|calls|>");
-    format.text_open  = "<|content|>";
-    format.text_close = "<|end|>";
-    return format;
-}
-
-struct Row {
+// The texts of a template that identify its format. `others` sets the fields that few formats need.
+struct Known {
     std::vector<const char*> contains, lacks;
-    CallFormat (*make)();
+    const char *opening, *call, *separator, *closing;
+    const char *member = "", *member_separator = "";
+    Values      values = Values::json;
+    void (*others)(CallFormat&) = nullptr;
 };
 
 // In llama.cpp's order: the first match wins.
-const Row kKnown[] = {
-    {{"[SYSTEM_PROMPT]", "[TOOL_CALLS]", "[ARGS]"}, {"[CALL_ID]"}, mistral},
-    {{"<|channel|>"}, {}, harmony},
-    {{"<atem:function_calls>", "<|eom|>"}, {}, muse},
-    {{">>>all", ">>>${recipient}"}, {}, functionary},
-    {{"<|tool_calls_section_begin|>", "<|tool_call_begin|>"}, {}, kimi_k2},
-    {{"<|open|>", "<|close|>", "<|end_of_msg|>"}, {}, kimi_k3},
-    {{"<role>ASSISTANT</role>", "<arg_key>"}, {}, ling},
-    {{"<|START_TEXT|>", "<|START_ACTION|>"}, {}, cohere},
-    {{"<|tool_list_start|>", "<|tool_list_end|>"}, {}, lfm2},
-    {{"List of tools: ["}, {"<|tool_list_start|>"}, lfm2},
-    {{"<|role_sep|>", "<|message_sep|>"}, {"<|function_call|>"}, gigachat},
-    {{"]<]minimax[>[", "<tool_call>", "<invoke name="}, {}, minimax_m3},
-    {{"dsml_token", "DSML", "function_calls"}, {}, [] { return dsml("function_calls"); }},
-    {{"dsml_token", "DSML", "tool_calls"}, {}, [] { return dsml("tool_calls"); }},
-    {{"'<|tool_call>call:'"}, {}, gemma},
-    {{"Tool usage guidelines:", "<function name=\"", "<param name=\""}, {}, minicpm},
-    {{"<tool_call>", "<function=", "<parameter=", "<think>"}, {"'<tool_call><function=' ~ tool_call.name ~ '>'"},
-     [] { return qwen_coder(true); }},
-    {{"<tool_call>", "<function=", "<parameter="}, {"'<tool_call><function=' ~ tool_call.name ~ '>'"},
-     [] { return qwen_coder(false); }},
-    {{"<|tool_call:begin|>", "<|tool_call:name|>", "<|tool_call:args|>"}, {}, solar},
+const Known kKnown[] = {
+    // Mistral
+    {{"[SYSTEM_PROMPT]", "[TOOL_CALLS]", "[ARGS]"}, {"[CALL_ID]"}, "", "[TOOL_CALLS]$name[ARGS]$arguments", "", ""},
+    // gpt-oss
+    {{"<|channel|>"}, {}, "", "$name$arguments", "<|call|><|start|>assistant", "", "", "", Values::json,
+     [](CallFormat& format) { format.is_harmony = true; }},
+    // Muse
+    {{"<atem:function_calls>", "<|eom|>"}, {}, "",
+     " to=$name<|message|><atem:function_calls>~<atem:invoke name=\"$name\">~$arguments~</atem:invoke>~</atem:function_calls>",
+     "<|eom|><|start|>assistant", "", "<atem:parameter name=\"$key\">$value</atem:parameter>", "~", Values::raw,
+     [](CallFormat& format) {
+         format.recipient_of_text = " to=user<|message|>";
+         format.reasoning_open    = " to=self<|message|>";
+         format.reasoning_close   = "<|eom|><|start|>assistant";
+     }},
+    // Functionary
+    {{">>>all", ">>>${recipient}"}, {}, "", "$name\n$arguments", ">>>", "", "", "", Values::json,
+     [](CallFormat& format) { format.recipient_of_text = "all\n"; }},
+    // Kimi K2
+    {{"<|tool_calls_section_begin|>", "<|tool_call_begin|>"}, {}, "<|tool_calls_section_begin|>",
+     "<|tool_call_begin|>$[functions.$name:$index$]<|tool_call_argument_begin|>$arguments<|tool_call_end|>", "~",
+     "<|tool_calls_section_end|>", "", "", Values::json,
+     [](CallFormat& format) { format.short_opening = "<|tool_call_begin|>"; }},
+    // Kimi K3
+    {{"<|open|>", "<|close|>", "<|end_of_msg|>"}, {}, "<|open|>tools<|sep|>",
+     "<|open|>call tool=\"$name\" index=\"$index\"<|sep|>$arguments<|close|>call<|sep|>", "", "<|close|>tools<|sep|>",
+     "<|open|>argument key=\"$key\" type=\"$type\"<|sep|>$value<|close|>argument<|sep|>", "", Values::raw,
+     [](CallFormat& format) {
+         format.text_open  = "<|open|>response<|sep|>";
+         format.text_close = "<|close|>response<|sep|>";
+         format.tail       = {"<|close|>message<|sep|>", "<|end_of_msg|>"};
+     }},
+    // Ling
+    {{"<role>ASSISTANT</role>", "<arg_key>"}, {}, "", "<tool_call>$name~$arguments~</tool_call>", "~", "",
+     "<arg_key>$key</arg_key>~<arg_value>$value</arg_value>", "~", Values::raw,
+     [](CallFormat& format) { format.tail = {"<|role_end|>"}; }},
+    // Cohere
+    {{"<|START_TEXT|>", "<|START_ACTION|>"}, {}, "<|START_ACTION|>~[~",
+     "{~\"tool_call_id\":~\"$id\",~\"tool_name\":~\"$name\",~\"parameters\":~$arguments~}", "~,~", "~]~<|END_ACTION|>", "",
+     "", Values::json,
+     [](CallFormat& format) {
+         format.text_open  = "<|START_TEXT|>";
+         format.text_close = "<|END_TEXT|>";
+         format.tail       = {"<|END_OF_TURN_TOKEN|>"};
+     }},
+    // LFM2, with two kinds of templates
+    {{"<|tool_list_start|>", "<|tool_list_end|>"}, {}, "<|tool_call_start|>[", "$name($arguments)", ",~", "]<|tool_call_end|>",
+     "$key=$value", ",~"},
+    {{"List of tools: ["}, {"<|tool_list_start|>"}, "<|tool_call_start|>[", "$name($arguments)", ",~", "]<|tool_call_end|>",
+     "$key=$value", ",~"},
+    // GigaChat
+    {{"<|role_sep|>", "<|message_sep|>"}, {"<|function_call|>"}, "",
+     "<|message_sep|>\n\nfunction call<|role_sep|>\n{~\"name\":~\"$name\",~\"arguments\":~$arguments~}", "", ""},
+    // MiniMax M3
+    {{"]<]minimax[>[", "<tool_call>", "<invoke name="}, {}, "]<]minimax[>[<tool_call>~",
+     "]<]minimax[>[<invoke name=\"$name\">~$arguments~]<]minimax[>[</invoke>", "~", "~]<]minimax[>[</tool_call>",
+     "]<]minimax[>[<$key>$value]<]minimax[>[</$key>", "~", Values::elements},
+    // DeepSeek
+    {{"dsml_token", "DSML", "function_calls"}, {}, "<｜DSML｜function_calls>~",
+     "<｜DSML｜invoke name=\"$name\">~$arguments~</｜DSML｜invoke>", "~", "~</｜DSML｜function_calls>",
+     "<｜DSML｜parameter name=\"$key\" string=\"$is_string\">$value</｜DSML｜parameter>", "~", Values::raw},
+    {{"dsml_token", "DSML", "tool_calls"}, {}, "<｜DSML｜tool_calls>~",
+     "<｜DSML｜invoke name=\"$name\">~$arguments~</｜DSML｜invoke>", "~", "~</｜DSML｜tool_calls>",
+     "<｜DSML｜parameter name=\"$key\" string=\"$is_string\">$value</｜DSML｜parameter>", "~", Values::raw},
+    // Gemma
+    {{"'<|tool_call>call:'"}, {}, "", "<|tool_call>call:$name{~$arguments~}<tool_call|>", "", "", "$key:$value", ",~",
+     Values::gemma, [](CallFormat& format) { format.tail = {"<|tool_response>"}; }},
+    // MiniCPM
+    {{"Tool usage guidelines:", "<function name=\"", "<param name=\""}, {}, "",
+     "<function name=\"$name\">~$arguments~</function>", "~", "", "<param name=\"$key\">$value</param>", "~", Values::raw,
+     [](CallFormat& format) { format.has_cdata = true; }},
+    // Qwen Coder, with and without reasoning
+    {{"<tool_call>", "<function=", "<parameter=", "<think>"}, {"'<tool_call><function=' ~ tool_call.name ~ '>'"}, "",
+     "<tool_call>~<function=$name>~$arguments~</function>~</tool_call>", "~", "", "<parameter=$key>\n$value\n</parameter>", "~",
+     Values::raw, [](CallFormat& format) { format.writes_none = true; }},
+    {{"<tool_call>", "<function=", "<parameter="}, {"'<tool_call><function=' ~ tool_call.name ~ '>'"}, "",
+     "<tool_call>~<function=$name>~$arguments~</function>~</tool_call>", "~", "", "<parameter=$key>\n$value\n</parameter>", "~",
+     Values::raw,
+     [](CallFormat& format) {
+         format.writes_none   = true;
+         format.short_opening = "<function=$name>";
+     }},
+    // Solar
+    {{"<|tool_call:begin|>", "<|tool_call:name|>", "<|tool_call:args|>"}, {}, "<|tool_calls|>",
+     "<|tool_call:begin|>$id<|tool_call:name|>$name<|tool_call:args|>$arguments<|tool_call:end|>", "~", "<|calls|>", "", "",
+     Values::json,
+     [](CallFormat& format) {
+         format.text_open  = "<|content|>";
+         format.text_close = "<|end|>";
+     }},
 };
 
 // Whitespace that a template writes is optional for a model.
@@ -300,10 +224,19 @@ CallFormat tagged_format(const autoparser::analyze_tools& tools) {
 
 std::optional<CallFormat> known_format(const std::string& source) {
     const auto has = [&](const char* text) { return source.find(text) != std::string::npos; };
-    for (const Row& row : kKnown) {
-        if (std::all_of(row.contains.begin(), row.contains.end(), has) && std::none_of(row.lacks.begin(), row.lacks.end(), has)) {
-            return row.make();
-        }
+    for (const Known& row : kKnown) {
+        if (!std::all_of(row.contains.begin(), row.contains.end(), has)) continue;
+        if (std::any_of(row.lacks.begin(), row.lacks.end(), has)) continue;
+        CallFormat format;
+        format.opening          = row.opening;
+        format.call             = row.call;
+        format.separator        = row.separator;
+        format.closing          = row.closing;
+        format.member           = row.member;
+        format.member_separator = row.member_separator;
+        format.values           = row.values;
+        if (row.others != nullptr) row.others(format);
+        return format;
     }
     return std::nullopt;
 }
@@ -321,7 +254,10 @@ std::optional<CallFormat> analysed_format(const autoparser::autoparser& analysis
 }
 
 CallFormat generic_format() {
-    return json_calls("", "<tool_call>~{~\"name\":~\"$name\",~\"arguments\":~$arguments~}~</tool_call>", "~", "");
+    CallFormat format;
+    format.call      = "<tool_call>~{~\"name\":~\"$name\",~\"arguments\":~$arguments~}~</tool_call>";
+    format.separator = "~";
+    return format;
 }
 
 std::string example_of(const CallFormat& format) {

@@ -147,6 +147,8 @@ function noContainers() {
   const podman = (...args) => spawnSync('podman', args).status === 0;
   if (!podman('info')) return 'no podman that works';
   if (spawnSync('catatonit', ['--version']).status !== 0) return 'no catatonit, with which podman keeps a pod';
+  const missing = ['dpkg-deb', 'xz'].filter((tool) => spawnSync(tool, ['--version']).status !== 0);
+  if (missing.length > 0) return `no ${missing.join(', ')}, with which installers are packed`;
   return podman('image', 'exists', 'localhost/chasqui-base') ? undefined : 'no base image: run .ci/base-image';
 }
 

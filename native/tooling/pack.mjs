@@ -65,6 +65,7 @@ const notInMain = [
   'native/tooling/copy-dashboard.mjs',
   'native/tooling/describe-options.mjs',
   'native/tooling/gpu-module.mjs',
+  'native/tooling/installers',
   'native/tooling/linux-arm64.cmake',
   'native/tooling/linux-x64-musl.cmake',
   'native/tooling/notices.mjs',

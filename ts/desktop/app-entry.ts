@@ -19,21 +19,25 @@ export function installEntry(entry: AppEntry): string {
   const { file, icon } = placesOf(entry);
   for (const each of [file, icon]) mkdirSync(path.dirname(each), { recursive: true });
   if (existsSync(entry.icon)) copyFileSync(entry.icon, icon);
-  const lines = [
+  writeFileSync(file, entryText(entry.command, existsSync(icon) ? icon : null));
+  return file;
+}
+
+/** `icon`: a file, or a name in the icon theme. */
+export function entryText(command: readonly string[], icon: string | null): string {
+  return [
     '[Desktop Entry]',
     'Type=Application',
     'Name=chasqui',
     'GenericName=Local language models',
     'Comment=Find models, chat with them, serve them to other programs',
-    `Exec=${entry.command.map(quoteForDesktop).join(' ')}`,
-    ...(existsSync(icon) ? [`Icon=${icon}`] : []),
+    `Exec=${command.map(quoteForDesktop).join(' ')}`,
+    ...(icon === null ? [] : [`Icon=${icon}`]),
     'Terminal=false',
     'Categories=Development;Utility;',
     'Keywords=LLM;AI;chat;llama;',
     '',
-  ];
-  writeFileSync(file, lines.join('\n'));
-  return file;
+  ].join('\n');
 }
 
 export function removeEntry(entry: AppEntry): string {

@@ -73,6 +73,50 @@ test('a schema becomes the grammar of the job, and what of it cannot be enforced
   }
 });
 
+test('`response_format` becomes the grammar of the job, under its own name in errors and headers', async () => {
+  const { send, engine } = testApp();
+  const schema = { type: 'object', properties: { a: { type: 'string', format: 'color' } } };
+  const anyObject = { type: 'object' };
+  for (const [format, enforced, ignored] of [
+    [{ type: 'json_schema', json_schema: { name: 'n', schema } }, schema, 'response_format.json_schema.schema'],
+    [{ type: 'json_schema', schema }, schema, 'response_format.schema'],
+    [{ type: 'json_object', schema }, schema, 'response_format.schema'],
+    [{ type: 'json_object' }, anyObject],
+    [{ type: 'json_schema', json_schema: { schema: {} } }, anyObject],
+    [{ type: 'text' }, null],
+  ] as const) {
+    for (const stream of [false, true]) {
+      const reply = await send(URL, body({ response_format: format, stream }));
+      assert.is(reply.statusCode, 200, reply.body);
+      assert.equal(JSON.parse(engine.jobs.at(-1)?.grammar?.schema ?? 'null'), enforced);
+      const named = ignored === undefined ? undefined : `${ignored}.properties.a.format`;
+      assert.is(reply.headers['x-chasqui-ignored'], named);
+    }
+  }
+
+  const strict = { type: 'json_schema', json_schema: { schema, strict: true } };
+  const path = 'response_format.json_schema';
+  for (const [fields, param, code = 'unsupported_parameter'] of [
+    [{ response_format: strict }, `${path}.schema.properties.a.format`],
+    [{ response_format: { type: 'json_schema' } }, path, 'missing_required_parameter'],
+    [{ response_format: { type: 'xml' } }, 'response_format.type', 'invalid_value'],
+    [
+      { response_format: { type: 'json_object', schema: { title: 'x'.repeat(600_000) } } },
+      'response_format.schema',
+      'invalid_value',
+    ],
+    [{ response_format: strict, json_schema: schema }, 'json_schema'],
+    [{ response_format: strict, grammar: 'root ::= "a"' }, 'grammar'],
+    [{ response_format: strict, guided_regex: 'a+' }, 'guided_regex'],
+  ] as const) {
+    const refused = await send(URL, body(fields));
+    expectError(refused, { status: 400, code, param });
+  }
+  const failing = testApp({ failAt: 0, failWith: new ChasquiError('invalid_grammar', 'The schema is none.') });
+  const refused = await failing.send(URL, body({ response_format: { type: 'json_object', schema } }));
+  expectError(refused, { status: 400, code: 'invalid_grammar', param: 'response_format.schema' });
+});
+
 test('without being asked a stream says nothing of usage', async () => {
   const { send } = testApp();
   const { events } = readSse((await send(URL, body({ stream: true }))).body);

@@ -37,11 +37,21 @@ const schema = {
   additionalProperties: false,
 };
 
-for (const url of ['/v1/completions', '/completion']) {
-  test(`a completion of ${url} follows its schema, bounds and formats included`, async ({ app, engine }) => {
+const CONSTRAINTS = [
+  ['/v1/completions', { json_schema: schema }],
+  [
+    '/v1/completions',
+    { response_format: { type: 'json_schema', json_schema: { name: 'place', schema, strict: true } } },
+  ],
+  ['/completion', { json_schema: schema }],
+] as const;
+
+for (const [url, constraint] of CONSTRAINTS) {
+  const [field] = Object.keys(constraint);
+  test(`a completion of ${url} follows its ${field}, bounds and formats included`, async ({ app, engine }) => {
     const texts = new Set<string>();
     for (let seed = 1; seed <= 4; seed += 1) {
-      const payload = { model: engine.model.id, prompt: 'Describe', json_schema: schema, temperature: 1, seed };
+      const payload = { model: engine.model.id, prompt: 'Describe', ...constraint, temperature: 1, seed };
       const reply = await app.inject({ method: 'POST', url, payload });
       assert.is(reply.statusCode, 200, reply.body);
       assert.is(reply.headers['x-chasqui-ignored'], undefined);
@@ -56,7 +66,9 @@ for (const url of ['/v1/completions', '/completion']) {
     }
     assert.ok(texts.size > 1);
   });
+}
 
+for (const url of ['/v1/completions', '/completion']) {
   test(`a schema that is none is an error of ${url} that names it`, async ({ app, engine }) => {
     const json_schema = { type: 'number', minimum: 2, maximum: 1 };
     const payload = { model: engine.model.id, prompt: 'Describe', json_schema };

@@ -11,6 +11,8 @@ import { readConstraints } from '../../shared/chat/output-constraints.js';
 import type { ExtendedEndpoint } from '../../shared/completion/completion-extension.js';
 import { newCompletionHead, PromptProgress, runningUsage } from '../../shared/completion/reply-fields.js';
 import { dataFailure, streamCompletion } from '../../shared/completion/stream-reply.js';
+import { notEnforced } from '../../shared/json-schema/schema-check.js';
+import { readFormat } from '../../shared/text/read-format.js';
 import {
   aboutPrompt,
   firstOfEach,
@@ -34,12 +36,13 @@ export function completionsRoute(app: FastifyInstance, context: AppContext, exte
     context,
     async (request, reply, { engine, signal }) => {
       const origins = new FieldOrigins();
-      const body = readConstraints(request.body, origins);
+      const { body, isStrict } = readFormat(readConstraints(request.body, origins), origins);
       const { return_progress: returnsProgress = false } = body;
       const translate = (thrown: unknown) => origins.translate(aboutPrompt(thrown, body), { messages: [] });
       try {
         if (body.json_schema) {
           const parts = await unenforcedOfSchema(engine, body.json_schema, { signal });
+          if (isStrict && parts[0] !== undefined) throw notEnforced(parts[0]);
           nameIgnoredParts(
             reply,
             parts.map((part) => origins.nameOf(part)),

@@ -181,6 +181,10 @@ const responseFormat = objectOf(
     schema: orNull(jsonSchema),
   },
 );
+export const responseFormatField = field(
+  'Form of the completion: `text`, `json_object`, or `json_schema` with a schema.',
+  responseFormat,
+);
 
 const required = { model, messages };
 
@@ -201,10 +205,7 @@ const optional = {
   reasoning_control: field('Lets `/v1/chat/completions/control` end this stream or its reasoning.', boolean, {
     default: false,
   }),
-  response_format: field(
-    'Form of the completion: `text`, `json_object`, or `json_schema` with a schema.',
-    responseFormat,
-  ),
+  response_format: responseFormatField,
   tools: field('The functions and custom tools that the model may call.', arrayOf(toolSchema)),
   tool_choice: field(
     'Whether the model must call a tool: `none`, `auto`, `required`, or the name of one tool.',

@@ -86,28 +86,29 @@ const ANY_OBJECT = { type: 'object' };
 
 /** The schema of `response_format`, or the field beside it that llama.cpp's clients send. */
 function readSchema(body: ChatCompletionRequest, schemas: SchemaCheck): object | null {
-  const ofFormat = readResponseFormat(body.response_format, schemas);
-  if (body.json_schema === undefined) return ofFormat;
-  if (ofFormat !== null) throw notTogether('json_schema', 'response_format');
-  return orAnyObject(body.json_schema, 'json_schema', schemas);
+  const ofFormat = schemaOfFormat(body.response_format);
+  if (ofFormat !== null && body.json_schema !== undefined) throw notTogether('json_schema', 'response_format');
+  const found = ofFormat ?? (body.json_schema && { schema: orAnyObject(body.json_schema), path: 'json_schema' });
+  if (!found) return null;
+  schemas.check(found.schema, found.path);
+  return found.schema;
 }
 
-function readResponseFormat(format: ResponseFormat | undefined, schemas: SchemaCheck): object | null {
+/** Returns the schema of a format with its path; null: any text. */
+export function schemaOfFormat(format: ResponseFormat | undefined): { schema: object; path: string } | null {
   if (format === undefined || format.type === 'text') return null;
   const path = 'response_format.json_schema';
   if (format.type === 'json_object' || (format.schema && !format.json_schema)) {
-    return orAnyObject(format.schema, 'response_format.schema', schemas);
+    return { schema: orAnyObject(format.schema), path: 'response_format.schema' };
   }
   if (!format.json_schema) {
     throw new ChasquiError('missing_required_parameter', `Missing required parameter: \`${path}\`.`, path);
   }
-  return orAnyObject(format.json_schema.schema, `${path}.schema`, schemas);
+  return { schema: orAnyObject(format.json_schema.schema), path: `${path}.schema` };
 }
 
-function orAnyObject(schema: object | null | undefined, path: string, schemas: SchemaCheck): object {
-  if (!schema || Object.keys(schema).length === 0) return ANY_OBJECT;
-  schemas.check(schema, path);
-  return schema;
+function orAnyObject(schema: object | null | undefined): object {
+  return schema && Object.keys(schema).length > 0 ? schema : ANY_OBJECT;
 }
 
 function refuseBeside({ json_schema: schema }: ChatCompletionRequest, mayCall: boolean, hasSchema: boolean): void {
@@ -115,7 +116,7 @@ function refuseBeside({ json_schema: schema }: ChatCompletionRequest, mayCall: b
   if (hasSchema) throw notTogether('grammar', schema === undefined ? 'response_format' : 'json_schema');
 }
 
-function notTogether(param: string, other: string): ChasquiError {
+export function notTogether(param: string, other: string): ChasquiError {
   return unsupportedParameter(`\`${param}\` and \`${other}\` cannot be used together.`, param);
 }
 

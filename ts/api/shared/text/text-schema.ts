@@ -19,6 +19,7 @@ import {
   model,
   openAiFields,
   promptLogprobs,
+  responseFormatField,
 } from '../chat/chat-schema.js';
 import { constraintFields } from '../chat/constraint-schema.js';
 
@@ -57,6 +58,7 @@ const shared = {
   grammar: conversationFields.grammar,
   ...constraintFields,
   json_schema: field('A JSON schema that the completion must match, also as text.', orString(jsonSchema)),
+  response_format: responseFormatField,
 };
 
 const own = {
@@ -79,7 +81,7 @@ const own = {
 
 export type SentCompletion = StaticFields<typeof required, typeof shared & typeof own>;
 /** A body after `readConstraints`. */
-export type CompletionRequest = Omit<SentCompletion, 'json_schema'> & { json_schema?: object };
+export type CompletionRequest = Omit<SentCompletion, 'json_schema' | 'response_format'> & { json_schema?: object };
 
 /** Returns the schema for a mode that supports these chat `parameters`. */
 export function completionSchema(parameters: readonly string[]) {

@@ -1,11 +1,18 @@
+import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type ChasquiError, type GenerateRequest, type LoadOptions, loadModel, type Model } from '../../ts/index.js';
 import { type Answer, answer as answerOf, withModel as withLoadedModel } from '../support/answer.js';
 import { demoModelPath } from '../support/demo-model.js';
+import { copyGguf, readEntries, uint32Entry } from '../support/gguf.js';
+import { writeAssistant, writeDecoder } from '../support/random-model.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { tinyModel } from '../support/tiny-model.js';
+
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'draft-model-'));
+test.after(() => fs.rmSync(folder, { recursive: true, force: true }));
 
 const base = { contextSize: 512, parallel: 4, threads: 1 };
 /** Without it drafts would come from the text so far. */
@@ -198,6 +205,22 @@ test('a draft model that cannot guess for the model is refused at the start, wit
   assert.match(await refused(demoModelPath, demoModelPath, { deterministic: true }), /deterministic/);
   assert.match(await refused(demoModelPath, demoModelPath, { draftMax: 0 }), /`draftMax`/);
   assert.match(await refused(demoModelPath, '/no/such.gguf', {}, 'model_file_missing'), /no.such/);
+});
+
+test('a draft model that llama.cpp cannot compute is refused for what it is', async () => {
+  const target = writeDecoder(path.join(folder, 'target.gguf'));
+  const failure = (draftModel: string) =>
+    loadModel(target, { ...base, draftModel }).then(
+      () => 'nothing',
+      (error: ChasquiError) => `${error.code}: ${error.message}`,
+    );
+  assert.match(
+    await failure(writeAssistant(path.join(folder, 'head.gguf'))),
+    /^invalid_options: .*\(gemma4-assistant\)/,
+  );
+  const damaged = path.join(folder, 'damaged.gguf');
+  copyGguf(target, damaged, [...readEntries(target), uint32Entry('qwen2.rope.dimension_count', 8)]);
+  assert.match(await failure(damaged), /^model_load_failed: .*GGML_ASSERT/);
 });
 
 test.run();

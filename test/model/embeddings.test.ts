@@ -5,7 +5,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ChasquiError, type LoadOptions, loadModel, type Model } from '../../ts/index.js';
 import { demoModelPath } from '../support/demo-model.js';
-import { ENCODER_CONTEXT, writeDecoder, writeEncoder } from '../support/random-model.js';
+import { ENCODER_CONTEXT, writeDecoder, writeEncoder, writeMisfittingEncoder } from '../support/random-model.js';
 import { tinyModel } from '../support/tiny-model.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'chasqui-embed-'));
@@ -263,6 +263,19 @@ test('a text does not wait for those that came in before it, and these go on unt
   await model.embed(['one more']);
   const later = (await model.stats()).embeddedTokens;
   assert.ok(later - embeddedTokens < ENCODER_CONTEXT, `${later - embeddedTokens} tokens for a short text`);
+});
+
+test('a model whose layers do not fit is refused with the reason, and ends nothing', async () => {
+  const model = await loadModel(writeMisfittingEncoder(join(folder, 'misfitting.gguf')), { threads: 1 });
+  for (let time = 0; time < 2; time++) {
+    const error: ChasquiError = await model.embed(['Hi']).then(
+      () => assert.unreachable('it was computed'),
+      (reason) => reason,
+    );
+    assert.is(error.code, 'model_not_capable', error.message);
+    assert.match(error.message, /for embeddings: .*GGML_ASSERT/);
+  }
+  await model.close();
 });
 
 test('closing ends what runs with engine_closed, and what comes later', async () => {

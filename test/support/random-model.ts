@@ -12,6 +12,7 @@ import {
   type Tensor,
   textEntry,
   uint32Entry,
+  uint32sEntry,
   writeGguf,
 } from './gguf.js';
 import { root } from './places.js';
@@ -74,6 +75,68 @@ export function writeDecoder(file: string, vocabularyOf = 'starcoder', contextLe
     ...copied,
   ];
   writeGguf(file, entries, decoderTensors(vocabularySize(copied)));
+  return file;
+}
+
+/** Writes a Gemma 4 assistant of one layer. It reads hidden states of a larger model. */
+export function writeAssistant(file: string): string {
+  const copied = vocabulary('starcoder');
+  const name = 'gemma4-assistant';
+  const numbers = { context_length: 512, nextn_predict_layers: 1, embedding_length_out: 2 * width };
+  const window = { sliding_window: 64, key_length_swa: 16, value_length_swa: 16 };
+  const entries = [
+    textEntry('general.architecture', name),
+    ...shape(name, { width, hidden, layers: 1 }),
+    ...Object.entries(numbers).map(([key, value]) => uint32Entry(`${name}.${key}`, value)),
+    ...Object.entries(window).map(([key, value]) => uint32Entry(`${name}.attention.${key}`, value)),
+    uint32sEntry(`${name}.attention.sliding_window_pattern`, [1]),
+    float32Entry(`${name}.attention.layer_norm_rms_epsilon`, 1e-6),
+    ...copied,
+  ];
+  const block = (part: string) => `blk.0.${part}`;
+  const norms = ['attn_norm', 'post_attention_norm', 'ffn_norm', 'post_ffw_norm'];
+  writeGguf(file, entries, [
+    matrix('token_embd', width, vocabularySize(copied)),
+    constant('output_norm.weight', width, 1),
+    matrix('nextn.pre_projection', 4 * width, width),
+    matrix('nextn.post_projection', width, 2 * width),
+    ...['attn_q', 'attn_output'].map((part) => matrix(block(part), width, width)),
+    ...['ffn_gate', 'ffn_up'].map((part) => matrix(block(part), width, hidden)),
+    matrix(block('ffn_down'), hidden, width),
+    ...norms.map((part) => constant(block(`${part}.weight`), width, 1)),
+    constant(block('attn_q_norm.weight'), 16, 1),
+    constant(block('layer_output_scale.weight'), 1, 1),
+  ]);
+  return file;
+}
+
+/** Writes an embedding Gemma. The width of its second dense layer is wrong. */
+export function writeMisfittingEncoder(file: string): string {
+  const copied = vocabulary('starcoder');
+  const name = 'gemma-embedding';
+  const dense = { dense_2_feat_out: 32, dense_3_feat_in: 48 };
+  const window = { 'attention.sliding_window': 64, 'attention.sliding_window_pattern': 2 };
+  const numbers = { context_length: 512, ...dense, ...window };
+  const norms = ['post_attention_norm', 'post_ffw_norm'];
+  const head = ['attn_q_norm', 'attn_k_norm'];
+  const perLayer = (layer: number) => [
+    ...norms.map((part) => constant(`blk.${layer}.${part}.weight`, width, 1)),
+    ...head.map((part) => constant(`blk.${layer}.${part}.weight`, width / 4, 1)),
+  ];
+  const entries = [
+    textEntry('general.architecture', name),
+    ...shape(name),
+    ...Object.entries(numbers).map(([key, value]) => uint32Entry(`${name}.${key}`, value)),
+    float32Entry(`${name}.attention.layer_norm_rms_epsilon`, 1e-6),
+    ...copied,
+  ];
+  const body = decoderTensors(vocabularySize(copied)).filter(({ name }) => !name.endsWith('.bias'));
+  writeGguf(file, entries, [
+    ...body,
+    ...Array.from({ length: layers }, (_, layer) => perLayer(layer)).flat(),
+    matrix('dense_2', width, numbers.dense_2_feat_out),
+    matrix('dense_3', numbers.dense_3_feat_in, width),
+  ]);
   return file;
 }
 

@@ -1,6 +1,6 @@
 #include "context-params.h"
 
-#include "../../core/error-code.h"
+#include "../system/log.h"
 
 #include <common.h>
 
@@ -56,6 +56,19 @@ llama_context_params decoder_context_params(uint32_t trained_length, const Decod
     params.n_threads_batch = options.threads_batch > 0 ? options.threads_batch : threads;
     options.context.apply(params);
     return params;
+}
+
+llama_context* open_context(llama_model* model, const llama_context_params& params, const ContextSettings& settings,
+                            const std::string& what, ErrorCode otherwise) {
+    take_last_errors();
+    const ThrownAssertions guard;
+    if (llama_context* context = llama_init_from_model(model, params)) return context;
+    const std::string said = take_last_errors();
+    refuse_settings(settings, said);
+    const ErrorCode code   = failure_code(said, otherwise);
+    const char*     advice = ". A smaller context or fewer parallel sequences need less memory.";
+    throw Error(code, "llama.cpp could not set up a context " + what + ": " + said +
+                          (code == ErrorCode::out_of_memory ? advice : "."));
 }
 
 }  // namespace chasqui

@@ -2,6 +2,7 @@
 // memory.
 #pragma once
 
+#include "../../core/error-code.h"
 #include "decoder.h"
 #include "../images/vision.h"
 
@@ -11,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace chasqui {
 
@@ -28,5 +30,10 @@ llama_context_params mtp_context_params(uint32_t n_slots, uint32_t context_lengt
                                         const ContextSettings& settings);
 // Throws `invalid_options` if the device does not exist.
 mtmd_context_params  vision_context_params(const VisionOptions& options, const Offload& offload);
+
+// `settings`: those in `params`. `what`: the context's purpose or size, for messages. Throws `invalid_options`,
+// `out_of_memory`, or `otherwise` if llama.cpp cannot compute the model in this way.
+llama_context* open_context(llama_model* model, const llama_context_params& params, const ContextSettings& settings,
+                            const std::string& what, ErrorCode otherwise = ErrorCode::model_load_failed);
 
 }  // namespace chasqui

@@ -49,17 +49,8 @@ Decoder::Decoder(const Model& model, const Adapters& adapters, const DecoderOpti
     params.abort_callback      = [](void* flag) { return static_cast<std::atomic<bool>*>(flag)->load(); };
     params.abort_callback_data = &aborted_;
 
-    take_last_errors();
-    context_.reset(llama_init_from_model(model.handle(), params));
-    if (!context_) {
-        const std::string said = take_last_errors();
-        refuse_settings(options.context, said);
-        const bool      is_damaged = said.find("GGML_ASSERT") != std::string::npos;
-        const ErrorCode code = failure_code(said, is_damaged ? ErrorCode::model_load_failed : ErrorCode::out_of_memory);
-        const char*     advice = ". A smaller context or fewer parallel sequences need less memory.";
-        throw Error(code, "llama.cpp could not set up a context of " + std::to_string(params.n_ctx) + " cells: " + said +
-                              (code == ErrorCode::out_of_memory ? advice : "."));
-    }
+    const std::string size = "of " + std::to_string(params.n_ctx) + " cells";
+    context_.reset(open_context(model.handle(), params, options.context, size));
     truncation_   = truncation_of(model.handle());
     n_embd_       = static_cast<size_t>(llama_model_n_embd_inp(model.handle()));
     generates_    = has_memory() && model.is_causal();

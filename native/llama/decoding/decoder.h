@@ -57,7 +57,7 @@ struct DecoderOptions {
 // llama.cpp aborts on misuse, so every condition is checked here before the call.
 class Decoder {
 public:
-    // Throws `invalid_options` or `out_of_memory`. `adapters` must outlive the decoder.
+    // Throws `invalid_options`, `out_of_memory` or `model_load_failed`. `adapters` must outlive the decoder.
     Decoder(const Model& model, const Adapters& adapters, const DecoderOptions& options);
     ~Decoder();
 

@@ -207,12 +207,8 @@ void Embedder::create_context() {
         params.cb_eval_user_data = this;
     }
     context_settings_.apply(params);
-    take_last_errors();
-    context_.reset(llama_init_from_model(model_.handle(), params));
-    if (!context_) {
-        throw Error(ErrorCode::out_of_memory,
-                    "llama.cpp could not set up a context for embeddings: " + take_last_errors() + ".");
-    }
+    context_.reset(
+        open_context(model_.handle(), params, context_settings_, "for embeddings", ErrorCode::model_not_capable));
     // The threads sleep between inputs, so they do not compete with those of the decoder.
     threadpool_ = attach_threadpool(context_.get(), threads_, 0);
     batch_.reset(new llama_batch(llama_batch_init(static_cast<int32_t>(n_max), 0, 1)));

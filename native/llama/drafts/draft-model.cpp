@@ -56,7 +56,7 @@ void check(const Model& target, const Model& draft, Truncation target_truncation
         refuse(draft.path() + " cannot be a draft model: rejected drafts could not be removed from its recurrent " +
                "state. Choose a small transformer of the same family.");
     }
-    for (const char* heads_only : {"eagle3", "dflash", "gemma4_assistant"}) {
+    for (const char* heads_only : {"eagle3", "dflash", "gemma4-assistant"}) {
         if (architecture_of(draft.handle()) != heads_only) continue;
         refuse(draft.path() + " is a head for speculative decoding (" + heads_only +
                "), which needs the large model's inner states. Choose a small model that generates text by itself.");

@@ -2,7 +2,7 @@
 
 #include "../../core/error-code.h"
 #include "../../core/sampler.h"
-#include "../system/log.h"
+#include "../decoding/context-params.h"
 
 #include <llama.h>
 
@@ -36,14 +36,7 @@ DraftSource::Context DraftSource::create_context(llama_model* model, llama_conte
     params.n_threads_batch     = decoder.threads();
     params.abort_callback      = [](void* flag) { return static_cast<std::atomic<bool>*>(flag)->load(); };
     params.abort_callback_data = &aborted_;
-    take_last_errors();
-    Context context(llama_init_from_model(model, params));
-    if (!context) {
-        const std::string said = take_last_errors();
-        refuse_settings(options_.context, said);
-        throw Error(ErrorCode::out_of_memory, std::string("llama.cpp could not set up a context for ") + what + ": " +
-                                                  said + ". A smaller context needs less memory.");
-    }
+    Context context(open_context(model, params, options_.context, std::string("for ") + what));
     llama_attach_threadpool(context.get(), decoder.threadpool(), nullptr);
     return context;
 }

@@ -82,8 +82,8 @@ protected:
     // Throws `invalid_options`. `what`: name of the source, for messages.
     DraftSource(const DraftOptions& options, const char* what);
 
-    // Creates a context on the decoder's threads, which abort() interrupts. Throws `invalid_options` or
-    // `out_of_memory`.
+    // Creates a context on the decoder's threads, which abort() interrupts. Throws `invalid_options`,
+    // `out_of_memory` or `model_load_failed`.
     Context create_context(llama_model* model, llama_context_params params, const Decoder& decoder, const char* what);
     // Appends the most probable next token. False if the draft ends there.
     bool take_next(Draft& draft, llama_context* context, const Model& model, int32_t n_vocab) const;

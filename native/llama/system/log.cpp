@@ -68,8 +68,8 @@ ErrorCode failure_code(const std::string& errors, ErrorCode otherwise) {
     return otherwise;
 }
 
-ThrownAssertions::ThrownAssertions() { t_throws_assertions = true; }
-ThrownAssertions::~ThrownAssertions() { t_throws_assertions = false; }
+ThrownAssertions::ThrownAssertions() : outer_(std::exchange(t_throws_assertions, true)) {}
+ThrownAssertions::~ThrownAssertions() { t_throws_assertions = outer_; }
 
 std::string shortened(const std::string& message) {
     constexpr size_t kMaxBytes = 300;

@@ -25,6 +25,9 @@ public:
     ~ThrownAssertions();
     ThrownAssertions(const ThrownAssertions&)            = delete;
     ThrownAssertions& operator=(const ThrownAssertions&) = delete;
+
+private:
+    const bool outer_;  // another one exists on this thread
 };
 
 // The beginning of a message. llama.cpp quotes its input in messages, which may be megabytes.

@@ -2,6 +2,7 @@
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import OpenAI from 'openai';
+import { SMTPServer } from 'smtp-server';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { BudgetJson } from '../../ts/cloud/budgets/routes.js';
@@ -11,7 +12,16 @@ import { until } from '../support/until.js';
 
 const test = suite('cloud: budgets');
 const WEBHOOK_KEY = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
-const ARGS = ['--allow-loopback-webhooks'];
+const ARGS = ['--allow-loopback-webhooks', '--mail-from', 'cloud@chasqui.example'];
+const mails: string[] = [];
+const mailServer = new SMTPServer({
+  authOptional: true,
+  disabledCommands: ['STARTTLS'],
+  onData: (stream, { envelope }, done) => {
+    mails.push(...envelope.rcptTo.map(({ address }) => address));
+    stream.resume().on('end', () => done());
+  },
+});
 const received: { type: string; data: Record<string, unknown> }[] = [];
 let cloud: TestCloud;
 let receiver: http.Server;
@@ -26,12 +36,15 @@ test.before(async () => {
     response.writeHead(204).end();
   });
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => mailServer.listen(0, '127.0.0.1', resolve));
+  ARGS.push('--smtp-url', `smtp://127.0.0.1:${(mailServer.server.address() as AddressInfo).port}`);
   cloud = await TestCloud.start(ARGS);
   await cloud.deployed('chat', { auth: 'private', bearer: true, scale: { min: 1 } });
 });
 test.after(async () => {
   receiver.closeAllConnections();
   receiver.close();
+  mailServer.close();
   assert.equal(await cloud.stop(), { code: 0, signal: null });
 });
 
@@ -130,6 +143,17 @@ test('six concurrent requests do not overrun a budget of tokens', async () => {
     assert.is(headers.has('retry-after'), bodies[i]?.error?.code === 'rate_limit_exceeded');
   }
   await cloud.client.delete('/budgets/me');
+});
+
+test('an alert is sent by e-mail', async () => {
+  const wrong = await cloud.cli('budgets', 'set', '--requests', '1', '--email', 'ana');
+  assert.equal([wrong.code, /--email.* must be one e-mail address/.test(wrong.stderr)], [2, true], wrong.stderr);
+  const set = await cloud.cli('budgets', 'set', '--requests', '1', '--email', 'ana@acme.example');
+  assert.is(set.code, 0, set.stderr);
+  await until(async () => (await budget()).alerts.at(-1)?.email === 'delivered', 'the delivery');
+  assert.equal(mails, ['ana@acme.example']);
+  const { stdout } = await cloud.cli('budgets', 'list');
+  assert.match(stdout, /^me +\d+ +\d+ of 1 +80 % +ana@acme\.example +limit \(requests, delivered\)$/m);
 });
 
 test.run();

@@ -35,6 +35,7 @@ import { createFrontServer, refusePlainPublicListen } from './gateway/front-serv
 import { Gateway } from './gateway/gateway.js';
 import type { UsageSink } from './gateway/usage.js';
 import { reportReady, startSuccessor } from './hand-over.js';
+import { Mailer, type MailSettings } from './mail/mailer.js';
 import { CloudMetrics, metricsRoute } from './metrics/cloud-metrics.js';
 import { OidcProvider, type OidcSettings } from './oidc/provider.js';
 import { makePlaces, OWN_ORG, type Places, placesIn, type WrittenAddress } from './places.js';
@@ -83,6 +84,8 @@ export interface CloudSettings {
   chatPage?: ChatPage;
   /** Sign-in to the dashboard with a provider. */
   oidc?: OidcSettings | undefined;
+  /** Mail server for alerts. */
+  mail?: MailSettings | undefined;
   /** Whether runners exit with this process, even if it is killed; default: false. */
   endsWithParent?: boolean;
   certificate?: Certificate | undefined;
@@ -252,7 +255,11 @@ function assemble(
     hosts: settings.allowsLoopbackWebhooks ? ('loopback' as const) : ('public' as const),
     onError: (error: unknown) => onError?.(error),
   };
-  const budgets = new Budgets({ database, ...webhooks });
+  const budgets = new Budgets({
+    database,
+    mailer: settings.mail && new Mailer(settings.mail, webhooks.onError),
+    ...webhooks,
+  });
   const sink: UsageSink = {
     add: (use, replaces) => {
       usage.add(use, replaces);

@@ -31,8 +31,8 @@ export function budgetsCommand(): Command {
 }
 
 async function set({ cloud, org, json }: Target, parsed: Parsed): Promise<void> {
-  const { tokens, requests, warnPercent, webhook } = givenOptions(BUDGET_OPTIONS, parsed, {});
-  const body = { tokens, requests, warn_percent: warnPercent, webhook };
+  const { tokens, requests, warnPercent, webhook, email } = givenOptions(BUDGET_OPTIONS, parsed, {});
+  const body = { tokens, requests, warn_percent: warnPercent, webhook, email };
   const budget = await cloud.put<BudgetJson>(routeOf(org, parsed), body);
   print(json, budget, `The budget of ${nameOf(budget)} is set: ${limits(budget)} per month.`);
 }
@@ -43,14 +43,20 @@ async function list({ cloud, json }: Target): Promise<void> {
   if (budgets.length === 0) return console.log('No budgets. Set one: `chasqui budgets set`');
   const rows = budgets.map((budget) => {
     const { tokens, requests, used_tokens: usedTokens, used_requests: usedRequests } = budget;
-    const { warn_percent: percent, alerts, webhook_host: host } = budget;
+    const { warn_percent: percent, alerts, webhook_host: host, email } = budget;
     const last = alerts.at(-1);
-    const alert =
-      last === undefined ? '-' : `${last.level} (${last.unit}${last.webhook === null ? '' : `, ${last.webhook}`})`;
-    const cells = [usage(usedTokens, tokens), usage(usedRequests, requests), `${percent} %`, host ?? '-', alert];
+    const delivery = last?.webhook ?? last?.email;
+    const alert = last === undefined ? '-' : `${last.level} (${last.unit}${delivery ? `, ${delivery}` : ''})`;
+    const cells = [
+      usage(usedTokens, tokens),
+      usage(usedRequests, requests),
+      `${percent} %`,
+      host ?? email ?? '-',
+      alert,
+    ];
     return [nameOf(budget), ...cells];
   });
-  console.log(textTable([['BUDGET', 'TOKENS', 'REQUESTS', 'WARNS AT', 'WEBHOOK', 'ALERT'], ...rows]));
+  console.log(textTable([['BUDGET', 'TOKENS', 'REQUESTS', 'WARNS AT', 'ALERTS TO', 'ALERT'], ...rows]));
 }
 
 async function remove({ cloud, org, json }: Target, parsed: Parsed): Promise<void> {

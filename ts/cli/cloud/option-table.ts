@@ -93,6 +93,17 @@ export const CLOUD_START_OPTIONS = inGroup(GROUP, {
     help: 'Accept only e-mail addresses of this domain; repeatable',
     otherwise: 'all domains',
   },
+  smtpUrl: {
+    ...text('url'),
+    help: 'Mail server for alerts: smtp://user@host:587 (STARTTLS) or smtps://user@host',
+    otherwise: 'no e-mails',
+  },
+  smtpPasswordFile: {
+    type: 'path',
+    help: 'File with the password of the mail server; CHASQUI_SMTP_PASSWORD may hold the password itself',
+    otherwise: 'none',
+  },
+  mailFrom: { ...text('address'), help: 'Sender of e-mails', otherwise: 'none; required with a mail server' },
   tlsCert: {
     type: 'path',
     help: 'PEM file with the TLS certificate; reloaded when it changes',
@@ -180,6 +191,7 @@ export const BUDGET_OPTIONS = inGroup(GROUP, {
     help: 'URL that receives the alerts, signed with the secret WEBHOOK_KEY',
     otherwise: 'none',
   },
+  email: { ...text('address'), help: 'Address that receives the alerts, instead of a webhook', otherwise: 'none' },
 } as const satisfies UngroupedRows);
 
 export const USER_OPTIONS = inGroup(GROUP, {

@@ -8,6 +8,7 @@ import { Certificate } from '../../server/certificate.js';
 import { stopOnSignals } from '../../server/stop-on-signals.js';
 import { givenOptions } from '../options/table-options.js';
 import { printable } from '../output/log-output.js';
+import { mailSettings } from './mail-settings.js';
 import { oidcSettings } from './oidc-settings.js';
 import { CLOUD_START_OPTIONS } from './option-table.js';
 import { DEMO_MODEL, podmanOf, runnerCommand } from './runner-command.js';
@@ -46,6 +47,7 @@ export async function startFromOptions(parsed: Readonly<Record<string, unknown>>
     // Organisations use their own secret `HF_TOKEN`.
     hub: { ...hubSettings(process.env), token: null },
     oidc: oidcSettings(options, process.env),
+    mail: mailSettings(options, process.env),
     certificate: tlsCert && tlsKey ? new Certificate(tlsCert, tlsKey) : undefined,
     trustProxy: options.trustProxy ?? false,
     insecure: options.insecure ?? false,

@@ -11,7 +11,7 @@ import { HOSTING_OPTIONS } from './hosting-option-table.js';
 const PREFIX = 'CHASQUI_';
 const TABLES = [LOAD_OPTIONS, HOSTING_OPTIONS, DESKTOP_OPTIONS, BENCH_OPTIONS, CLOUD_START_OPTIONS];
 const ROWS = TABLES.flatMap((rows): OptionRow[] => Object.values(rows));
-const OTHERS = ['API_KEY', 'BACKGROUND_LOG', 'DEBUG', 'LLAMA_DIR', 'MODULES', 'OIDC_SECRET'].map(
+const OTHERS = ['API_KEY', 'BACKGROUND_LOG', 'DEBUG', 'LLAMA_DIR', 'MODULES', 'OIDC_SECRET', 'SMTP_PASSWORD'].map(
   (name) => PREFIX + name,
 );
 

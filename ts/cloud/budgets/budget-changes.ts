@@ -8,6 +8,8 @@ import type { Accounts } from '../accounts/accounts.js';
 import type { Actor } from '../accounts/audit.js';
 import { beyond, isWithin } from '../accounts/authorize.js';
 import { objectOf } from '../accounts/parse-input.js';
+import { checkAddress } from '../mail/mailer.js';
+import { toTarget } from './alert-mail.js';
 import { type BudgetBody, budgetSchema } from './budget-schema.js';
 import type { Budget, BudgetName } from './budget-store.js';
 import type { BudgetState, Budgets } from './budgets.js';
@@ -39,14 +41,22 @@ export function setBudget(
   if (keyId !== '' && (key === null || !isWithin(key, actor) || (key.org ?? org) !== org)) {
     throw new ChasquiError('key_not_found', `No key of ${org} has the id \`${keyId.slice(0, 40)}\`.`);
   }
-  const { tokens = null, requests = null, warn_percent: warnPercent = DEFAULT_WARN_PERCENT, webhook = null } = body;
+  const { tokens = null, requests = null, warn_percent: warnPercent = DEFAULT_WARN_PERCENT } = body;
   if (tokens === null && requests === null) {
     throw invalidValue('`tokens` or `requests` must be a number. Remove the budget to set no limit.', 'tokens');
   }
-  const url = webhook === null || webhook === '' ? null : budgets.webhooks.check(org, webhook, 'webhook');
-  budgets.set({ org, keyId, tokens, requests, warnPercent, webhook: url, isFixed: actor.org === null });
+  const target = targetOf(budgets, org, body);
+  budgets.set({ org, keyId, tokens, requests, warnPercent, webhook: target, isFixed: actor.org === null });
   const detail = { tokens, requests, warn_percent: warnPercent };
   accounts.audit.add({ actor, action: 'budget.set', org, subject: subjectOf(name), detail });
+}
+
+function targetOf({ webhooks, sendsMail }: Budgets, org: string, { webhook, email }: BudgetBody): string | null {
+  if (webhook && email) throw invalidValue('`email` and `webhook` exclude each other.', 'email');
+  if (webhook) return webhooks.check(org, webhook, 'webhook');
+  if (!email) return null;
+  if (!sendsMail) throw invalidValue('`email` needs an SMTP server, which the operator has not set.', 'email');
+  return toTarget(checkAddress(email, 'email'));
 }
 
 export function removeBudget({ budgets, accounts }: BudgetChangesParts, actor: Actor, name: BudgetName): void {

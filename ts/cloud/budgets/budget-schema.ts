@@ -8,6 +8,7 @@ export const budgetSchema = {
     requests: LIMIT,
     warn_percent: { type: 'integer', minimum: 1, maximum: 100 },
     webhook: { type: ['string', 'null'] },
+    email: { type: ['string', 'null'] },
   },
 } as const;
 
@@ -16,4 +17,5 @@ export interface BudgetBody {
   requests?: number | null;
   warn_percent?: number;
   webhook?: string | null;
+  email?: string | null;
 }

@@ -17,6 +17,7 @@ export interface Budget {
   requests: number | null;
   /** Percentage of a limit at which the first alert is sent. */
   warnPercent: number;
+  /** Target of alerts: an https URL, or `mailto:` and an address. */
   webhook: string | null;
   /** Whether an unrestricted actor has set it. Then members of the organisation cannot change it. */
   isFixed: boolean;

@@ -2,12 +2,15 @@
 import { ChasquiError } from '../../errors.js';
 import type { Admission } from '../gateway/key-limits.js';
 import type { RequestUsage } from '../gateway/usage.js';
+import type { Mailer } from '../mail/mailer.js';
 import type { Database } from '../store/database.js';
 import { type WebhookParts, Webhooks } from '../webhooks/webhooks.js';
+import { addressOf, alertMail } from './alert-mail.js';
 import { type Alert, type Budget, type BudgetName, BudgetStore, type Level, UNITS, type Unit } from './budget-store.js';
 
 export interface BudgetsParts extends Pick<WebhookParts, 'keyOf' | 'hosts' | 'onError'> {
   database: Database;
+  mailer?: Mailer | undefined;
   /** Milliseconds since 1970. */
   now?: () => number;
 }
@@ -17,6 +20,7 @@ const HOUR_MS = 3_600_000;
 /** A request with a larger `max_tokens` does not block all others until its end. */
 const MAX_RESERVED_TOKENS = 32_768;
 const RESERVED_RETRY_S = 5;
+const NO_MAILER = 'this cloud has no SMTP server';
 
 /** Usage of this month by an organisation, or by a key in it. `reserved`: estimates of running requests. */
 interface Account {
@@ -33,6 +37,7 @@ export interface BudgetState extends Budget {
 
 export class Budgets {
   readonly store: BudgetStore;
+  readonly sendsMail: boolean;
   readonly webhooks: Webhooks;
   readonly #accounts = new Map<string, Account>();
   readonly #limited = new Map<string, Account & { budget: Budget }>();
@@ -42,13 +47,14 @@ export class Budgets {
   readonly #timer: NodeJS.Timeout;
   #month: string;
 
-  constructor({ database, now = Date.now, ...parts }: BudgetsParts) {
+  constructor({ database, mailer, now = Date.now, ...parts }: BudgetsParts) {
+    this.sendsMail = mailer !== undefined;
     this.#now = now;
     this.store = new BudgetStore(database);
     this.webhooks = new Webhooks({
       ...parts,
       source: {
-        due: (exceptOrgs, exceptIds) => toCall(this.store.dueAlert(exceptOrgs, exceptIds)),
+        due: (exceptOrgs, exceptIds) => toCall(this.store.dueAlert(exceptOrgs, exceptIds), mailer),
         called: (id, outcome) => this.store.called(id, outcome),
       },
     });
@@ -217,10 +223,12 @@ function add(sum: Record<Unit, number>, more: Readonly<Record<Unit, number>>): v
 }
 
 /** The body has the form that Standard Webhooks recommends. */
-function toCall(alert: Alert | undefined) {
+function toCall(alert: Alert | undefined, mailer: Mailer | undefined) {
   if (alert === undefined) return undefined;
   const { id, org, keyId, month, unit, level, used, budget, at, webhook, attempts } = alert;
   const data = { org, key_id: keyId === '' ? null : keyId, month, unit, used, budget };
   const payload = () => ({ type: `budget.${level}`, timestamp: new Date(at).toISOString(), data });
-  return { id, org, url: webhook ?? '', retries: attempts, payload };
+  const to = addressOf(webhook);
+  const mail = to === null ? undefined : async () => mailer?.send({ id, org, to, ...alertMail(alert) }) ?? NO_MAILER;
+  return { id, org, url: webhook ?? '', retries: attempts, payload, mail };
 }

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Authorize } from '../accounts/authorize.js';
 import { API_BASE } from '../api/routes.js';
+import { addressOf, webhookOf } from './alert-mail.js';
 import { type BudgetChangesParts, removeBudget, setBudget, visibleBudgets } from './budget-changes.js';
 import type { Alert, BudgetName } from './budget-store.js';
 import type { BudgetState } from './budgets.js';
@@ -43,6 +44,7 @@ function isOf(name: BudgetName) {
 
 /** Times are Unix seconds. URLs of webhooks may contain secrets, so only their hosts are shown. */
 export function budgetToJson({ org, keyId, month, tokens, requests, used, ...rest }: BudgetState) {
+  const webhook = webhookOf(rest.webhook);
   return {
     org,
     key_id: keyId === '' ? null : keyId,
@@ -52,7 +54,8 @@ export function budgetToJson({ org, keyId, month, tokens, requests, used, ...res
     used_tokens: used.tokens,
     used_requests: used.requests,
     warn_percent: rest.warnPercent,
-    webhook_host: rest.webhook === null ? null : new URL(rest.webhook).host,
+    webhook_host: webhook === null ? null : new URL(webhook).host,
+    email: addressOf(rest.webhook),
     set_by_operator: rest.isFixed,
     alerts: rest.alerts.map(alertToJson),
   };
@@ -60,7 +63,9 @@ export function budgetToJson({ org, keyId, month, tokens, requests, used, ...res
 
 function alertToJson({ unit, level, used, at, webhook, due, attempts, error }: Alert) {
   const delivery = error === null && attempts > 0 ? 'delivered' : due === null ? 'failed' : 'pending';
-  return { unit, level, used, at: Math.floor(at / 1000), webhook: webhook === null ? null : delivery, error };
+  const state = (target: string | null) => (target === null ? null : delivery);
+  const [called, mailed] = [state(webhookOf(webhook)), state(addressOf(webhook))];
+  return { unit, level, used, at: Math.floor(at / 1000), webhook: called, email: mailed, error };
 }
 
 /** A budget as the API and `chasqui budgets` print it. */

@@ -5,6 +5,7 @@ import { type Html, html } from '../../http/html.js';
 import type { ApiKey } from '../../keys/key-store.js';
 import { visibleKeys } from '../accounts/key-changes.js';
 import { may } from '../accounts/sessions.js';
+import { addressOf } from '../budgets/alert-mail.js';
 import { mayChange, removeBudget, setBudget, visibleBudgets } from '../budgets/budget-changes.js';
 import type { Alert } from '../budgets/budget-store.js';
 import type { BudgetState } from '../budgets/budgets.js';
@@ -49,10 +50,10 @@ function changed(
 }
 
 function toBody(form: SentForm): object {
-  const webhook = form.text('webhook');
+  const [webhook, email] = [form.text('webhook'), form.text('email')];
   const numbers = ['tokens', 'requests', 'warn_percent'].map((name) => [name, numberOf(form.text(name))]);
   const given = Object.fromEntries(numbers.filter(([, value]) => value !== null));
-  return { ...given, ...(webhook && { webhook }) };
+  return { ...given, ...(webhook && { webhook }), ...(email && { email }) };
 }
 
 /** The schema refuses other texts. */
@@ -68,6 +69,7 @@ const LABELS: Readonly<Record<string, string>> = {
   requests: 'Requests per month',
   warn_percent: 'The share of the warning',
   webhook: 'The webhook',
+  email: 'The e-mail address',
 };
 
 function withLabels({ message, param }: ChasquiError): string {
@@ -88,7 +90,7 @@ function show(
   const under = 'Limits per calendar month (UTC). Requests beyond a limit are refused until the month ends.';
   const body = html`${heading('Budgets', null, under)}
 ${budgets.length > 0 ? table(budgets, keys, viewer) : emptyState('No budgets', 'Tokens and requests are not limited per month.')}
-${may(viewer.session, 'admin') && budgetForm(keys, viewer)}`;
+${may(viewer.session, 'admin') && budgetForm(keys, viewer, context.budgets.sendsMail)}`;
   return sendPage(reply, { title: 'Budgets', at: 'budgets', viewer, notice, body });
 }
 
@@ -104,7 +106,7 @@ function row(budget: BudgetState, keys: readonly ApiKey[], { session, formToken 
   const sub = keyId === '' ? 'all requests' : html`key ${key?.name ?? ''} <code>${keyId}</code>`;
   return html`<tr><th scope="row">${org}<span class="sub">${sub}${isFixed && ' · set by the operator'}</span></th>
 <td data-label="Tokens">${share(used.tokens, tokens, 'Tokens')}</td><td data-label="Requests">${share(used.requests, requests, 'Requests')}</td>
-<td data-label="Warning">at ${warnPercent} %<span class="sub">${webhook === null ? 'no webhook' : new globalThis.URL(webhook).host}</span></td>
+<td data-label="Warning">at ${warnPercent} %<span class="sub">${webhook === null ? 'no alerts by mail or webhook' : (addressOf(webhook) ?? new globalThis.URL(webhook).host)}</span></td>
 <td data-label="Alerts">${alerts.length > 0 ? alerts.map(alertLine) : html`<span class="faint">None</span>`}</td>
 <td class="last">${
     may(session, 'admin') &&
@@ -135,7 +137,7 @@ function alertLine({ unit, level, at, webhook, due, error }: Alert): Html {
   }</div>`;
 }
 
-function budgetForm(keys: readonly ApiKey[], { session, formToken }: Viewer): Html {
+function budgetForm(keys: readonly ApiKey[], { session, formToken }: Viewer, sendsMail: boolean): Html {
   const { userOrg } = session;
   return html`<form class="card form" method="post" action="${URL}">${tokenField(formToken)}
 <h2>Set a budget</h2>
@@ -146,7 +148,8 @@ function budgetForm(keys: readonly ApiKey[], { session, formToken }: Viewer): Ht
 <label>Tokens per month<input name="tokens" inputmode="numeric" placeholder="no limit" maxlength="20" autocomplete="off"></label>
 <label>Requests per month<input name="requests" inputmode="numeric" placeholder="no limit" maxlength="20" autocomplete="off"></label>
 <label>Warn at, %<input name="warn_percent" inputmode="numeric" placeholder="80" maxlength="3" autocomplete="off"></label>
-<label><span>Webhook <span class="faint">(https)</span></span><input name="webhook" type="url" maxlength="2048" autocomplete="off" spellcheck="false"></label></div>
+<label><span>Webhook <span class="faint">(https)</span></span><input name="webhook" type="url" maxlength="2048" autocomplete="off" spellcheck="false"></label>
+${sendsMail && html`<label><span>E-mail <span class="faint">(instead of a webhook)</span></span><input name="email" type="email" maxlength="254" autocomplete="off"></label>`}</div>
 <p class="hint">Webhooks need the secret <code>WEBHOOK_KEY</code> of the organisation, which signs them.</p>
 <div class="actions"><button class="primary">Set budget</button></div></form>`;
 }

@@ -118,7 +118,7 @@ test('an app’s page follows what happens, and leaves alone what somebody is at
   const { page, problems } = await signedIn(context);
   const { apps, url } = context.dashboard;
   await page.getByText('ready').waitFor();
-  apps.set('acme', 'chat', { state: 'draining', health: 'busy' });
+  apps.set('acme', 'chat', { state: 'draining' });
   await page.getByText('draining').waitFor();
   await page.getByRole('link', { name: 'acme/chat' }).click();
   await page.waitForURL('**/apps/acme/chat');
@@ -128,7 +128,7 @@ test('an app’s page follows what happens, and leaves alone what somebody is at
   // The page handles one change at a time: it has handled the first when it asks for the second.
   for (const running of [1, 2]) {
     const renewal = page.waitForRequest(isRenewal);
-    apps.set('acme', 'chat', { state: 'asleep', health: 'asleep', running });
+    apps.set('acme', 'chat', { state: 'asleep', demand: { running, queued: 0 } });
     await renewal;
   }
   assert.is(await page.getByLabel('At most').inputValue(), '7');
@@ -274,9 +274,9 @@ function fill({ accounts, apps, budgets }: TestDashboard): void {
   accounts.users.add('u'.repeat(64), { org: long, role: 'developer' });
   const budget = { tokens: 5e9, requests: 1, warnPercent: 80, webhook: 'http://127.0.0.1:9/hook', isFixed: true };
   budgets.set({ ...budget, org: long, keyId: '' });
-  apps.set(long, long, { state: 'failed', health: 'bad', reason: `The model ${'m'.repeat(120)} is not there.` });
-  apps.set('acme', 'asleep', { state: 'asleep', health: 'asleep', runners: [], revision: null });
-  apps.set('acme', 'busy', { state: 'fetching weights 43 %', health: 'busy' });
+  apps.set(long, long, { state: 'failed', reason: `The model ${'m'.repeat(120)} is not there.` });
+  apps.set('acme', 'asleep', { state: 'asleep', runners: [], revision: null });
+  apps.set('acme', 'busy', { state: 'starting', progress: 'fetching weights 43 %' });
   const limits = { requestsPerMinute: 600, tokensPerMinute: 2e6, concurrency: 4, bodyBytes: 2 ** 20 };
   const { id } = accounts.keys.create({
     name: long,

@@ -34,7 +34,7 @@ export class SampleApps implements AppsView {
 
   async rollBack(org: string, name: string, revision: number, actor: { name: string }): Promise<void> {
     const found = this.find(org, name)?.revisions.find(({ number }) => number === revision);
-    if (!found?.canRollBack) {
+    if (found?.state !== 'retired') {
       throw new ChasquiError('invalid_value', `Revision ${revision} of ${org}/${name} is gone.`, 'revision');
     }
     this.changes.push([`${org}/${name} to ${revision}`, actor.name]);
@@ -44,7 +44,7 @@ export class SampleApps implements AppsView {
   async scale(org: string, name: string, to: { min: number; max: number } | null, actor: { name: string }) {
     if (to && to.min > to.max) throw new ChasquiError('invalid_value', '`min` must not be above `max`.', 'min');
     this.changes.push([`${org}/${name} scale ${to ? `${to.min}-${to.max}` : 'as scripted'}`, actor.name]);
-    this.set(org, name, { scale: { ...(to ?? { min: 0, max: 2 }), isOverridden: to !== null } });
+    this.set(org, name, { scale: { ...(to ?? { min: 0, max: 2 }), is_overridden: to !== null } });
   }
 
   async restart(org: string, name: string, actor: { name: string }): Promise<void> {
@@ -80,36 +80,30 @@ function sampleApp(org: string, name: string): AppDetail {
   const digest = 'b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b4d2611184';
   return {
     org,
-    name,
+    app: name,
     auth: 'private',
-    state: 'ready',
-    health: 'good',
-    reason: null,
-    model: 'chasqui-demo',
-    ...{ url: `http://127.0.0.1:8088/${org}/${name}`, revision: 2, ready: 1, running: 3, queued: 0 },
-    scale: { min: 0, max: 2, isOverridden: false },
+    ...{ state: 'ready', reason: null, progress: null },
+    ...{ model: 'chasqui-demo', models: ['chasqui-demo'] },
+    ...{ url: `http://127.0.0.1:8088/${org}/${name}`, revision: 2, ready: 1, demand: { running: 3, queued: 0 } },
+    scale: { min: 0, max: 2, is_overridden: false },
     revisions: [
       {
-        number: 2,
-        state: 'active',
-        health: 'good',
-        reason: null,
-        createdAt: NOW - 3600,
-        author: 'owner',
-        message: 'A longer context',
-        digest,
-        canRollBack: false,
+        ...{
+          number: 1,
+          state: 'retired',
+          reason: null,
+          strategy: 'rolling',
+          options: {},
+          author: 'owner',
+          message: null,
+        },
+        digest: digest.split('').reverse().join(''),
+        ...{ created_at: (NOW - 200_000) * 1000, activated_at: (NOW - 199_990) * 1000 },
       },
       {
-        number: 1,
-        state: 'retired',
-        health: 'asleep',
-        reason: null,
-        createdAt: NOW - 200_000,
-        author: 'owner',
-        message: null,
-        digest: digest.split('').reverse().join(''),
-        canRollBack: true,
+        ...{ number: 2, state: 'active', reason: null, strategy: 'rolling', options: {}, author: 'owner', digest },
+        message: 'A longer context',
+        ...{ created_at: (NOW - 3600) * 1000, activated_at: (NOW - 3590) * 1000 },
       },
     ],
     runners: [

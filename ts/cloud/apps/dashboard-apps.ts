@@ -1,15 +1,13 @@
 /** The apps page of the dashboard: summaries, details, logs and actions. */
 import { statSync } from 'node:fs';
 import type { Actor } from '../accounts/audit.js';
-import type {
-  AppDetail,
-  AppSummary,
-  AppsView,
-  EventSummary,
-  Health,
-  LogLine,
-  RevisionSummary,
-  RunnerSummary,
+import {
+  type AppDetail,
+  type AppsView,
+  type EventSummary,
+  healthOf,
+  type LogLine,
+  type RunnerSummary,
 } from '../dashboard/apps-view.js';
 import type { AppStore, EventRow } from './app-store.js';
 import type { AppControl, LogCursor } from './control.js';
@@ -17,22 +15,10 @@ import type { LiveApp } from './live-app.js';
 import type { LiveRunner } from './live-runner.js';
 import { logFileOf } from './logs.js';
 import type { Supervisor } from './supervisor.js';
-import type { AppSummary as AppView, RevisionView } from './views.js';
+import type { AppSummary } from './views.js';
 
 const POLL_MS = 500;
 const SHOWN_EVENTS = 100;
-
-const HEALTH: Readonly<Record<string, Health>> = {
-  ready: 'good',
-  active: 'good',
-  idle: 'good',
-  failed: 'bad',
-  crashed: 'bad',
-  asleep: 'asleep',
-  empty: 'asleep',
-  retired: 'asleep',
-  stopped: 'asleep',
-};
 
 export interface LiveAppsParts {
   readonly supervisor: Supervisor;
@@ -49,21 +35,16 @@ export class LiveApps implements AppsView {
   constructor(private readonly parts: LiveAppsParts) {}
 
   list(): AppSummary[] {
-    return this.parts.control.summaries().map(toSummary);
+    return this.parts.control.summaries();
   }
 
   find(org: string, name: string): AppDetail | null {
     const app = this.parts.supervisor.find(org, name);
     if (app === null) return null;
-    const state = this.parts.control.status(org, name);
-    const rows = this.parts.store.events(org, name, 0, SHOWN_EVENTS);
-    const { min, max, is_overridden: isOverridden } = state.scale;
     return {
-      ...toSummary(state),
-      scale: { min, max, isOverridden },
-      revisions: [...state.revisions].reverse().map((each) => toRevision(each, state.revision)),
+      ...this.parts.control.status(org, name),
       runners: [...app.runnersById.values()].map((runner) => this.#runner(app, runner)),
-      events: toEvents(rows).reverse(),
+      events: toEvents(this.parts.store.events(org, name, 0, SHOWN_EVENTS)).reverse(),
     };
   }
 
@@ -131,7 +112,7 @@ export class LiveApps implements AppsView {
     return {
       id,
       state: isStarting ? progress : word,
-      health: HEALTH[word] ?? 'busy',
+      health: healthOf(word),
       reason: row?.reason ?? null,
       revision: facts.revision,
       pid: process?.pid ?? null,
@@ -160,41 +141,6 @@ function poll(look: () => void): () => void {
   const timer = setInterval(attempt, POLL_MS);
   timer.unref();
   return () => clearInterval(timer);
-}
-
-function toSummary(state: AppView): AppSummary {
-  const { org, app, auth, reason, progress, url, model, revision, ready, demand } = state;
-  return {
-    org,
-    name: app,
-    reason: progress === null ? reason : null,
-    url,
-    model,
-    revision,
-    ready,
-    auth: auth === 'public' ? 'public' : 'private',
-    state: progress ?? state.state,
-    health: HEALTH[state.state] ?? 'busy',
-    running: demand.running,
-    queued: demand.queued,
-  };
-}
-
-function toRevision(view: RevisionView, active: number | null): RevisionSummary {
-  const { number, state, reason, created_at: at, activated_at: activatedAt, author, message, digest } = view;
-  const canRollBack = activatedAt !== null && number !== active && state === 'retired';
-  const snapshot = state === 'failed' ? reason : null;
-  return {
-    number,
-    state,
-    health: HEALTH[state] ?? 'busy',
-    reason: snapshot,
-    createdAt: toSeconds(at),
-    author,
-    message,
-    digest,
-    canRollBack,
-  };
 }
 
 /** Adds to each event the previous state of its subject. */

@@ -2,12 +2,13 @@
 
 import { type Html, html } from '../../http/html.js';
 import { may } from '../accounts/sessions.js';
-import type { AppDetail, AppSummary, EventSummary, Health, RevisionSummary, RunnerSummary } from './apps-view.js';
+import type { AppSummary, RevisionView } from '../apps/views.js';
+import { type AppDetail, type EventSummary, type Health, healthOf, type RunnerSummary } from './apps-view.js';
 import { timeTag } from './format.js';
 import { BASE, confirmed, emptyState, heading, type PageParts, tokenField, type Viewer } from './page.js';
 
-export function appUrl({ org, name }: Pick<AppSummary, 'org' | 'name'>): string {
-  return `${BASE}/apps/${encodeURIComponent(org)}/${encodeURIComponent(name)}`;
+export function appUrl({ org, app }: Pick<AppSummary, 'org' | 'app'>): string {
+  return `${BASE}/apps/${encodeURIComponent(org)}/${encodeURIComponent(app)}`;
 }
 
 /** Content that the script replaces after a change. */
@@ -17,6 +18,15 @@ function live(body: Html): Html {
 
 export function stateTag(state: string, health: Health): Html {
   return html`<span class="state ${health}">${state}</span>`;
+}
+
+function appStateTag({ state, progress }: AppSummary): Html {
+  return stateTag(progress ?? state, healthOf(state));
+}
+
+/** A start shows its progress instead. */
+function reasonOf({ reason, progress }: AppSummary): Html | '' {
+  return progress === null && reason ? html`<p class="reason">${reason}</p>` : '';
 }
 
 export function appListPage(viewer: Viewer, apps: readonly AppSummary[]): PageParts {
@@ -32,12 +42,12 @@ export function appListPage(viewer: Viewer, apps: readonly AppSummary[]): PagePa
 }
 
 function appCard(app: AppSummary): Html {
-  const { org, name, auth, state, health, reason, revision, ready, running, queued } = app;
+  const { org, app: name, auth, revision, ready, demand } = app;
   return html`<li class="card app"><div class="line"><h2><a href="${appUrl(app)}"><span class="faint">${org}/</span>${name}</a></h2>
-${stateTag(state, health)}</div>
-${reason && html`<p class="reason">${reason}</p>`}
+${appStateTag(app)}</div>
+${reasonOf(app)}
 <p class="sub"><code>${app.url}</code></p>
-<dl class="facts">${fact('Access', auth)}${fact('Revision', revision ?? '–')}${fact('Runners', ready)}${fact('Running', running)}${fact('Waiting', queued)}</dl></li>`;
+<dl class="facts">${fact('Access', auth)}${fact('Revision', revision ?? '–')}${fact('Runners', ready)}${fact('Running', demand.running)}${fact('Waiting', demand.queued)}</dl></li>`;
 }
 
 function fact(label: string, value: string | number): Html {
@@ -45,13 +55,13 @@ function fact(label: string, value: string | number): Html {
 }
 
 export function appPage(viewer: Viewer, app: AppDetail, hasPlayground: boolean): PageParts {
-  const { org, name, auth, state, health, reason, revision, ready, running, queued, scale } = app;
+  const { org, app: name, auth, revision, ready, demand, scale } = app;
   const actions = html`${
     hasPlayground && may(viewer.session, 'call') && html`<a class="button" href="${appUrl(app)}/try">Try</a>`
   }<a class="button" href="${appUrl(app)}/logs">Logs</a>${may(viewer.session, 'deploy') && restartForm(app, viewer)}`;
   const body = html`${heading(html`<span class="faint">${org}/</span>${name}`, actions, html`<code>${app.url}</code>`)}
-${live(html`<div class="split"><section class="card" aria-labelledby="now"><div class="line"><h2 id="now">Status</h2>${stateTag(state, health)}${reason && html`<p class="reason">${reason}</p>`}</div>
-<dl class="facts">${fact('Access', auth)}${fact('Revision', revision ?? '–')}${fact('Runners', `${ready} of ${scale.max}`)}${fact('Running', running)}${fact('Waiting', queued)}</dl></section>
+${live(html`<div class="split"><section class="card" aria-labelledby="now"><div class="line"><h2 id="now">Status</h2>${appStateTag(app)}${reasonOf(app)}</div>
+<dl class="facts">${fact('Access', auth)}${fact('Revision', revision ?? '–')}${fact('Runners', `${ready} of ${scale.max}`)}${fact('Running', demand.running)}${fact('Waiting', demand.queued)}</dl></section>
 ${scaleCard(app, viewer)}</div>
 <section aria-labelledby="runners"><h2 id="runners">Runners</h2>${
   app.runners.length > 0
@@ -74,7 +84,7 @@ function restartForm(app: AppDetail, { formToken }: Viewer): Html {
 }
 
 function scaleCard(app: AppDetail, viewer: Viewer): Html {
-  const { min, max, isOverridden } = app.scale;
+  const { min, max, is_overridden: isOverridden } = app.scale;
   return html`<section class="card" aria-labelledby="scale"><h2 id="scale">Scale</h2>
 ${
   may(viewer.session, 'deploy')
@@ -85,7 +95,7 @@ ${
 }
 
 function scaleForm(app: AppDetail, { formToken }: Viewer): Html {
-  const { min, max, isOverridden } = app.scale;
+  const { min, max, is_overridden: isOverridden } = app.scale;
   return html`<form method="post" action="${appUrl(app)}/scale" class="inline">${tokenField(formToken)}
 <label>At least<input name="min" type="number" min="0" max="1000" value="${min}" required></label>
 <label>At most<input name="max" type="number" min="0" max="1000" value="${max}" required></label>
@@ -107,14 +117,15 @@ function runnerTable(runners: readonly RunnerSummary[]): Html {
 function revisionTable(app: AppDetail, viewer: Viewer): Html {
   return html`<div class="table" role="region" aria-label="Table of revisions" tabindex="0"><table class="cards"><caption class="unseen">Revisions, newest first</caption>
 <thead><tr><th scope="col">Revision</th><th scope="col">State</th><th scope="col">Deployed</th><th scope="col">Message</th><th scope="col"><span class="unseen">Change</span></th></tr></thead>
-<tbody>${app.revisions.map((revision) => revisionRow(app, revision, viewer))}</tbody></table></div>`;
+<tbody>${app.revisions.toReversed().map((revision) => revisionRow(app, revision, viewer))}</tbody></table></div>`;
 }
 
-function revisionRow(app: AppDetail, revision: RevisionSummary, { session, formToken }: Viewer): Html {
-  const { number, state, health, reason, createdAt, author, message, digest, canRollBack } = revision;
+function revisionRow(app: AppDetail, revision: RevisionView, { session, formToken }: Viewer): Html {
+  const { number, state, reason, author, message, digest } = revision;
+  const canRollBack = revision.activated_at !== null && number !== app.revision && state === 'retired';
   return html`<tr><th scope="row">${number}<span class="sub"><code>${digest.slice(0, 12)}</code></span></th>
-<td data-label="State">${stateTag(state, health)}${reason && html`<span class="sub">${reason}</span>`}</td>
-<td data-label="Deployed">${timeTag(createdAt)}<span class="sub">${author}</span></td>
+<td data-label="State">${stateTag(state, healthOf(state))}${state === 'failed' && reason && html`<span class="sub">${reason}</span>`}</td>
+<td data-label="Deployed">${timeTag(Math.floor(revision.created_at / 1000))}<span class="sub">${author}</span></td>
 <td data-label="Message">${message ?? html`<span class="faint">None</span>`}</td>
 <td class="last">${
     canRollBack &&

@@ -2,8 +2,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ChasquiError, ERRORS, invalidValue } from '../../errors.js';
 import type { Actor } from '../accounts/audit.js';
+import type { AppSummary } from '../apps/views.js';
 import { appListPage, appPage } from './app-pages.js';
-import type { AppDetail, AppSummary } from './apps-view.js';
+import type { AppDetail } from './apps-view.js';
 import { actorOf, type DashboardContext, formRoute, pageRoute } from './context.js';
 import { LiveStreams } from './live-streams.js';
 import { logsPage } from './logs-page.js';
@@ -27,13 +28,13 @@ export function appRoutes(app: FastifyInstance, context: DashboardContext): void
   );
   pageRoute(app, context, `${APP}/logs`, 'read', (request, reply, viewer) => {
     const found = findApp(context, request, viewer);
-    return sendPage(reply, logsPage(viewer, found, apps.logs(found.org, found.name, LOG_LINES)));
+    return sendPage(reply, logsPage(viewer, found, apps.logs(found.org, found.app, LOG_LINES)));
   });
   pageRoute(app, context, `${BASE}/live/changes`, 'read', (_request, reply, viewer) => {
     streams.open(reply, viewer.session, (send) => apps.onChange(() => send('change')));
   });
   pageRoute(app, context, `${BASE}/live/logs/:org/:name`, 'read', (request, reply, viewer) => {
-    const { org, name } = findApp(context, request, viewer);
+    const { org, app: name } = findApp(context, request, viewer);
     streams.open(reply, viewer.session, (send) => apps.onLog(org, name, (line) => send('line', line)));
   });
   changeRoutes(app, context);
@@ -49,14 +50,14 @@ function changeRoutes(app: FastifyInstance, context: DashboardContext): void {
       } catch (error) {
         return refused(context, request, reply, viewer, error);
       }
-      return reply.redirect(`${BASE}/apps/${found.org}/${found.name}`, 303);
+      return reply.redirect(`${BASE}/apps/${found.org}/${found.app}`, 303);
     });
   };
-  change('roll-back', ({ org, name }, form, actor) => apps.rollBack(org, name, numberIn(form, 'revision'), actor));
-  change('restart', ({ org, name }, _form, actor) => apps.restart(org, name, actor));
-  change('scale', ({ org, name }, form, actor) => {
+  change('roll-back', ({ org, app }, form, actor) => apps.rollBack(org, app, numberIn(form, 'revision'), actor));
+  change('restart', ({ org, app }, _form, actor) => apps.restart(org, app, actor));
+  change('scale', ({ org, app }, form, actor) => {
     const isScript = form.text('by') === 'script';
-    return apps.scale(org, name, isScript ? null : { min: numberIn(form, 'min'), max: numberIn(form, 'max') }, actor);
+    return apps.scale(org, app, isScript ? null : { min: numberIn(form, 'min'), max: numberIn(form, 'max') }, actor);
   });
 }
 

@@ -1,5 +1,6 @@
 /** The dashboard's interface to apps, implemented by the control plane. */
 import type { Actor } from '../accounts/audit.js';
+import type { AppState, AppSummary } from '../apps/views.js';
 
 /** Changes throw `ChasquiError` with a displayable message, and write their own audit entries. */
 export interface AppsView {
@@ -23,46 +24,27 @@ export interface AppsView {
 /** Health of an app, revision or runner; determines the colour of its state. */
 export type Health = 'good' | 'busy' | 'asleep' | 'bad';
 
-export interface AppSummary {
-  readonly org: string;
-  readonly name: string;
-  readonly auth: 'private' | 'public';
-  /** A word or two, such as `ready`, `asleep` or `fetching weights 43 %`. */
-  readonly state: string;
-  readonly health: Health;
-  /** Reason of the state, if needed. */
-  readonly reason: string | null;
-  /** Base URL for clients, without `/v1`. */
-  readonly url: string;
-  /** Model name for requests. */
-  readonly model: string | null;
-  readonly revision: number | null;
-  /** Ready runners, and running and queued requests. */
-  readonly ready: number;
-  readonly running: number;
-  readonly queued: number;
+const HEALTH: Readonly<Record<string, Health>> = {
+  ready: 'good',
+  active: 'good',
+  idle: 'good',
+  failed: 'bad',
+  crashed: 'bad',
+  asleep: 'asleep',
+  empty: 'asleep',
+  retired: 'asleep',
+  stopped: 'asleep',
+};
+
+/** States without a row are transitions. */
+export function healthOf(state: string): Health {
+  return HEALTH[state] ?? 'busy';
 }
 
-export interface AppDetail extends AppSummary {
-  readonly scale: { readonly min: number; readonly max: number; readonly isOverridden: boolean };
-  /** Newest first. */
-  readonly revisions: readonly RevisionSummary[];
+export interface AppDetail extends AppState {
   readonly runners: readonly RunnerSummary[];
   /** Newest first. */
   readonly events: readonly EventSummary[];
-}
-
-export interface RevisionSummary {
-  readonly number: number;
-  readonly state: string;
-  readonly health: Health;
-  readonly reason: string | null;
-  /** Unix seconds. */
-  readonly createdAt: number;
-  readonly author: string;
-  readonly message: string | null;
-  readonly digest: string;
-  readonly canRollBack: boolean;
 }
 
 export interface RunnerSummary {

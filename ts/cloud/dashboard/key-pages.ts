@@ -3,7 +3,7 @@
 import { type Html, html } from '../../http/html.js';
 import { type ApiKey, isValid } from '../../keys/key-store.js';
 import { may } from '../accounts/sessions.js';
-import type { AppSummary } from './apps-view.js';
+import type { AppSummary } from '../apps/views.js';
 import { inBytes, shortNumber, timeTag } from './format.js';
 import { BASE, confirmed, emptyState, heading, type PageParts, tokenField, type Viewer } from './page.js';
 
@@ -119,7 +119,7 @@ export function newKeyPage({ viewer, form, problem, confirmation, apps, expiries
 <label><span>Organisation${ownOrg === null && html` <span class="faint">(empty: all)</span>`}</span><input name="org" value="${form.org}" list="orgs" maxlength="100" autocomplete="off" spellcheck="false"${ownOrg !== null && html` readonly`}></label>
 <label><span>App <span class="faint">(empty: all)</span></span><input name="app" value="${form.app}" list="apps" maxlength="100" autocomplete="off" spellcheck="false"></label></div>
 <datalist id="orgs">${orgs.map((org) => html`<option value="${org}"></option>`)}</datalist>
-<datalist id="apps">${apps.map(({ org, name }) => html`<option value="${name}">${org}/${name}</option>`)}</datalist></fieldset>
+<datalist id="apps">${apps.map(({ org, app }) => html`<option value="${app}">${org}/${app}</option>`)}</datalist></fieldset>
 <fieldset><legend>Permissions</legend>${SCOPE_WORDS.map(
     ([scope, label, help]) =>
       html`<label class="choice"><input type="checkbox" name="scopes" value="${scope}"${form.scopes.includes(scope) ? html` checked` : ''}><span>${label}<span class="sub">${help}</span></span></label>`,
@@ -162,7 +162,7 @@ export function shownKeyPage(
   publicUrl: string,
   apps: readonly AppSummary[],
 ): PageParts {
-  const app = apps.find(({ org, name }) => (made.org ?? org) === org && (made.app ?? name) === name);
+  const app = apps.find((each) => (made.org ?? each.org) === each.org && (made.app ?? each.app) === each.app);
   const url = app?.url ?? `${publicUrl}/${made.org ?? '<org_id>'}/${made.app ?? '<app_id>'}`;
   const canCall = made.scopes.includes('call');
   const body = html`${heading(made.name ?? 'Your key')}

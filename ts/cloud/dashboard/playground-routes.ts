@@ -21,7 +21,7 @@ export function playgroundRoutes(app: FastifyInstance, context: DashboardContext
   pageRoute(app, context, `${APP}/try`, 'call', (request, reply, viewer) => {
     const found = findApp(context, request, viewer);
     const { formToken } = viewer;
-    const { org, name } = found;
+    const { org, app: name } = found;
     const attributes = html`data-base="/${org}/${name}/" data-app="${org}/${name}" data-back="${appUrl(found)}" data-form-token="${formToken}"`;
     const page = chatPage
       .html()
@@ -38,7 +38,7 @@ export function playgroundRoutes(app: FastifyInstance, context: DashboardContext
   });
   // Needs no password: the key only calls this app, and ends with the session or after an hour.
   formRoute(app, context, `${APP}/try/key`, 'call', (request, _reply, viewer) => {
-    const { org, name } = findApp(context, request, viewer);
+    const { org, app: name } = findApp(context, request, viewer);
     const seconds = created.take(viewer.session.userId);
     if (seconds > 0) throw tooManyKeys(seconds);
     const expiresAt = Math.floor(Date.now() / 1000) + KEY_SECONDS;

@@ -77,7 +77,9 @@ test('has what clients may do with models where the desktop app serves, and is v
   const document = await documentOfDesktopServer();
   const usual = endpointsOf(await documentOf('desktop'));
   const more = endpointsOf(document).filter((endpoint) => !usual.includes(endpoint));
-  assert.equal(more.sort(), ['DELETE /api/delete', 'POST /api/pull']);
+  const paths = ['/models', '/v1/models'];
+  const native = [...paths.map((path) => `DELETE ${path}`), ...paths.map((path) => `POST ${path}`)];
+  assert.equal(more.sort(), ['DELETE /api/delete', 'POST /api/pull', ...native].sort());
   const { errors = [] } = await new Validator().validate(JSON.parse(JSON.stringify(document)));
   assert.equal(errors, []);
 });

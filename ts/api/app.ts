@@ -10,6 +10,7 @@ import { errorsByPath } from './errors-by-path.js';
 import { nativeCompletionRoutes } from './llama-server/completion/handler.js';
 import { chatControlRoute } from './llama-server/control/handler.js';
 import { nativeEmbeddingRoute } from './llama-server/embedding/handler.js';
+import { nativeLibraryRoutes } from './llama-server/library/handler.js';
 import { predictRoute } from './llama-server/predict/handler.js';
 import { nativeStateRoutes } from './llama-server/state/handler.js';
 import { resumableStreamRoutes } from './llama-server/stream/handler.js';
@@ -91,12 +92,15 @@ export function buildApp(pool: ModelPool, profile: Profile, options: AppOptions 
     onServerError: (error, requestId) => app.log.error({ id: requestId, err: error }, 'request failed'),
     ...options,
   });
-  const { library } = context;
+  const { library, downloads } = context;
   const plugins = [
     ...(profile.hasLocalEndpoints ? [addUnprefixedPaths] : []),
     ...ROUTES,
     ...(profile.hasLocalEndpoints ? LOCAL_ROUTES : []),
     ...(library === undefined ? [] : [(scope: FastifyInstance) => ollamaLibraryRoutes(scope, context, library)]),
+    ...(library && downloads
+      ? [(scope: FastifyInstance) => nativeLibraryRoutes(scope, context, { library, downloads })]
+      : []),
   ];
   const withContext = (routes: typeof ROUTES) =>
     routes.map((route) => (scope: FastifyInstance) => route(scope, context));

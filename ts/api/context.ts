@@ -3,9 +3,10 @@ import { createHttpContext, type HttpContext, type HttpOptions } from '../http/c
 import type { McpServers } from '../mcp/mcp-servers.js';
 import type { ModelPool } from '../models/pool.js';
 import type { Profile } from '../profiles/profile.js';
-import type { ModelLibrary } from './ollama/library/model-library.js';
 import { MemoryStore } from './openai/responses/store/memory-store.js';
 import type { ResponseStore } from './openai/responses/store/response-store.js';
+import { ClientDownloads } from './shared/client-downloads.js';
+import type { ModelLibrary } from './shared/model-library.js';
 import { RunningChats } from './shared/running-chats.js';
 
 export interface AppOptions extends HttpOptions {
@@ -29,6 +30,8 @@ export interface AppOptions extends HttpOptions {
 export interface AppContext extends HttpContext {
   responses: ResponseStore | null;
   library: ModelLibrary | undefined;
+  /** `null` without a library. */
+  downloads: ClientDownloads | null;
   isBehindGateway: boolean;
   verbose: boolean;
   slots: boolean;
@@ -46,6 +49,7 @@ export function createContext(
     ...createHttpContext(pool, profile, options),
     responses: options.responses === undefined ? new MemoryStore() : options.responses,
     library: options.library,
+    downloads: options.library === undefined ? null : new ClientDownloads(options.library),
     isBehindGateway: options.isBehindGateway ?? false,
     verbose: options.verbose ?? false,
     slots: options.slots ?? true,

@@ -172,7 +172,13 @@ const PS_COLUMNS: Columns<ListedModel> = {
 };
 
 function stateOf({ status: { value, progress } }: ListedModel): string {
-  return progress === undefined ? value : `${value} ${Math.floor(progress * 100)} %`;
+  if (progress === undefined) return value;
+  return `${value} ${Math.floor((typeof progress === 'number' ? progress : shareOf(progress)) * 100)} %`;
+}
+
+function shareOf(files: Record<string, { done: number; total: number }>): number {
+  const sum = (of: 'done' | 'total') => Object.values(files).reduce((bytes, file) => bytes + file[of], 0);
+  return sum('done') / (sum('total') || 1);
 }
 
 function sizeOf(bytes: number | undefined): string | undefined {

@@ -5,8 +5,8 @@ import type { FastifyInstance } from 'fastify';
 import { Agent, request } from 'undici';
 import { buildApp } from '../api/app.js';
 import type { AppOptions } from '../api/context.js';
-import type { ModelLibrary } from '../api/ollama/library/model-library.js';
 import { SqliteStore } from '../api/openai/responses/store/sqlite-store.js';
+import type { ModelLibrary } from '../api/shared/model-library.js';
 import type { HubSettings } from '../hub/hub-settings.js';
 import type { LibraryOptions } from '../hub/library.js';
 import { removeStaleFolders } from '../hub/sparse-copy.js';
@@ -14,6 +14,7 @@ import { SharedKeys } from '../keys/shared-keys.js';
 import type { Environment } from '../mcp/stdio-transport.js';
 import { Metrics } from '../metrics/metrics.js';
 import { desktop } from '../profiles/desktop.js';
+import { ClientLibrary } from '../server/client-library.js';
 import { isFree, listenAt } from '../server/listen.js';
 import type { EngineSettings } from '../server/open-pool.js';
 import { SpeedBook } from './advice.js';
@@ -22,7 +23,6 @@ import { buildAppPort, COMPLETIONS_PATH, isRoutine } from './app-port.js';
 import { applySettings } from './apply-settings.js';
 import { Awake } from './awake.js';
 import { ChatCompletions } from './chat-completions.js';
-import { ClientLibrary } from './client-library.js';
 import { DesktopLog } from './desktop-log.js';
 import { DeveloperServer } from './developer-server.js';
 import { EventBus } from './event-bus.js';
@@ -158,7 +158,7 @@ async function openParts(settings: DesktopSettings, opened: Closers): Promise<Pa
     instances,
     events,
   });
-  const clients = new ClientLibrary({ hub, models, instances, events });
+  const clients = new ClientLibrary({ downloads: hub.downloads, models });
   await models.refresh();
   refreshAfterDownloads(models, events);
   const clock = new MetricsClock(instances.pool, requests, points, events);

@@ -117,6 +117,7 @@ const MAX_SHOWN_MODELS = 5;
 export function modelNotFound(name: string, entries: readonly ModelEntry[], param: string | null): ChasquiError {
   const shown = name.length > MAX_SHOWN_LENGTH ? `${name.slice(0, MAX_SHOWN_LENGTH)}…` : name;
   const ids = entries.slice(0, MAX_SHOWN_MODELS).map(({ id }) => `\`${id}\``);
+  if (ids.length === 0) ids.push('no models yet');
   const more = entries.length > MAX_SHOWN_MODELS ? ' and others' : '';
   return new ChasquiError(
     'model_not_found',

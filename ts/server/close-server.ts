@@ -7,6 +7,7 @@ export interface ServerParts {
   app: { close(): Promise<unknown> } | undefined;
   pool: { close(): Promise<void>; list(): readonly { engine: Pick<Engine, 'state'> | null }[] } | undefined;
   mcp?: { close(): Promise<void> } | null;
+  library?: { close(): Promise<void> } | undefined;
   keys: { close(): void } | null;
 }
 
@@ -18,13 +19,13 @@ const ENGINE_CLOSE_MS = 8000;
  * with `engine_failed`, after everything is closed, if the engine had failed before.
  */
 export async function closeServer(
-  { app, pool, mcp, keys }: ServerParts,
+  { app, pool, mcp, library, keys }: ServerParts,
   engineCloseMs = ENGINE_CLOSE_MS,
 ): Promise<void> {
   const hadFailed = pool?.list().some(({ engine }) => engine?.state === 'failed') ?? false;
   try {
     await app?.close();
-    await Promise.all([pool && within(engineCloseMs, pool.close()), mcp?.close()]);
+    await Promise.all([pool && within(engineCloseMs, pool.close()), mcp?.close(), library?.close()]);
   } finally {
     keys?.close();
   }

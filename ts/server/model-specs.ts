@@ -85,6 +85,16 @@ export function modelSpecs(files: ModelFiles, options: LoadOptions): ModelSpec[]
   return withAdapters(specs, lora);
 }
 
+/** Returns the spec of a model that joins the library later. Adapters are assigned at the start only. */
+export function libraryModelSpecs(
+  file: LibraryFile,
+  { presets = [] }: Pick<ModelFiles, 'presets'>,
+  { lora: _lora, ...options }: LoadOptions,
+): ModelSpec[] {
+  const own = presets.filter((preset) => preset.file === undefined && preset.id === file.id);
+  return modelSpecs({ paths: [], library: [file], presets: own }, options);
+}
+
 function candidatesIn({ paths, folder, library = [], onFailure }: ModelFiles, options: LoadOptions): Candidate[] {
   const named = (atStart: boolean) => (file: string) => ({ id: modelIdOf(file, options), file, options: {}, atStart });
   const ofLibrary = library.map(({ id, path: file, projector }) => {
@@ -143,7 +153,7 @@ function modelsIn(folder: string, onFailure: ModelFiles['onFailure']): string[] 
 }
 
 /** Returns broken paths unchanged: loading reports them. */
-function realPath(file: string): string {
+export function realPath(file: string): string {
   try {
     return realpathSync(file);
   } catch {

@@ -15,7 +15,14 @@ import type { ManagedSource, OpenHooks } from '../models/model-source.js';
 import type { ModelPool } from '../models/pool.js';
 import { LOAD_OPTIONS } from '../options/load-option-table.js';
 import { availableMemory, residentBytesOf } from '../process/process-usage.js';
-import { type ModelFiles, modelSpecs } from './model-specs.js';
+import {
+  type LibraryFile,
+  libraryModelSpecs,
+  type ModelFiles,
+  type ModelSpec,
+  modelSpecs,
+  realPath,
+} from './model-specs.js';
 
 export interface ModelsSettings
   extends ModelFiles,
@@ -37,6 +44,12 @@ interface PoolSettings {
 
 export interface ServedModels {
   pool: ModelPool;
+  /** Serves another model of the local library. @throws {ChasquiError} `invalid_options`: the name is taken. */
+  add(file: LibraryFile): void;
+  /** Resolves when the model is unloaded, after its running requests, and no longer served. */
+  remove(id: string): Promise<void>;
+  /** Whether the settings name this file, rather than its folder or the library. */
+  isFixed(file: string): boolean;
   /** Resolves when requests are accepted; rejects if the only model cannot be loaded. */
   start(onProgress: LoadHooks['onProgress']): Promise<void>;
   close(): Promise<void>;
@@ -48,16 +61,33 @@ export function openPool(settings: PoolSettings, metrics: Metrics, anyName: bool
   refuseForSeveral(settings);
   const specs = modelSpecs(models, settings.model ?? {});
   const isSingle = isSingleModel(models);
-  const sources = specs.map(({ options, ...spec }) =>
-    toSource({ ...spec, model: isSingle ? { fit: 'on', ...options } : options, engine }, metrics),
-  );
+  const sourceOf = ({ options, ...spec }: ModelSpec): ManagedSource =>
+    toSource({ ...spec, model: isSingle ? { fit: 'on', ...options } : options, engine }, metrics);
+  const sources = specs.map(sourceOf);
   const named = (models.pins ?? []).map((name) => idOf(name, sources));
   const pinned = [...new Set([...named, ...specs.filter(({ pin }) => pin).map(({ id }) => id)])];
   const first = [...new Set([...pinned, ...specs.filter(({ atStart }) => atStart).map(({ id }) => id)])];
   const { budgetBytes } = models;
   const budget = budgetBytes === undefined ? MemoryBudget.ofFree(availableMemory()) : MemoryBudget.of(budgetBytes);
   const pool = new ManagedPool(sources, { ...models, budget, anyName, pins: pinned });
-  return { pool, start: (onProgress) => pool.start(first, onProgress), close: () => pool.close() };
+  const fixed = new Set([...models.paths, ...(models.presets ?? []).flatMap(({ file }) => file ?? [])].map(realPath));
+  return {
+    pool,
+    add: (file) => {
+      for (const spec of libraryModelSpecs(file, models, settings.model ?? {})) pool.add(sourceOf(spec));
+    },
+    remove: (id) => emptyAndRemove(pool, id),
+    isFixed: (file) => fixed.has(realPath(file)),
+    start: (onProgress) => pool.start(first, onProgress),
+    close: () => pool.close(),
+  };
+}
+
+async function emptyAndRemove(pool: ManagedPool, id: string): Promise<void> {
+  if (pool.remove(id)) return;
+  pool.unload(id);
+  do await pool.changed();
+  while (!pool.remove(id));
 }
 
 export interface SourceSettings extends Omit<PoolSettings, 'models'> {

@@ -9,6 +9,7 @@ import type { LoadHooks, LoadOptions } from '../engine/load-options.js';
 import { basePathOf, type Deployment } from '../http/context.js';
 import type { KeyCheck } from '../http/guards/authentication.js';
 import { ANY_HOST } from '../http/guards/guard-requests.js';
+import type { HubContext } from '../hub/open-hub.js';
 import { KeyFile } from '../keys/key-file.js';
 import type { KeyStore } from '../keys/key-store.js';
 import type { McpServers, McpSources } from '../mcp/mcp-servers.js';
@@ -22,7 +23,8 @@ import type { Certificate } from './certificate.js';
 import { closeServer } from './close-server.js';
 import { listenAtAll } from './listen.js';
 import { listenOnSocket } from './listen-on-socket.js';
-import { type EngineSettings, type ModelsSettings, openPool } from './open-pool.js';
+import { type EngineSettings, type ModelsSettings, openPool, type ServedModels } from './open-pool.js';
+import type { ServedLibrary } from './served-library.js';
 
 export interface StartSettings {
   models: ModelsSettings;
@@ -39,11 +41,13 @@ export interface StartSettings {
   model?: LoadOptions;
   hooks?: Pick<LoadHooks, 'onProgress'>;
   engine?: EngineSettings;
-  app?: Omit<AppOptions, 'drainMs' | 'deployment' | 'access' | 'metrics' | 'spans' | 'mcp'>;
+  app?: Omit<AppOptions, 'drainMs' | 'deployment' | 'access' | 'metrics' | 'spans' | 'mcp' | 'library'>;
   /** Time for running replies to finish when the server stops; default 25,000. */
   shutdownTimeoutMs?: number;
   /** Adds metrics under the names of other servers; default none. */
   metricsNames?: readonly OtherNames[];
+  /** Lets clients download models of this hub and delete local ones; default: not allowed. */
+  hub?: HubContext;
   /** The arguments of `McpServers`; default none. */
   mcp?: McpSettings;
   /** Required by modes with a base path. */
@@ -99,6 +103,7 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
   const metrics = new Metrics({ names: metricsNames });
   const mcp = await openMcp(settings.mcp);
   const models = openPool(settings, metrics, !profile.checksModelName);
+  const library = settings.hub && (await openLibrary(settings.hub, models));
   const stores = await openStores(deployment);
   // The models load while the HTTP modules are imported.
   const loading = models.start(settings.hooks?.onProgress);
@@ -108,13 +113,14 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
   const stop = (): Promise<void> => {
     stopping = true;
     const pool = { list: () => models.pool.list(), close: () => models.close() };
-    return closeServer({ app, pool, mcp, keys: stores });
+    return closeServer({ app, pool, mcp, library, keys: stores });
   };
   try {
     const { buildApp } = await import('../api/app.js');
     const spans = await openSpans();
     app = buildApp(models.pool, profile, {
       ...appOptions(settings, hosts, stores),
+      ...(library && { library: library.clients }),
       mcp,
       drainMs: shutdownTimeoutMs,
       metrics,
@@ -148,6 +154,12 @@ async function openMcp(settings: McpSettings | undefined): Promise<McpServers | 
   const servers = new McpServers(settings, settings.environment);
   for (const field of servers.ignored) console.error(`chasqui: MCP servers: \`${field}\` has no effect`);
   return servers;
+}
+
+/** Imported on demand: the locks of downloads need SQLite. */
+async function openLibrary(hub: HubContext, models: ServedModels): Promise<ServedLibrary> {
+  const { ServedLibrary } = await import('./served-library.js');
+  return ServedLibrary.open(hub, models);
 }
 
 /** The stores of API keys and responses; `null`: not needed, or not on disk. */

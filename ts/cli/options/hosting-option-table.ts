@@ -51,7 +51,11 @@ const MODEL_OPTIONS = inGroup('Model', {
     help: 'File in the repository of -hf, instead of a quantization',
     otherwise: 'none',
   },
-  offline: { ...off, help: 'Download nothing: the models of -hf and --model-url must be on this computer' },
+  offline: {
+    ...off,
+    excludes: ['allowDownloads'],
+    help: 'Download nothing: the models of -hf and --model-url must be on this computer',
+  },
 } as const satisfies UngroupedRows);
 
 const POOL_OPTIONS = inGroup('Several models', {
@@ -63,6 +67,11 @@ const POOL_OPTIONS = inGroup('Several models', {
   modelsHub: {
     ...off,
     help: 'Serve the models that chasqui ls lists, under the same names; each is loaded on its first request',
+  },
+  allowDownloads: {
+    ...off,
+    excludes: ['offline'],
+    help: 'Let clients download models from the hub and delete them; includes `modelsHub`, even without any model',
   },
   modelsPreset: {
     type: 'path',

@@ -44,7 +44,11 @@ export function announce(
   if (options.autoload === false && first?.engine === null) {
     console.log(`Load a model first:\n\n  chasqui load ${first.id} --url ${base}\n`);
   }
-  console.log(`Try it:\n\n  ${curlLine(base, first?.id ?? '', process.platform, { scheme, asks, socket })}\n`);
+  if (first === undefined) {
+    console.log(`Download a model: send {"model": "user/repo"} to ${base}/v1/models, or use Ollama's \`pull\`.`);
+    return;
+  }
+  console.log(`Try it:\n\n  ${curlLine(base, first.id, process.platform, { scheme, asks, socket })}\n`);
   if (scheme === 'Key') console.log('Replace <API_KEY> with an API key. Create one: `chasqui keys create`');
   if (scheme === 'Bearer') console.log('Replace <API_KEY> with one of the keys.');
 }
@@ -121,6 +125,7 @@ function schemeOf({ authentication }: Profile, { auth }: HostingOptions): CurlSe
 const MAX_NAMES = 5;
 
 function namesOf(models: readonly ModelEntry[]): string {
+  if (models.length === 0) return 'no models yet';
   const names = models.slice(0, MAX_NAMES).map(({ id }) => id);
   const others = models.length - names.length;
   return `${names.join(', ')}${others > 0 ? ` and ${others} more` : ''}`;

@@ -6,7 +6,7 @@ import type { HostingOptions } from '../options/hosting-option-table.js';
 
 /** Far more than the options of a script need. */
 const MAX_LENGTH = 1 << 20;
-const OTHERS = ['model', 'modelUrl', 'hf', 'modelsDir', 'modelsHub', 'modelsPreset'] as const;
+const OTHERS = ['model', 'modelUrl', 'hf', 'modelsDir', 'modelsHub', 'allowDownloads', 'modelsPreset'] as const;
 
 /** Returns undefined if the option was not set. @throws {ChasquiError} `invalid_options` */
 export function readAppModels({ appModels: file, ...options }: HostingOptions): RunnerModelFile[] | undefined {

@@ -41,7 +41,7 @@ export async function runServe(given: Parsed): Promise<void> {
     profile = profileOf(hosting);
     const { files, model } = await chooseModels(hosting, givenOptions(LOAD_OPTIONS, parsed));
     tried = { path: files.paths.length === 1 ? files.paths[0] : undefined, load: model };
-    const settings = toSettings(hosting, model);
+    const settings = { ...toSettings(hosting, model), ...(await toHub(hosting)) };
     const { onFailure, ...others } = modelsSettings(hosting);
     const failures: unknown[] = [];
     const collect = (_id: string, error: unknown) => void failures.push(error);
@@ -120,9 +120,10 @@ async function chooseModels(
 }
 
 async function findModels(options: HostingOptions): Promise<FoundModels> {
-  const { model, modelUrl, hf, hfFile, offline, modelsDir, modelsPreset, modelsHub, dataDir: given } = options;
-  const hasOthers = modelsDir !== undefined || modelsPreset !== undefined || modelsHub === true;
-  const others = async () => (modelsHub ? { library: await findInLibrary(given) } : {});
+  const { model, modelUrl, hf, hfFile, offline, modelsDir, modelsPreset, dataDir: given } = options;
+  const servesHub = options.modelsHub === true || options.allowDownloads === true;
+  const hasOthers = modelsDir !== undefined || modelsPreset !== undefined || servesHub;
+  const others = async () => (servesHub ? { library: await findInLibrary(options) } : {});
   if (hf !== undefined) {
     const name = hfFile === undefined ? hf : hubFileName(hf, hfFile);
     const found = await findHubModel(name, given, { offline });
@@ -138,13 +139,13 @@ async function findModels(options: HostingOptions): Promise<FoundModels> {
   return { paths: found.flatMap(({ paths }) => paths), ...(await others()) };
 }
 
-/** Omits the models of other programs, which can disappear while they are served. */
-async function findInLibrary(given: string | undefined): Promise<LocalModel[]> {
+async function findInLibrary({ dataDir: given, allowDownloads }: HostingOptions): Promise<LocalModel[]> {
   const { hubContext } = await import('../hub/hub-context.js');
+  const { servedFrom } = await import('../../server/served-library.js');
   const { library, client } = hubContext(given);
   await client.close();
-  const models = (await library.list()).filter(({ source }) => source === 'hub' || source === 'folder');
-  if (models.length > 0) return models;
+  const models = await servedFrom({ library });
+  if (models.length > 0 || allowDownloads) return models;
   throw invalidOptions(
     '`modelsHub` serves the models on this computer, but there are none. Download one with chasqui get.',
   );
@@ -166,6 +167,12 @@ async function fetchFromUrl(modelUrl: string, { offline, dataDir: given }: Hosti
     progress.clear();
     for (const signal of signals) process.off(signal, onSignal);
   }
+}
+
+async function toHub({ allowDownloads, dataDir: given }: HostingOptions): Promise<Pick<StartSettings, 'hub'>> {
+  if (!allowDownloads) return {};
+  const { hubContext } = await import('../hub/hub-context.js');
+  return { hub: hubContext(given) };
 }
 
 /** Precedence: command line, then the section of the model, then the section for all models. */

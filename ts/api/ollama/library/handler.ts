@@ -7,6 +7,7 @@ import type { Operation } from '../../../http/openapi/operation.js';
 import { bodyRoute } from '../../../http/read-fields.js';
 import { beginEvents, jsonLines } from '../../../http/sse.js';
 import type { AppContext } from '../../context.js';
+import type { ModelLibrary } from '../../shared/model-library.js';
 import { OLLAMA, ollamaErrors, ollamaFailure } from '../ollama-settings.js';
 import {
   type OllamaDeleteRequest,
@@ -16,7 +17,6 @@ import {
   ollamaPullReplySchema,
   ollamaPullSchema,
 } from '../schema.js';
-import type { ModelLibrary } from './model-library.js';
 import { PullLines } from './stream.js';
 
 export function ollamaLibraryRoutes(app: FastifyInstance, context: AppContext, library: ModelLibrary): void {

@@ -1,6 +1,7 @@
 /** Converts the progress of a download to the lines of Ollama's protocol. */
+
+import type { PulledFile, PullProgress } from '../../shared/model-library.js';
 import type { OllamaPullReply } from '../schema.js';
-import type { PulledFile, PullProgress } from './model-library.js';
 
 const SHOWN_DIGITS = 12;
 

@@ -13,7 +13,7 @@ export const MODEL_EVENTS_URL = '/models/sse';
 /** A client with more unread bytes is disconnected. This is some hundred events, more than one load sends. */
 const MAX_UNREAD_BYTES = 64 * 1024;
 
-export function modelEventsRoute(app: FastifyInstance, { pool, running, options }: AppContext): void {
+export function modelEventsRoute(app: FastifyInstance, { pool, downloads, running, options }: AppContext): void {
   // No HEAD route: the stream never ends, so its reply would never be sent.
   const route = { config: { operation: modelEvents }, exposeHeadRoute: false };
   app.get(MODEL_EVENTS_URL, route, (_request, reply) => {
@@ -22,11 +22,14 @@ export function modelEventsRoute(app: FastifyInstance, { pool, running, options 
     const send = (text: string) => writeOrCutOff(raw, text);
     // The state of each model comes first, so a new client knows all of them.
     for (const entry of pool.list()) send(toFrame(toModelEvent(entry)));
-    const stopListening = pool.onEvent((event) => send(toFrame(event)));
+    const stopListening = [
+      pool.onEvent((event) => send(toFrame(event))),
+      downloads?.onEvent((event) => send(toFrames([JSON.stringify(event)]))),
+    ];
     const keepAlive = setInterval(() => send(': keep-alive\n\n'), options.keepAliveMs);
     raw.once('close', () => {
       clearInterval(keepAlive);
-      stopListening();
+      for (const stop of stopListening) stop?.();
     });
     running.endAtDrain(raw);
   });

@@ -12,6 +12,8 @@ import { findEntry, type ModelEntry, modelNotFound } from '../../../models/pool.
 import type { AppContext } from '../../context.js';
 import { anthropicErrorSchema } from '../../shared/anthropic-error-schema.js';
 import { anthropicRoute } from '../../shared/anthropic-errors.js';
+import type { RunningDownload } from '../../shared/client-downloads.js';
+import { type ModelActionReply, modelActionReplySchema } from '../../shared/model-action-schema.js';
 import { type PageQuery, toAnthropicList, toAnthropicModel } from './anthropic-list.js';
 import {
   type AnthropicModel,
@@ -20,11 +22,9 @@ import {
   anthropicModelSchema,
   type ListedModel,
   listedModelSchema,
-  type ModelActionReply,
   type ModelList,
   type ModelLoad,
   type ModelUnload,
-  modelActionReplySchema,
   modelListSchema,
   modelLoadSchema,
   modelUnloadSchema,
@@ -32,7 +32,7 @@ import {
 } from './schema.js';
 
 export function modelsRoutes(app: FastifyInstance, context: AppContext): void {
-  const { pool, profile } = context;
+  const { pool, profile, downloads } = context;
   const common = anthropicRoute(context.options, isAnthropics);
   const listing = { ...common, config: { operation: listModels } };
   app.get<{ Querystring: PageQuery }>(
@@ -42,7 +42,8 @@ export function modelsRoutes(app: FastifyInstance, context: AppContext): void {
       if (isAnthropics(request)) return toAnthropicList(pool.list(), request.query);
       const entries = pool.list();
       const models = profile.hasLocalEndpoints && { models: entries.flatMap(toNativeModel) };
-      return { object: 'list', data: entries.map(toListedModel), ...models };
+      const downloading = (downloads?.list() ?? []).filter(({ model }) => findEntry(entries, model) === undefined);
+      return { object: 'list', data: [...entries.map(toListedModel), ...downloading.map(toDownloading)], ...models };
     },
   );
 
@@ -63,6 +64,7 @@ export function modelsRoutes(app: FastifyInstance, context: AppContext): void {
   const unload = bodyRoute(context, modelUnloadSchema, unloadModel);
   app.post<{ Body: ModelUnload }>('/models/unload', unload, async (request): Promise<ModelActionReply> => {
     const { model, force } = request.body;
+    if (downloads?.pause(model)) return { success: true };
     if (force && !context.asksForKeys && !isFromThisMachine(request)) throw mayNotForce();
     pool.unload(model, { force });
     return { success: true };
@@ -99,6 +101,10 @@ function toListedModel(entry: ModelEntry): ListedModel {
     ...(sizeBytes !== null && { size: sizeBytes }),
     ...(engine !== null && toDetails(engine.model)),
   };
+}
+
+function toDownloading({ model, progress, created }: RunningDownload): ListedModel {
+  return { id: model, object: 'model', created, owned_by: 'chasqui', status: { value: 'downloading', progress } };
 }
 
 /** The entry of a loaded model in the form of llama-server. */

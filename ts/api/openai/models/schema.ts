@@ -1,11 +1,14 @@
 /** Schemas of the model list, and of the requests that load and unload a model. */
 import * as s from '../../../http/schema/json-schema.js';
 
+/** Bytes of each file of a download, by its digest. */
+const fileProgress = s.recordOf(s.objectOf({ done: s.integer, total: s.integer }));
+
 const status = s.objectOf(
-  { value: s.oneOf('unloaded', 'loading', 'loaded', 'failed') },
+  { value: s.oneOf('unloaded', 'loading', 'loaded', 'failed', 'downloading') },
   {
-    /** Progress of the load, from 0 to 1. */
-    progress: s.number,
+    /** Progress of the load, from 0 to 1; of a download, the bytes of each file. */
+    progress: s.anyOf(s.number, fileProgress),
     /** The reason of the failure. */
     reason: s.string,
     pid: s.integer,
@@ -106,7 +109,28 @@ const modelStatusEvent = s.objectOf({
 /** The model was removed from the server. */
 const modelRemoveEvent = s.objectOf({ model: s.string, event: s.exactly('model_remove') });
 
-export const modelEventSchema = s.anyOf(modelStatusEvent, modelRemoveEvent);
+const downloadProgressEvent = s.objectOf({
+  model: s.string,
+  event: s.exactly('download_progress'),
+  data: s.objectOf({ progress: fileProgress }),
+});
+
+/** The model is in the list of models. */
+const downloadFinishedEvent = s.objectOf({ model: s.string, event: s.exactly('download_finished') });
+
+const downloadFailedEvent = s.objectOf({
+  model: s.string,
+  event: s.exactly('download_failed'),
+  data: s.objectOf({ reason: s.string }),
+});
+
+export const modelEventSchema = s.anyOf(
+  modelStatusEvent,
+  modelRemoveEvent,
+  downloadProgressEvent,
+  downloadFinishedEvent,
+  downloadFailedEvent,
+);
 
 const modelId = s.field('The id of the model.', s.string);
 
@@ -122,16 +146,12 @@ export const modelLoadSchema = s.objectOf(
   },
 );
 
-/** The operation has begun; the list of models shows its progress. */
-export const modelActionReplySchema = s.objectOf({ success: s.exactly(true) });
-
 export type ListedModel = s.Static<typeof listedModelSchema>;
 export type ModelList = s.Static<typeof modelListSchema>;
 export type ModelStatusEvent = s.Static<typeof modelStatusEvent>;
 export type ModelRemoveEvent = s.Static<typeof modelRemoveEvent>;
 export type ModelLoad = s.Static<typeof modelLoadSchema>;
 export type ModelUnload = s.Static<typeof modelUnloadSchema>;
-export type ModelActionReply = s.Static<typeof modelActionReplySchema>;
 
 export const anthropicModelSchema = s.objectOf({
   type: s.exactly('model'),

@@ -3,6 +3,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { pictureUri } from '../support/image-files.js';
+import { ENDLESS, ENDLESS_CONTEXT } from '../support/long-answer.js';
 import { HostedMode, MODEL, MODES, type Mode } from '../support/modes.js';
 
 interface Context {
@@ -48,18 +49,16 @@ function assertForecast(input: unknown): void {
 const textOf = ({ content }: Anthropic.Message) =>
   content.map((block) => (block.type === 'text' ? block.text : `<${block.type}>`)).join('');
 
+const clientOf = ({ baseUrl: baseURL, authorization: defaultHeaders }: HostedMode) =>
+  new Anthropic({ baseURL, apiKey: 'not-needed', defaultHeaders, maxRetries: 0 });
+
 function testIn(mode: Mode): void {
   const test = suite<Context>(`clients: @anthropic-ai/sdk, ${mode} mode`);
 
   test.before(async (context) => {
     const hosted = await HostedMode.start(mode, 1024);
     context.hosted = hosted;
-    context.client = new Anthropic({
-      baseURL: hosted.baseUrl,
-      apiKey: 'not-needed',
-      defaultHeaders: hosted.authorization,
-      maxRetries: 0,
-    });
+    context.client = clientOf(hosted);
   });
   test.after(({ hosted }) => hosted.stop());
 
@@ -312,13 +311,15 @@ function testIn(mode: Mode): void {
     assert.match(String((refused as InstanceType<typeof Anthropic.APIError>).requestID), /^req_/);
   });
 
-  test('aborts a stream, and the sequence is freed', async ({ client, hosted }) => {
-    const stream = client.messages.stream({ ...counting, max_tokens: 400, ignore_eos: true } as typeof counting);
+  test('aborts a stream, and the sequence is freed', async () => {
+    const hosted = await HostedMode.start(mode, ENDLESS_CONTEXT);
+    const stream = clientOf(hosted).messages.stream({ ...counting, ...ENDLESS });
     const outcome = stream.done().catch((thrown: unknown) => thrown);
     await stream.emitted('text');
     stream.abort();
     assert.instance(await outcome, Anthropic.APIUserAbortError);
     await hosted.untilFree();
+    await hosted.stop();
   });
 
   test.run();

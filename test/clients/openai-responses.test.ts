@@ -7,6 +7,7 @@ import * as assert from 'uvu/assert';
 import { z } from 'zod';
 import { pictureUri } from '../support/image-files.js';
 import { inPieces } from '../support/in-pieces.js';
+import { ENDLESS_CONTEXT } from '../support/long-answer.js';
 import { HostedMode, MODEL, MODES, type Mode } from '../support/modes.js';
 import { openAiClient } from '../support/openai-client.js';
 import { until } from '../support/until.js';
@@ -38,7 +39,7 @@ function testIn(mode: Mode): void {
   const test = suite<Context>(`clients: openai, responses, ${mode} mode`);
 
   test.before(async (context) => {
-    context.hosted = await HostedMode.start(mode, 1024);
+    context.hosted = await HostedMode.start(mode, ENDLESS_CONTEXT);
     context.client = openAiClient(context.hosted);
   });
   test.after(({ hosted }) => hosted.stop());
@@ -241,8 +242,13 @@ function testIn(mode: Mode): void {
         'previous_response_not_found',
         'previous_response_id',
       ],
-      [{ input: 'word '.repeat(3000) }, OpenAI.BadRequestError, 'context_length_exceeded', 'input'],
-      [{ input: 'word '.repeat(3000), stream: true }, OpenAI.BadRequestError, 'context_length_exceeded', 'input'],
+      [{ input: 'word '.repeat(ENDLESS_CONTEXT) }, OpenAI.BadRequestError, 'context_length_exceeded', 'input'],
+      [
+        { input: 'word '.repeat(ENDLESS_CONTEXT), stream: true },
+        OpenAI.BadRequestError,
+        'context_length_exceeded',
+        'input',
+      ],
     ];
     if (mode !== 'desktop') failures.push([{ model: 'other' }, OpenAI.NotFoundError, 'model_not_found', 'model']);
     for (const [change, type, code, param] of failures) {

@@ -2,6 +2,7 @@
 import OpenAI from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { ENDLESS_CONTEXT } from '../support/long-answer.js';
 import { HostedMode, MODEL, MODES, type Mode } from '../support/modes.js';
 import { startServer } from '../support/start-server.js';
 import { until } from '../support/until.js';
@@ -82,7 +83,16 @@ for (const mode of MODES) testIn(mode);
 const busy = suite('clients: openai, a server that is full');
 
 busy('is asked again after the time that it says', async () => {
-  const server = await startServer(['--parallel', '1', '--max-queue', '0', '--ctx-size', '2048', '--threads', '1']);
+  const server = await startServer([
+    '--parallel',
+    '1',
+    '--max-queue',
+    '0',
+    '--ctx-size',
+    `${ENDLESS_CONTEXT}`,
+    '--threads',
+    '1',
+  ]);
   try {
     const { client, statuses } = countingClient(server.url, {}, 5);
     const endless = { model, messages, stream: true as const, ignore_eos: true, n: 1 };

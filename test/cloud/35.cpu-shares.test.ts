@@ -11,6 +11,7 @@ import type { CgroupPlaces } from '../../ts/cloud/runners/cgroups.js';
 import { CpuShare, prioritizeControlPlane } from '../../ts/cloud/runners/cpu-share.js';
 import { MemoryLimit } from '../../ts/cloud/runners/memory-limit.js';
 import { TestCloud } from '../support/cloud.js';
+import { ENDLESS, ENDLESS_CONTEXT } from '../support/long-answer.js';
 import { until } from '../support/until.js';
 
 const test = suite('cloud: CPU shares');
@@ -74,7 +75,7 @@ const each = mayCreateGroups() ? test : test.skip;
 each('runners are in the group of their organisation, with their engines, and the groups end with them', async () => {
   const cloud = await TestCloud.start();
   try {
-    const options = { model: 'demo', context: 512, auth: 'public', scale: { min: 1 } };
+    const options = { model: 'demo', context: ENDLESS_CONTEXT, auth: 'public', scale: { min: 1 } };
     for (const app of ['one', 'two']) await cloud.deployed(app, options);
     await cloud.client.post(`/apps/${OTHER}/chat/revisions`, { options });
     const runners = async () => (await cloud.client.get<{ runners: RunnerView[] }>('/runners')).runners;
@@ -93,7 +94,7 @@ each('runners are in the group of their organisation, with their engines, and th
     for (const org of [OTHER, 'me']) {
       await until(() => sharesOf(`chasqui-org-${org}`) === full / 8, `the share of ${org} without clients`);
     }
-    const reply = await cloud.post('one', { max_tokens: 1000, stream: true, ignore_eos: true });
+    const reply = await cloud.post('one', { ...ENDLESS, stream: true });
     await until(() => sharesOf('chasqui-org-me') === full, 'the share of an organisation with a client');
     assert.is(sharesOf(`chasqui-org-${OTHER}`), full / 8);
     await reply.body?.cancel();
@@ -164,7 +165,7 @@ onLinux('without cgroups runners have a lower priority than the control plane', 
 each('two clouds with the same organisation share its group, which ends with the last runner', async () => {
   const org = `shared-${process.pid}`;
   const clouds = await Promise.all([TestCloud.start(), TestCloud.start()]);
-  const options = { model: 'demo', context: 512, auth: 'public', scale: { min: 1 } };
+  const options = { model: 'demo', context: ENDLESS_CONTEXT, auth: 'public', scale: { min: 1 } };
   const group = `${CONTROLLER}/chasqui-org-${org}`;
   const isReady = ({ runners }: { runners: RunnerView[] }) => runners.some(({ state }) => state === 'idle');
   try {

@@ -9,6 +9,7 @@ import type { ChasquiError } from '../../ts/errors.js';
 import { ROLES } from '../../ts/keys/key-settings.js';
 import { openSqlite } from '../../ts/sqlite.js';
 import { TestCloud } from '../support/cloud.js';
+import { ENDLESS, ENDLESS_CONTEXT } from '../support/long-answer.js';
 import { parseReply, sendBytes } from '../support/raw-client.js';
 import { until } from '../support/until.js';
 
@@ -104,15 +105,15 @@ async function usedBy({ id }: Made): Promise<{ requests: number; prompt: number;
 test('an aborted reply that is not streamed counts', async () => {
   const made = await create();
   const leaving = new AbortController();
-  const body = { model: 'chasqui-demo', messages: [{ role: 'user', content: 'Hello!' }], ignore_eos: true };
-  const reply = fetch(`${cloud.url}/me/chat/v1/chat/completions`, {
+  const body = { model: 'chasqui-demo', messages: [{ role: 'user', content: 'Hello!' }] };
+  await cloud.deployed('endless', { auth: 'private', context: ENDLESS_CONTEXT });
+  const reply = fetch(`${cloud.url}/me/endless/v1/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Key ${made.key}` },
-    // Eight choices, so it is still running when it is seen.
-    body: JSON.stringify({ ...body, temperature: 9, max_tokens: 400, n: 8 }),
+    body: JSON.stringify({ ...body, ...ENDLESS }),
     signal: leaving.signal,
   }).catch(() => null);
-  await cloud.untilApp('chat', ({ demand }) => demand.running === 1);
+  await cloud.untilApp('endless', ({ demand }) => demand.running === 1);
   leaving.abort();
   await reply;
   await until(async () => (await usedBy(made)).prompt > 0, 'it is counted');

@@ -120,11 +120,17 @@ test('a client that goes away leaves nothing running', async ({ client, server }
   const asking = client.chat.completions.create(
     {
       model: 'chasqui-demo',
+      temperature: 9,
+      ...{ ignore_eos: true },
       messages: [{ role: 'user', content: urls.map((url) => ({ type: 'image_url' as const, image_url: { url } })) }],
     },
     { signal: controller.signal },
   );
-  setTimeout(() => controller.abort(), 50);
+  await until(async () => {
+    const { active, queued } = await server.health();
+    return active + queued > 0;
+  }, 'it has begun');
+  controller.abort();
   assert.instance(await asking.catch((thrown) => thrown), OpenAI.APIUserAbortError);
   assert.ok((await ask(client, [await pictureUri('png')])).choices[0]);
   await until(async () => {

@@ -49,15 +49,19 @@ function secondDoor(app: App): net.Server {
 
 /** Whether the port is free at both addresses of `localhost`. */
 export async function isFree(port: number): Promise<boolean> {
-  for (const host of ['127.0.0.1', '::1']) if (!(await canListen(host, port))) return false;
+  for (const host of ['127.0.0.1', '::1']) {
+    const error = await listenError(host, port);
+    if (error !== null && !NO_IPV6.includes(error.code ?? '')) return false;
+  }
   return true;
 }
 
-function canListen(host: string, port: number): Promise<boolean> {
+/** Why nothing can listen there now, or `null`. */
+export function listenError(host: string, port: number): Promise<NodeJS.ErrnoException | null> {
   return new Promise((resolve) => {
     const server = net.createServer();
-    server.once('error', ({ code = '' }: NodeJS.ErrnoException) => resolve(NO_IPV6.includes(code)));
-    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(true)));
+    server.once('error', resolve);
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(null)));
   });
 }
 

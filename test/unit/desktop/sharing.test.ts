@@ -24,6 +24,7 @@ const running = (port: number): ServerState => ({
 function share(addresses: string[]) {
   const values = new Map<string, unknown>();
   let open = 0;
+  let built = 0;
   let admits: KeyCheck = () => false;
   const store = {
     kept: (name: string) => values.get(name),
@@ -33,6 +34,7 @@ function share(addresses: string[]) {
     store,
     build: (opens) => {
       open += 1;
+      built += 1;
       admits = opens;
       const app = fastify({ forceCloseConnections: true });
       app.addHook('onClose', async () => {
@@ -44,7 +46,7 @@ function share(addresses: string[]) {
     addresses: () => [...addresses],
     onChange: () => undefined,
   });
-  return { sharing, store, values, open: () => open, admits: (key: string) => admits(key) };
+  return { sharing, store, values, open: () => open, built: () => built, admits: (key: string) => admits(key) };
 }
 
 const answer = (address: string, port: number, key: string): Promise<unknown> =>
@@ -96,18 +98,20 @@ test('addresses that appear are opened, those that are gone are closed', async (
   assert.equal([sharing.state.addresses, open()], [[], 0]);
 });
 
-test('an address that cannot be opened yet is tried again', async () => {
+test('an address that cannot be opened yet is tried again, without building an application', async () => {
   const port = await freePort();
   const other = net.createServer().listen({ host: '127.0.0.3', port });
   await new Promise((resolve) => other.once('listening', resolve));
-  const { sharing, open } = share(['127.0.0.2', '127.0.0.3']);
+  const { sharing, open, built } = share(['127.0.0.2', '127.0.0.3']);
   sharing.follow(running(port));
   await sharing.switch(true);
+  await sharing.refresh();
+  assert.is(built(), 0);
   assert.match(String(sharing.state.error), /EADDRINUSE/);
   assert.equal([sharing.state.addresses, open(), await answer('127.0.0.2', port, 'x')], [[], 0, null]);
   await new Promise((resolve) => other.close(resolve));
   await sharing.refresh();
-  assert.equal([sharing.state.error, sharing.state.addresses.length, open()], [null, 2, 1]);
+  assert.equal([sharing.state.error, sharing.state.addresses.length, open(), built()], [null, 2, 1, 1]);
   await sharing.close();
 });
 

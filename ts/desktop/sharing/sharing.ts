@@ -5,7 +5,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { KeyCheck } from '../../http/guards/authentication.js';
 import { isSecret, newKey, splitKey } from '../../keys/api-key.js';
-import { listenAtAll } from '../../server/listen.js';
+import { listenAtAll, listenError } from '../../server/listen.js';
 import type { ServerState, SharingReply, SharingState } from '../api-types.js';
 import type { SettingsStore } from '../store/settings.js';
 
@@ -115,13 +115,20 @@ export class Sharing {
     this.#places = places;
     const errorBefore = this.#error;
     this.#error = null;
-    if (port !== null && places.length > 0) await this.#open(build(this.#opens), port);
+    if (port !== null && places.length > 0) await this.#open(build, port);
     if (!isSame || this.#error !== errorBefore) onChange(this.state);
   }
 
-  async #open(app: FastifyInstance, port: number): Promise<void> {
+  async #open(build: SharingSettings['build'], port: number): Promise<void> {
+    const hosts = this.#places.map((place) => place.replace(/:\d+$/, ''));
+    // Retried every few seconds, so check before building an application.
+    for (const host of hosts) {
+      const error = await listenError(host, port);
+      this.#error = error?.message ?? null;
+      if (error !== null) return;
+    }
+    const app = build(this.#opens);
     try {
-      const hosts = this.#places.map((place) => place.replace(/:\d+$/, ''));
       await listenAtAll(app, hosts, port);
       this.#app = app;
     } catch (error) {

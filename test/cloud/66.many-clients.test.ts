@@ -1,8 +1,10 @@
 // 200 simultaneous clients on four apps: each receives its own complete reply, and no resources remain afterwards.
+import net from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { TestCloud } from '../support/cloud.js';
 import { readSse } from '../support/read-sse.js';
+import { until } from '../support/until.js';
 
 const test = suite('cloud: many clients');
 const APPS = ['north', 'east', 'south', 'west'];
@@ -68,6 +70,25 @@ test('200 at once, and others that leave in the middle', async () => {
     assert.is((await cloud.status(app)).runners.length, 1);
     const events = await cloud.events(app);
     assert.not.ok(events.some(({ state }) => state === 'CRASHED'));
+  }
+});
+
+/** The server keeps a quarter of its 2,048 connections for silent sockets of one address. */
+const MAX_SILENT = 512;
+
+test('2,100 silent sockets of one address leave room for other clients', async () => {
+  const { port } = new URL(cloud.url);
+  const sockets = Array.from({ length: 2100 }, () => net.connect(Number(port), '127.0.0.1').on('error', () => {}));
+  const open = () => sockets.filter(({ readyState }) => readyState === 'open').length;
+  try {
+    await Promise.all(
+      sockets.map((socket) => new Promise((resolve) => socket.once('connect', resolve).once('close', resolve))),
+    );
+    await until(() => open() <= MAX_SILENT, 'the surplus is closed');
+    assert.equal(await Promise.all([0, 1, 2, 3].map(ask)), [0, 1, 2, 3].map(textOf));
+    assert.ok(open() > MAX_SILENT / 2, `${open()} are still open`);
+  } finally {
+    for (const socket of sockets) socket.destroy();
   }
 });
 

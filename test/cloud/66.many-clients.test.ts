@@ -86,7 +86,6 @@ test('2,100 silent sockets of one address leave room for other clients', async (
     );
     await until(() => open() <= MAX_SILENT, 'the surplus is closed');
     assert.equal(await Promise.all([0, 1, 2, 3].map(ask)), [0, 1, 2, 3].map(textOf));
-    assert.ok(open() > MAX_SILENT / 2, `${open()} are still open`);
   } finally {
     for (const socket of sockets) socket.destroy();
   }

@@ -5,6 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Child, startChild } from '../support/child.js';
 import { TestCloud, writeScript } from '../support/cloud.js';
+import { ENDLESS, ENDLESS_CONTEXT } from '../support/long-answer.js';
 import { until } from '../support/until.js';
 
 const test = suite('cloud: logs and scale');
@@ -131,13 +132,13 @@ test('a script’s min is there without a call, its max is not passed, and what 
 });
 
 test('the runner that leaves is the idle one, even if it is the oldest', async () => {
-  await cloud.deployed('picked', { context: 8192, slots: 1, scale: { min: 2, keepAlive: '100ms' } });
+  await cloud.deployed('picked', { context: ENDLESS_CONTEXT, slots: 1, scale: { min: 2, keepAlive: '100ms' } });
   await cloud.untilApp('picked', ({ ready }) => ready === 2);
   const busy = async () => {
     const { runners } = await cloud.status('picked');
     return runners.flatMap(({ state }, index) => (state === 'busy' ? [index] : []));
   };
-  const begin = () => cloud.post('picked', { max_tokens: 8000, ignore_eos: true, temperature: 9, stream: true });
+  const begin = () => cloud.post('picked', { ...ENDLESS, temperature: 9, stream: true });
   const first = await begin();
   const isNewest = (await busy()).includes(1);
   // The second request goes to the other runner.
@@ -152,8 +153,8 @@ test('the runner that leaves is the idle one, even if it is the oldest', async (
 });
 
 test('as many requests wait as maxQueue allows', async () => {
-  await cloud.deployed('queued', { context: 2048, slots: 1, maxQueue: 1, scale: { min: 1 } });
-  const streams = [0, 1].map(() => cloud.post('queued', { max_tokens: 1900, ignore_eos: true, stream: true }));
+  await cloud.deployed('queued', { context: ENDLESS_CONTEXT, slots: 1, maxQueue: 1, scale: { min: 1 } });
+  const streams = [0, 1].map(() => cloud.post('queued', { ...ENDLESS, stream: true }));
   await cloud.untilApp('queued', ({ demand }) => demand.running + demand.queued === 2);
   assert.is((await cloud.post('queued', { max_tokens: 1 })).status, 429);
   for (const each of streams) await (await each).body?.cancel();

@@ -55,8 +55,8 @@ test('a new process serves the same address; no request and no stream is lost', 
   const pidOf = () => Number(/process (\d+) takes over/.exec(first.output.stderr)?.[1] ?? 0);
   try {
     await cloud.deployed('chat', { scale: { min: 1 }, slots: 16, context: 2048 });
-    await cloud.deployed('single', { scale: { min: 1 }, slots: 1, context: 4096 });
-    const queued = [await enqueue(cloud, 3000), await enqueue(cloud, 1)];
+    await cloud.deployed('single', { scale: { min: 1 }, slots: 1, context: 8192 });
+    const queued = [await enqueue(cloud, 7500), await enqueue(cloud, 1)];
     await until(async () => (await queueOf(cloud))[0]?.state === 'running', 'the first queued request');
     const before = (await cloud.status('chat')).runners.map(({ id, pid }) => [id, pid]);
     const { token } = readAddress(cloud.home) as { token: string };

@@ -258,7 +258,7 @@ test('the queue of an app is managed by keys of its organisation only', async ()
 });
 
 test('after kill -9, requests that waited or ran complete', async () => {
-  const running = await submit({ ...LONG, max_tokens: 1500 });
+  const running = await submit(LONG);
   await untilStatus(running, 'IN_PROGRESS');
   const waiting = await submit({});
   assert.is(((await statusOf(waiting)) as Status).status, 'IN_QUEUE');

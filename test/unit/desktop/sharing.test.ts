@@ -103,16 +103,20 @@ test('an address that cannot be opened yet is tried again, without building an a
   const other = net.createServer().listen({ host: '127.0.0.3', port });
   await new Promise((resolve) => other.once('listening', resolve));
   const { sharing, open, built } = share(['127.0.0.2', '127.0.0.3']);
-  sharing.follow(running(port));
-  await sharing.switch(true);
-  await sharing.refresh();
-  assert.is(built(), 0);
-  assert.match(String(sharing.state.error), /EADDRINUSE/);
-  assert.equal([sharing.state.addresses, open(), await answer('127.0.0.2', port, 'x')], [[], 0, null]);
-  await new Promise((resolve) => other.close(resolve));
-  await sharing.refresh();
-  assert.equal([sharing.state.error, sharing.state.addresses.length, open(), built()], [null, 2, 1, 1]);
-  await sharing.close();
+  try {
+    sharing.follow(running(port));
+    await sharing.switch(true);
+    await sharing.refresh();
+    assert.is(built(), 0);
+    assert.match(String(sharing.state.error), /EADDRINUSE/);
+    assert.equal([sharing.state.addresses, open(), await answer('127.0.0.2', port, 'x')], [[], 0, null]);
+    await new Promise((resolve) => other.close(resolve));
+    await sharing.refresh();
+    assert.equal([sharing.state.error, sharing.state.addresses.length, open(), built()], [null, 2, 1, 1]);
+  } finally {
+    other.close();
+    await sharing.close();
+  }
 });
 
 test('while running replies are drained, the key is not valid', async () => {

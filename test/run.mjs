@@ -8,13 +8,13 @@ import path from 'node:path';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { stripVTControlCharacters } from 'node:util';
 import { noAgents } from './support/find-agents.mjs';
 import { chromiumPath } from './support/find-chromium.mjs';
 import { kubernetesFolder } from './support/find-kubernetes.mjs';
 import { noPypi, PYTHON_CLIENTS, PYTHON_FRAMEWORKS } from './support/find-pypi.mjs';
 import { describeProcess, killTree, processTree, runningTest } from './support/hang-report.mjs';
 import { register, usesDist } from './support/node-arguments.mjs';
+import { judge, summarise } from './support/tier-results.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const root = path.dirname(here);
@@ -26,13 +26,14 @@ const replies = path.join(root, 'build', 'test-replies');
 
 /** Durations and CPU times of test files (record-times.mjs). */
 const times = path.join(root, 'build', 'test-times');
-const SLOWEST_FILES = 10;
 const POLL_MS = 500;
 /** A tier that runs longer than this many times its duration, and some minutes, hangs. */
 const LIMIT_FACTOR = 5;
 const LIMIT_MARGIN_MS = 4 * minute;
 /** `cores` is an average: tiers that need as many as the machine has leave each idle for a fifth of the time. */
 const OVERLAP = 1.3;
+/** The summary repeats the end of what a tier that ended early wrote to standard error. */
+const MAX_ERROR_LENGTH = 8000;
 /** How long a tier that hangs may take to print what it has open. */
 const LAST_WORDS_MS = 1000;
 const recordTimes = pathToFileURL(path.join(here, 'support', 'record-times.mjs')).href;
@@ -101,7 +102,8 @@ const tiers = [
   { name: 'conformance', seconds: 15, cores: Infinity, last: true },
 ];
 
-const running = new Set();
+/** The output so far of each tier that runs, by its process. */
+const running = new Map();
 
 function noProcesses() {
   return process.platform === 'linux' ? undefined : 'it needs /proc';
@@ -184,7 +186,10 @@ function vulkanEnvironment() {
 }
 
 process.once('SIGTERM', () => {
-  for (const child of running) child.kill('SIGKILL');
+  for (const [child, read] of running) {
+    child.kill('SIGKILL');
+    fs.writeSync(1, read());
+  }
   process.exit(143);
 });
 process.exitCode = await main(process.argv.slice(2));
@@ -255,16 +260,17 @@ async function runTier(tier, atOnce) {
   const reason = tier.when?.();
   if (reason) {
     const failed = everything && tier.onRequest ? 1 : 0;
-    return { name: tier.name, passed: 0, failed, problem: '', note: `not on this machine: ${reason}`, files: [] };
+    const note = `not on this machine: ${reason}`;
+    return { name: tier.name, passed: 0, failed, problem: '', failures: '', note, files: [] };
   }
   if (!atOnce) console.log(`\n${tier.name}`);
   const started = Date.now();
-  const { output, end } = await runUvu(tier, atOnce);
+  const { output, errors, end } = await runUvu(tier, atOnce);
   if (atOnce) console.log(`\n${tier.name}\n${output}`);
   const seconds = ((Date.now() - started) / 1000).toFixed(1);
   const files = readTimes(tier.name);
   const cpu = files.reduce((sum, file) => sum + file.cpu, 0).toFixed(1);
-  return { name: tier.name, note: `${seconds} s, ${cpu} s of CPU time`, files, ...judge(output, end) };
+  return { name: tier.name, note: `${seconds} s, ${cpu} s of CPU time`, files, ...judge(output, errors, end) };
 }
 
 function readTimes(tier) {
@@ -290,8 +296,9 @@ function runUvu({ name, seconds, extra = 0, env, only = '' }, atOnce) {
       env: { ...inherited(extra), ...recording(), ...colors(), CHASQUI_TEST_TIMES: path.join(times, name), ...env?.() },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    running.add(child);
     let output = '';
+    let errors = '';
+    running.set(child, () => (atOnce ? `\n${name}\n${output}\n` : ''));
     let timedOut = false;
     const limit = LIMIT_FACTOR * seconds * 1000 + LIMIT_MARGIN_MS + extra;
     const timer = setTimeout(async () => {
@@ -306,7 +313,10 @@ function runUvu({ name, seconds, extra = 0, env, only = '' }, atOnce) {
       output += data;
       if (!atOnce) process.stdout.write(data);
     });
-    child.stderr.pipe(process.stderr, { end: false });
+    child.stderr.on('data', (data) => {
+      errors = (errors + data).slice(-MAX_ERROR_LENGTH);
+      process.stderr.write(data);
+    });
     let grace;
     const finish = (code, signal) => {
       clearTimeout(timer);
@@ -314,7 +324,7 @@ function runUvu({ name, seconds, extra = 0, env, only = '' }, atOnce) {
       running.delete(child);
       child.stdout.destroy();
       child.stderr.destroy();
-      resolve({ output, end: { code, signal, timedOut, limit } });
+      resolve({ output, errors, end: { code, signal, timedOut, limit } });
     };
     // "close" waits for all processes that hold the pipes, and a test may have left a child process.
     child.once('exit', (code, signal) => {
@@ -341,48 +351,4 @@ function recording() {
 /** For register.mjs: the output of a tier goes through a pipe. */
 function colors() {
   return process.stdout.isTTY && process.env.NO_COLOR === undefined ? { FORCE_COLOR: '1' } : {};
-}
-
-/** uvu prints its totals last: without them, the process ended early. */
-function judge(output, { code, signal, timedOut, limit }) {
-  const plain = stripVTControlCharacters(output);
-  const [, total, passed, skipped] = (
-    /Total:\s+(\d+)\s+Passed:\s+(\d+)\s+Skipped:\s+(\d+)/.exec(plain) ?? ['', 0, 0, 0]
-  ).map(Number);
-  const counts = { passed, failed: total - passed };
-  if (timedOut) {
-    return crashed(counts, `was still running after ${(limit / minute).toFixed(1)} minutes ${runningTest(output)}`);
-  }
-  if (signal) return crashed(counts, `was ended by ${signal}`);
-  if (total === 0) return crashed(counts, `ran no test (exit code ${code})`);
-  if (skipped > 0) {
-    const problem = `${skipped} skipped, counted as failed: only a whole tier may be left out, by its "when"`;
-    return { passed, failed: counts.failed + skipped, problem };
-  }
-  if (code !== 0 && total === passed) return crashed(counts, `ended with exit code ${code}`);
-  return { ...counts, problem: '' };
-}
-
-function crashed(counts, problem) {
-  return { passed: counts.passed, failed: counts.failed + 1, problem };
-}
-
-function summarise(results) {
-  const width = Math.max(...results.map(({ name }) => name.length));
-  console.log('');
-  for (const { name, passed, failed, problem, note } of results) {
-    const counts = `${passed} passed, ${failed} failed`.padEnd(24);
-    console.log(`  ${name.padEnd(width)}  ${counts}  ${[note, problem].filter(Boolean).join('; ')}`);
-  }
-  console.log('\nSlowest files');
-  const files = results.flatMap((result) => result.files).filter(({ file }) => file !== null);
-  for (const { tier, file, seconds, cpu } of files.sort((a, b) => b.seconds - a.seconds).slice(0, SLOWEST_FILES)) {
-    console.log(
-      `  ${seconds.toFixed(1).padStart(6)} s  ${cpu.toFixed(1).padStart(6)} s of CPU time  test/${tier}/${file}`,
-    );
-  }
-  const sum = (key) => results.reduce((total, result) => total + result[key], 0);
-  const failed = sum('failed');
-  console.log(`\n${sum('passed')} passed, ${failed} failed`);
-  return failed === 0 ? 0 : 1;
 }

@@ -1,10 +1,11 @@
 // The desktop app on a full disk: it keeps replying, reports unsaved data, and saves again when space is available.
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import process from 'node:process';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openSqlite } from '../../ts/sqlite.js';
+import { root } from '../support/places.js';
 import {
   desktopFolder,
   type RunningDesktop,
@@ -64,13 +65,13 @@ function fillDisk(): void {
   }
 }
 
+const COUNT = `
+const database = new (require('libsql'))(process.argv[1]);
+console.log(database.prepare('SELECT count(*) AS count FROM requests').get().count);`;
+
+/** In another process: libsql keeps the file of a closed database open until its statements are garbage-collected. */
 function storedRequests(): number {
-  const database = openSqlite(path.join(folder, 'desktop.db'));
-  try {
-    return (database.prepare('SELECT count(*) AS count FROM requests').get() as { count: number }).count;
-  } finally {
-    database.close();
-  }
+  return Number(execFileSync(process.execPath, ['-e', COUNT, path.join(folder, 'desktop.db')], { cwd: root }));
 }
 
 // Without the right to mount there is no disk to fill.

@@ -167,12 +167,12 @@ const head = [
   'without, t/s',
   'with, t/s',
   'ratio',
-  'by processor time',
+  'ratio of CPU time',
   'goal',
   'drafted',
   'accepted',
 ];
 console.log(table(head, rows));
 console.log(
-  `\nMedians of ${rounds} rounds in alternation; drafted and accepted tokens for each token of the completion.`,
+  `\nThe subjects run alternately; figures are medians of ${rounds} rounds. The last columns count drafted and accepted tokens per completion token.`,
 );

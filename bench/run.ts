@@ -69,5 +69,7 @@ console.log(
   `${cpus()[0]?.model}, ${availableParallelism()} cores, ${threads} threads; Node ${process.version}; ${commit}\n`,
 );
 console.log(generationTable(names, lines));
-console.log(`\nMedians of ${values.rounds} rounds in alternation; ratios are to the bare loop of the same round.\n`);
+console.log(
+  `\nThe subjects run alternately; figures are medians of ${values.rounds} rounds. Ratios refer to the bare loop of the same round.\n`,
+);
 console.log(await microTable(values.model));

@@ -16,7 +16,7 @@ export interface Goal {
 }
 
 export function atLeastOfMachine(ratio: number): Goal {
-  return { text: `≥ ${ratio} × the machine`, isReached: ({ oursToMachine }) => (oursToMachine ?? 0) >= ratio };
+  return { text: `≥ ${ratio} × machine limit`, isReached: ({ oursToMachine }) => (oursToMachine ?? 0) >= ratio };
 }
 
 export function atLeastOfLoop(ratio: number): Goal {

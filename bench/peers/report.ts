@@ -5,8 +5,8 @@ import type { Line } from './scenario.js';
 
 /** All rows with their figures and targets. */
 export function figuresTable(outcomes: readonly Outcome[]): string {
-  const compared = ['the machine', 'the loop', 'llama-server'];
-  const head = ['', 'unit', ...compared, 'chasqui', '÷ machine', '÷ loop', '÷ llama-server', 'target', ''];
+  const compared = ['machine limit', 'bare loop', 'llama-server'];
+  const head = ['measurement', 'unit', ...compared, 'chasqui', '÷ machine', '÷ loop', '÷ llama-server', 'target', ''];
   return table(
     head,
     outcomes.flatMap(({ lines }) => lines.map(({ line, measured }) => row(line, measured))),
@@ -15,7 +15,7 @@ export function figuresTable(outcomes: readonly Outcome[]): string {
 
 function row({ name, unit, goal }: Line, measured: Measured): string[] {
   const figure = (value?: number) => (isNumber(value) ? digits(value) : '');
-  const verdict = goal ? (goal.isReached(measured) ? 'reached' : 'short') : '';
+  const verdict = goal ? (goal.isReached(measured) ? 'met' : 'missed') : '';
   const { oursToMachine, oursToLoop, oursToServer } = measured;
   const ratios = [oursToMachine, oursToLoop, oursToServer].map((ratio) => (isNumber(ratio) ? ratio.toFixed(2) : ''));
   const figures = [measured.machine, measured.loop, measured.server, measured.ours].map(figure);
@@ -34,13 +34,13 @@ function digits(value: number): string {
 /** CPU time per round and peak memory of each server, and the duration of all rounds. */
 export function usageTable(outcomes: readonly Outcome[]): string {
   const head = [
-    '',
+    'row',
     'llama-server, CPU s',
     'chasqui, CPU s',
     'llama-server, MB',
     'chasqui, MB',
-    "others' CPU",
-    'all of it, s',
+    'CPU of other processes',
+    'duration, s',
   ];
   const rows = outcomes.map(({ scenario, usage, takenByOthers, seconds }) => {
     const [server, ours] = [usage.get('llama-server'), usage.get('chasqui')];

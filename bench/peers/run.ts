@@ -63,7 +63,7 @@ async function comparePeers(selected: readonly Scenario[]): Promise<void> {
   const settings = new Map(selected.map((scenario) => [scenario, settingOf(scenario, peers)]));
   const loadBefore = load();
   const busy = (loadavg()[0] ?? 0) > 0.5;
-  if (busy) console.error(`The load average is ${loadBefore}: unless it falls, these figures say little.`);
+  if (busy) console.error(`The load average is ${loadBefore}. Figures of a busy machine are unreliable.`);
   const outcomes: Outcome[] = [];
   for (const [scenario, setting] of settings) {
     console.error(`${scenario.id} ...`);
@@ -85,9 +85,11 @@ function settingOf(scenario: Scenario, { pathOf }: Peers): Setting {
   const common = { threads, backend, llamaServer: pathOf('llama-server') };
   if (isFewLayersName(model)) return { ...common, modelPath: fewLayersModel(model) };
   const modelPath = syntheticModel(model, pathOf('llama-quantize'));
-  const eyes = scenario.hasEyes ? { projectorPath: syntheticProjector({ ...vitB16, modelWidth: widthOf(model) }) } : {};
+  const vision = scenario.hasVision
+    ? { projectorPath: syntheticProjector({ ...vitB16, modelWidth: widthOf(model) }) }
+    : {};
   const draft = scenario.draft ? { draftPath: syntheticModel(scenario.draft, pathOf('llama-quantize')) } : {};
-  return { ...common, modelPath, ...draft, ...eyes };
+  return { ...common, modelPath, ...draft, ...vision };
 }
 
 function footer(settings: ReadonlyMap<Scenario, Setting>, loadBefore: string): string {
@@ -98,11 +100,11 @@ function footer(settings: ReadonlyMap<Scenario, Setting>, loadBefore: string): s
     return own.length > 0 ? ` (${own.join(', ')})` : '';
   };
   const paragraphs = [
-    `${cpus()[0]?.model}, ${availableParallelism()} cores, computing with ${backend.name}, Node ${process.version}; chasqui ${git('rev-parse', '--short', 'HEAD')}${changes}. Load average ${loadBefore} before and ${load()} after.`,
-    `Medians of ${rounds} rounds in alternation${others((each) => each.rounds)} after one that does not count; where a number stands here, after as many of what runs in Node, and after none of anybody where it is 0${others((each) => each.warmUp)}. A ratio is the median of the rounds' ratios. Temperature 0, ends of text ignored; 80 prompt tokens and 128 new ones where nothing else is said. The generator of the load runs on the same cores.`,
-    'The loop is bare-loop: llama_decode with greedy choice, linked with chasqui’s own build of llama.cpp.',
-    'The second table: CPU seconds of the server process, user and system, median of the rounds; the most memory it held; the part of the CPU time that processes outside the bench took; how long the row took.',
-    `llama-server is ${peers.description}. Flags of each row, ports aside:`,
+    `${cpus()[0]?.model}, ${availableParallelism()} cores, backend ${backend.name}, Node ${process.version}; chasqui ${git('rev-parse', '--short', 'HEAD')}${changes}. Load average ${loadBefore} before and ${load()} after.`,
+    `The subjects run alternately. A figure is the median of ${rounds} rounds${others((each) => each.rounds)}, and a ratio is the median of the ratios of the rounds. One warm-up round precedes them; subjects in Node have more in some rows, and 0 means none for all subjects${others((each) => each.warmUp)}. Default work: 80 prompt tokens and 128 new tokens at temperature 0; end-of-text tokens are ignored. The clients run on the same cores. The main model has the shape of Qwen2-0.5B.`,
+    'The bare loop calls llama_decode and selects the most probable token. It is linked with the llama.cpp of chasqui.',
+    'The second table lists, for each row: user and system CPU time of the server process (median of the rounds), its peak memory, the CPU share of processes outside the benchmark, and the duration.',
+    `llama-server is ${peers.description}. Flags of each row, without ports:`,
   ];
   const flags = [...settings].flatMap(([scenario, setting]) => [
     `- ${scenario.id}: \`llama-server ${commandLine(peerArguments(scenario, setting))}\`, \`chasqui ${commandLine(ourArguments(scenario, setting).slice(1))}\``,

@@ -22,7 +22,7 @@ export interface Line {
   name: string;
   /** Name of the figure in the result of the run. */
   figure: string;
-  unit: 'tokens/s' | 's' | 'µs' | 'MB' | '';
+  unit: 'tokens/s' | 'requests/s' | 's' | 'µs' | 'MB' | '';
   ours: 'in-process' | 'chasqui';
   goal?: Goal;
 }
@@ -36,7 +36,7 @@ interface Shape {
   /** Draft model, with equal draft lengths for both servers. */
   draft?: ModelName;
   /** Adds a vision encoder and projector in the shape of ViT-B/16. */
-  hasEyes?: boolean;
+  hasVision?: boolean;
   /** Overrides `--rounds` for short runs and close targets. */
   rounds?: number;
   /**

@@ -37,9 +37,9 @@ export const scenarios: Scenario[] = [
     work: { ...shortPrompt, streams: 1 },
     subjects: ['machine', 'loop', 'llama-server', 'in-process', 'chasqui'],
     lines: [
-      rate('0.5B, one stream, decoding, in-process', 'decodeRate', 'in-process', atLeastOfLoop(0.97)),
-      rate('0.5B, one stream, decoding, over HTTP', 'decodeRate', 'chasqui', atLeastOfLoop(0.97)),
-      rate('the same, beside what memory can be read', 'decodeRate', 'chasqui', atLeastOfMachine(0.88)),
+      rate('One stream, in-process', 'decodeRate', 'in-process', atLeastOfLoop(0.97)),
+      rate('One stream, over HTTP', 'decodeRate', 'chasqui', atLeastOfLoop(0.97)),
+      rate('One stream, over HTTP, compared with the machine limit', 'decodeRate', 'chasqui', atLeastOfMachine(0.88)),
     ],
   },
   {
@@ -51,7 +51,7 @@ export const scenarios: Scenario[] = [
     warmUp: 12,
     work: { ...shortPrompt, streams: 6 },
     subjects: ['loop', 'llama-server', 'chasqui'],
-    lines: [rate('0.5B, 6 streams, prompts included', 'totalRate', 'chasqui', atLeastOfLoop(0.97))],
+    lines: [rate('6 streams, prompts included', 'totalRate', 'chasqui', atLeastOfLoop(0.97))],
   },
   {
     id: '8-streams',
@@ -62,7 +62,7 @@ export const scenarios: Scenario[] = [
     warmUp: 12,
     work: { ...shortPrompt, streams: 8 },
     subjects: ['loop', 'llama-server', 'chasqui'],
-    lines: [rate('0.5B, 8 streams, prompts included', 'totalRate', 'chasqui', atLeastOfLoop(0.97))],
+    lines: [rate('8 streams, prompts included', 'totalRate', 'chasqui', atLeastOfLoop(0.97))],
   },
   {
     id: 'tiny-one-stream',
@@ -73,8 +73,8 @@ export const scenarios: Scenario[] = [
     work: { ...shortPrompt, streams: 1 },
     subjects: ['loop', 'llama-server', 'in-process', 'chasqui'],
     lines: [
-      rate('tiny, one stream, decoding, in-process', 'decodeRate', 'in-process', atLeastOfLoop(0.92)),
-      rate('tiny, one stream, decoding, over HTTP', 'decodeRate', 'chasqui', atLeastOfLoop(0.75)),
+      rate('Tiny model, one stream, in-process', 'decodeRate', 'in-process', atLeastOfLoop(0.92)),
+      rate('Tiny model, one stream, over HTTP', 'decodeRate', 'chasqui', atLeastOfLoop(0.75)),
     ],
   },
   {
@@ -86,10 +86,10 @@ export const scenarios: Scenario[] = [
     work: { ...shortPrompt, streams: 64 },
     subjects: ['loop', 'llama-server', 'in-process', 'chasqui'],
     lines: [
-      rate('tiny, 64 streams, prompts included, in-process', 'totalRate', 'in-process', atLeastOfLoop(0.92)),
-      rate('tiny, 64 streams, prompts included, over HTTP', 'totalRate', 'chasqui', atLeastOfLoop(0.8)),
+      rate('Tiny model, 64 streams, in-process', 'totalRate', 'in-process', atLeastOfLoop(0.92)),
+      rate('Tiny model, 64 streams, over HTTP', 'totalRate', 'chasqui', atLeastOfLoop(0.8)),
       {
-        name: 'the same: CPU time of JavaScript for a token',
+        name: 'Tiny model, 64 streams: JavaScript CPU time per token',
         figure: 'scriptCost',
         unit: 'µs',
         ours: 'chasqui',
@@ -104,9 +104,9 @@ export const scenarios: Scenario[] = [
     parallel: 8,
     run: sharedSystemPrompt({ users: 8, systemTokens: systemPromptTokens }),
     lines: [
-      seconds('8 at once, system prompt of 750 tokens new to the server: median first token', 'cold', atMost(5)),
-      seconds('the same, system prompt used by one request before', 'warm', atMost(1.5)),
-      seconds('the same, system prompt used by 8 at once before', 'hot'),
+      seconds('8 clients, cold system prompt of 750 tokens: median time to first token', 'cold', atMost(5)),
+      seconds('8 clients, system prompt cached by one request: median time to first token', 'warm', atMost(1.5)),
+      seconds('8 clients, system prompt cached by eight requests: median time to first token', 'hot'),
     ],
   },
   {
@@ -116,8 +116,8 @@ export const scenarios: Scenario[] = [
     parallel: 4,
     run: longPromptArrives({ streams: 2, promptTokens: longPromptTokens }),
     lines: [
-      seconds('longest gap in 2 running streams while a prompt of 1,600 tokens arrives', 'gap', atMost(0.4)),
-      seconds("the newcomer's first token", 'firstToken', atMostOfServer(1.3)),
+      seconds('Longest gap in two streams while a prompt of 1,600 tokens arrives', 'gap', atMost(0.4)),
+      seconds('Time to first token of that prompt', 'firstToken', atMostOfServer(1.3)),
     ],
   },
   {
@@ -128,13 +128,7 @@ export const scenarios: Scenario[] = [
     parallel: 1,
     work: { ...shortPrompt, streams: 1 },
     subjects: ['loop', 'llama-server', 'chasqui'],
-    lines: [
-      rate(
-        '0.5B, one stream, decoding with a draft model that guesses right; the loop without',
-        'decodeRate',
-        'chasqui',
-      ),
-    ],
+    lines: [rate('One stream with an ideal draft model (loop: without drafts)', 'decodeRate', 'chasqui')],
   },
   {
     id: 'grammar',
@@ -142,7 +136,7 @@ export const scenarios: Scenario[] = [
     contextSize: 1024,
     parallel: 1,
     run: grammarCost({ streams: 1 }),
-    lines: grammarLines('0.5B, one stream', atLeastOfServer(1)),
+    lines: grammarLines('One stream', atLeastOfServer(1)),
   },
   {
     id: 'grammar-8',
@@ -152,7 +146,7 @@ export const scenarios: Scenario[] = [
     run: grammarCost({ streams: 8 }),
     // With random weights, llama-server checks all tokens against the grammar in nearly every step, one stream at a time.
     subjects: ['chasqui'],
-    lines: grammarLines('0.5B, 8 streams'),
+    lines: grammarLines('8 streams'),
   },
   {
     id: 'sampling-8',
@@ -164,9 +158,9 @@ export const scenarios: Scenario[] = [
     run: samplingCost({ streams: 8 }),
     subjects: ['chasqui'],
     lines: [
-      rate('0.5B, 8 streams, decoding at temperature 0', 'greedy', 'chasqui'),
-      rate('the same at temperature 1', 'sampled', 'chasqui'),
-      { name: 'what that takes, as a share', figure: 'cost', unit: '', ours: 'chasqui', goal: atMost(0.03, '') },
+      rate('8 streams, greedy', 'greedy', 'chasqui'),
+      rate('8 streams, temperature 1', 'sampled', 'chasqui'),
+      { name: 'Slowdown by sampling, 8 streams', figure: 'cost', unit: '', ours: 'chasqui', goal: atMost(0.03, '') },
     ],
   },
   {
@@ -174,12 +168,12 @@ export const scenarios: Scenario[] = [
     model: '0.5B',
     contextSize: 2048,
     parallel: 14,
-    hasEyes: true,
+    hasVision: true,
     run: picturesArrive({ streams: 4, pictures: 10, predictTokens: 1900 }),
     lines: [
-      seconds('ten pictures arrive while 4 streams run: their longest gap', 'gap'),
-      seconds('the same, less twice their median gap', 'excess', atMost(0.1)),
-      seconds("the last picture's first token", 'firstToken', atMostOfServer(1.1)),
+      seconds('Longest gap in four streams while ten images arrive', 'gap'),
+      seconds('The same, minus two median gaps', 'excess', atMost(0.1)),
+      seconds('Time to first token of the last image', 'firstToken', atMostOfServer(1.1)),
     ],
   },
   {
@@ -187,13 +181,13 @@ export const scenarios: Scenario[] = [
     model: '0.5B',
     contextSize: 2048,
     parallel: 4,
-    hasEyes: true,
+    hasVision: true,
     run: sameAgain,
     lines: [
-      seconds('a picture with text before it: first token', 'first'),
-      seconds('asked about again: first token', 'second'),
+      seconds('One image after text: time to first token', 'first'),
+      seconds('The same image again: time to first token', 'second'),
       {
-        name: 'the same, as a share of the first',
+        name: 'The same image again ÷ the first time',
         figure: 'share',
         unit: '',
         ours: 'chasqui',
@@ -208,7 +202,7 @@ export const scenarios: Scenario[] = [
     parallel: 1,
     rounds: 9,
     run: onePrompt({ promptTokens: 80, predictTokens: 8 }),
-    lines: [seconds('0.5B, one prompt of 80 tokens: first token', 'firstToken', atMostOfServer(0.4))],
+    lines: [seconds('One prompt of 80 tokens: time to first token', 'firstToken', atMostOfServer(0.4))],
   },
   {
     id: 'prompt-500',
@@ -218,7 +212,7 @@ export const scenarios: Scenario[] = [
     rounds: 5,
     run: onePrompt({ promptTokens: 500, predictTokens: 8 }),
     subjects: ['machine', 'llama-server', 'chasqui'],
-    lines: [rate('0.5B, one prompt of 500 tokens', 'promptRate', 'chasqui', atLeastOfMachine(0.5))],
+    lines: [rate('One prompt of 500 tokens', 'promptRate', 'chasqui', atLeastOfMachine(0.5))],
   },
   {
     id: 'mixed-prompts',
@@ -227,10 +221,10 @@ export const scenarios: Scenario[] = [
     parallel: 8,
     run: mixedPrompts([60, 120, 180, 240, 300, 360, 420, 480]),
     lines: [
-      seconds('0.5B, eight prompts of 60 to 480 tokens at once: first token of the last', 'mixed'),
-      seconds('eight of 270 tokens at once: the same', 'equal'),
+      seconds('8 prompts of 60 to 480 tokens: time to the last first token', 'mixed'),
+      seconds('8 prompts of 270 tokens: time to the last first token', 'equal'),
       {
-        name: 'the former ÷ the latter',
+        name: 'Different lengths ÷ equal lengths',
         figure: 'mixedToEqual',
         unit: '',
         ours: 'chasqui',
@@ -247,8 +241,8 @@ export const scenarios: Scenario[] = [
     warmUp: 0,
     run: onePrompt({ promptTokens: 7500, predictTokens: 64 }),
     lines: [
-      seconds('0.5B, one prompt of 7,500 tokens: first token', 'firstToken'),
-      rate('the same: decoding behind it', 'decodeRate', 'chasqui', atLeastOfServer(1.2)),
+      seconds('One prompt of 7,500 tokens: time to first token', 'firstToken'),
+      rate('Decoding after that prompt', 'decodeRate', 'chasqui', atLeastOfServer(1.2)),
     ],
   },
   {
@@ -260,8 +254,8 @@ export const scenarios: Scenario[] = [
     warmUp: 0,
     run: onePrompt({ promptTokens: 15_000, predictTokens: 64 }),
     lines: [
-      seconds('0.5B, one prompt of 15,000 tokens: first token', 'firstToken'),
-      rate('the same: decoding behind it', 'decodeRate', 'chasqui', atLeastOfServer(1.2)),
+      seconds('One prompt of 15,000 tokens: time to first token', 'firstToken'),
+      rate('Decoding after that prompt', 'decodeRate', 'chasqui', atLeastOfServer(1.2)),
     ],
   },
   {
@@ -272,13 +266,13 @@ export const scenarios: Scenario[] = [
     run: manyClients({ clients: 200, systems: 4 }),
     lines: [
       {
-        name: 'tiny, 200 clients at once on 8 slots, four system prompts of 300 tokens: requests a second',
+        name: 'Tiny model, 200 clients, 8 slots, four system prompts of 300 tokens',
         figure: 'requestRate',
-        unit: '',
+        unit: 'requests/s',
         ours: 'chasqui',
         goal: atLeastOfServer(3),
       },
-      seconds('the same: 99 of 100 first tokens are not later', 'slowFirstToken', atMostOfServer(0.4)),
+      seconds('The same: 99th percentile of the time to first token', 'slowFirstToken', atMostOfServer(0.4)),
     ],
   },
   {
@@ -293,13 +287,13 @@ export const scenarios: Scenario[] = [
     run: manyClients({ clients: 1000, systems: 4 }),
     lines: [
       {
-        name: 'tiny, 1,000 clients at once on 8 slots: requests a second',
+        name: 'Tiny model, 1,000 clients, 8 slots',
         figure: 'requestRate',
-        unit: '',
+        unit: 'requests/s',
         ours: 'chasqui',
         goal: atLeastOfServer(3),
       },
-      seconds('the same: 99 of 100 first tokens are not later', 'slowFirstToken', atMostOfServer(0.4)),
+      seconds('The same: 99th percentile of the time to first token', 'slowFirstToken', atMostOfServer(0.4)),
     ],
   },
   {
@@ -311,8 +305,8 @@ export const scenarios: Scenario[] = [
     startsEachRound: true,
     run: firstAnswer,
     lines: [
-      seconds('0.5B, context of 20,000 tokens: from the start of the process until it is ready', 'ready'),
-      seconds('the same, to the end of a first answer of 64 tokens', 'answered', atMostOfServer(0.7)),
+      seconds('Context of 20,000 tokens: process start until ready', 'ready'),
+      seconds('Context of 20,000 tokens: process start until the end of 64 tokens', 'answered', atMostOfServer(0.7)),
     ],
   },
   {
@@ -326,7 +320,7 @@ export const scenarios: Scenario[] = [
     run: residentSize,
     lines: [
       {
-        name: '0.5B, 8 × 2,048 tokens of context: resident size after 8 answers',
+        name: '8 × 2,048 tokens of context: resident memory after 8 answers',
         figure: 'resident',
         unit: 'MB',
         ours: 'chasqui',
@@ -343,7 +337,7 @@ export const scenarios: Scenario[] = [
 
 /** Rows of a large model with few layers, for one stream or several. */
 function fewLayers(id: string, model: FewLayersName, streams: number): ServedScenario {
-  const atOnce = streams === 1 ? 'one prompt' : `${streams} prompts at once`;
+  const prompts = streams === 1 ? 'one prompt' : `${streams} prompts`;
   return {
     id: streams === 1 ? id : `${id}-${streams}`,
     model,
@@ -351,8 +345,13 @@ function fewLayers(id: string, model: FewLayersName, streams: number): ServedSce
     parallel: streams,
     run: promptsThenDecoding({ streams, promptTokens: 256, predictTokens: 32 }),
     lines: [
-      rate(`${model}, few layers, ${atOnce} of 256 tokens`, 'promptRate', 'chasqui', atLeastOfServer(1.3)),
-      rate('the same: decoding 32 tokens', 'decodeRate', 'chasqui', atLeastOfServer(streams === 1 ? 1.3 : 1.5)),
+      rate(`${model}, few layers, ${prompts} of 256 tokens`, 'promptRate', 'chasqui', atLeastOfServer(1.3)),
+      rate(
+        `${model}, few layers, ${streams === 1 ? 'one stream' : `${streams} streams`}`,
+        'decodeRate',
+        'chasqui',
+        atLeastOfServer(streams === 1 ? 1.3 : 1.5),
+      ),
     ],
   };
 }
@@ -368,13 +367,19 @@ function seconds(name: string, figure: string, goal?: Goal): Line {
 function grammarLines(name: string, goal?: Goal): Line[] {
   return [
     {
-      name: `${name}, decoding at temperature 1`,
+      name: `${name}, temperature 1`,
       figure: 'free',
       unit: 'tokens/s',
       ours: 'chasqui',
       ...(goal && { goal }),
     },
-    { name: 'the same within a JSON schema', figure: 'bound', unit: 'tokens/s', ours: 'chasqui' },
-    { name: 'what the schema takes, as a share', figure: 'cost', unit: '', ours: 'chasqui', goal: atMost(0.15, '') },
+    { name: `${name}, temperature 1, JSON schema`, figure: 'bound', unit: 'tokens/s', ours: 'chasqui' },
+    {
+      name: `Slowdown by the schema, ${name.toLowerCase()}`,
+      figure: 'cost',
+      unit: '',
+      ours: 'chasqui',
+      goal: atMost(0.15, ''),
+    },
   ];
 }

@@ -103,26 +103,27 @@ async function askAndCompare(client: Client, options: Partial<Call> = {}): Promi
 
 function judgeRounding({ tally, deterministic }: Client, difference: number): void {
   tally.rounding(difference);
-  if (difference > (deterministic ? 0 : ROUNDING)) tally.violation(`a log-probability is off by ${difference}`);
+  if (difference > (deterministic ? 0 : ROUNDING)) tally.violation(`a log-probability differs by ${difference}`);
 }
 
 /** At temperature 0 the sampled token must be the most probable one, except for a forbidden end-of-text token. */
 function judgeChoices({ tally }: Client, request: ChatRequest, given: Answer): void {
   if (request.ignore_eos) return;
   const wrong = given.tokens.find((token) => moreProbable(token).length > 0);
-  if (wrong !== undefined) tally.violation(`chosen at temperature 0, with others ahead: ${JSON.stringify(wrong)}`);
+  if (wrong !== undefined)
+    tally.violation(`a token that is not the most probable was selected at temperature 0: ${JSON.stringify(wrong)}`);
 }
 
 /** Kernels round differently for different batches, which decides between tokens of nearly equal probability. */
 function judgeMismatch({ tally, deterministic }: Client, request: ChatRequest, idle: Answer, given: Answer): void {
   const { index, margin } = partingOf(idle, given);
   const lead = Number.isNaN(margin)
-    ? 'nobody knows how clear the choice was'
-    : `the choice led by ${margin.toFixed(4)}`;
+    ? 'the margin of the most probable token is unknown'
+    : `the most probable token led by ${margin.toFixed(4)}`;
   const question = request.messages.map(({ content }) => textOf(content)).join(' ▸ ');
   const description = [
-    `at temperature 0 to “${question.slice(0, 60)} … ${question.slice(-40)}”`,
-    `parting at token ${index} of ${idle.tokens.length}, where on the idle server ${lead}:`,
+    `to the request “${question.slice(0, 60)} … ${question.slice(-40)}”`,
+    `first difference at token ${index} of ${idle.tokens.length}; on the idle server, ${lead}:`,
     `\n      idle: ${JSON.stringify(idle.text)}, ${idle.finishReason}, ${idle.promptTokens}+${idle.completionTokens}`,
     `\n      now:  ${JSON.stringify(given.text)}, ${given.finishReason}, ${given.promptTokens}+${given.completionTokens}`,
   ].join(' ');

@@ -88,7 +88,7 @@ function startServer(): ServerProcess {
 
 async function soak(): Promise<void> {
   const known = await askIdleServer();
-  console.log(`${known.length} requests answered by the idle server; ${nClients} clients for ${minutes} minutes ...`);
+  console.log(`The idle server answered ${known.length} requests. ${nClients} clients run for ${minutes} minutes ...`);
   const deadline = Date.now() + minutes * 60_000;
   const isOver = () => Date.now() >= deadline || server.end !== null;
   const sampler = setInterval(takeSample, SAMPLE_MS);
@@ -126,7 +126,9 @@ async function expectRest(): Promise<void> {
     const { active, queued, kv_cells_used } = await server.health();
     if (active === 0 && queued === 0 && kv_cells_used === 0) return;
     if (Date.now() > deadline) {
-      tally.violation(`not at rest after ${AT_REST_MS} ms: ${JSON.stringify({ active, queued, kv_cells_used })}`);
+      tally.violation(
+        `running sequences or reserved resources ${AT_REST_MS} ms after the last request: ${JSON.stringify({ active, queued, kv_cells_used })}`,
+      );
       return;
     }
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -134,7 +136,7 @@ async function expectRest(): Promise<void> {
 }
 
 async function endServer(): Promise<void> {
-  if (server.end !== null) tally.violation(`the server ended by itself: ${server.end}`);
+  if (server.end !== null) tally.violation(`the server process ended during the soak: ${server.end}`);
   else if (server.port !== 0) {
     const { jobs_finished, jobs_cancelled, decode_steps } = await server.health();
     console.log(`the server finished ${jobs_finished} jobs, cancelled ${jobs_cancelled}, in ${decode_steps} steps`);
@@ -151,9 +153,9 @@ function report(): void {
   console.log(`log-probabilities differ from the idle server's by ${roundings} (median / 90 % / 99 % / largest)`);
   console.log(curve(samples));
   console.log(memory.text);
-  for (const tie of tally.ties) console.log(`  a tie: another answer ${tie}`);
-  for (const violation of tally.violations) console.log(`  not ok: ${violation}`);
+  for (const tie of tally.ties) console.log(`  tie, with a different answer ${tie}`);
+  for (const violation of tally.violations) console.log(`  violation: ${violation}`);
   if (tally.violations.length > 0 && server.log) console.log(`The end of the server's log:\n${server.log}`);
-  console.log(tally.violations.length === 0 ? 'soak: all well' : `soak: ${tally.violations.length} violations`);
+  console.log(tally.violations.length === 0 ? 'soak: no violations' : `soak: ${tally.violations.length} violations`);
   process.exitCode = tally.violations.length === 0 ? 0 : 1;
 }

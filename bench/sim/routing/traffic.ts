@@ -24,13 +24,13 @@ export type Shape = (typeof SHAPES)[number];
 
 /** Descriptions of the shapes for the output. */
 export const SHAPE_NOTES: Record<Shape, string> = {
-  chat: 'conversations of 1 to 16 turns, one of 12 system prompts',
-  agents: 'one of three beginnings of 8,000 tokens, 3 to 14 turns with 2 s between',
+  chat: 'conversations of 1 to 16 turns with one of 12 system prompts',
+  agents: 'one of three prefixes of 8,000 tokens, then 3 to 14 turns with pauses of 2 s',
   documents: '4,000 to 30,000 tokens, up to three questions each',
-  bursts: '24 to 40 people at once, who share a beginning of 500 tokens',
-  pool: '150 prompts of 6,000 tokens, one of them with a question of 60',
-  hot: 'one beginning of 2,000 tokens for everybody',
-  none: 'nothing is shared',
+  bursts: '24 to 40 simultaneous requests with a common prefix of 500 tokens',
+  pool: 'one of 150 prompts of 6,000 tokens, followed by a question of 60 tokens',
+  hot: 'one prefix of 2,000 tokens for all requests',
+  none: 'no common prefixes',
 };
 
 class Maker {

@@ -1,9 +1,10 @@
 // Sharing in the local network, from the mouse: switch, key, addresses, QR code.
 import { fileURLToPath } from 'node:url';
-import type { Browser } from 'playwright-core';
+import type { Browser, Locator } from 'playwright-core';
 import { encode } from 'uqr';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { addressWithKey } from '../../ts/desktop/ui/state/key-in-address.js';
 import { checkPage, goTo, openApp, startBrowser } from '../support/browser.js';
 import { type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
 
@@ -27,6 +28,14 @@ sharing.after(async () => {
 
 const statusWith = async (port: number, key: string) =>
   (await fetch(`http://${OUTSIDE}:${port}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).status;
+
+/** The dark modules of a code. */
+function drawingOf(text: string): string {
+  const { data } = encode(text, { border: 4 });
+  return data.flatMap((row, y) => row.flatMap((dark, x) => (dark ? `M${x} ${y}` : []))).join(' ');
+}
+
+const drawnIn = async (code: Locator) => (await code.locator('path').getAttribute('d'))?.match(/M\d+ \d+/g)?.join(' ');
 
 for (const [width, colorScheme] of [
   [1280, 'light'],
@@ -54,10 +63,11 @@ for (const [width, colorScheme] of [
     await page.getByRole('button', { name: `QR code of ${address}` }).click();
     const code = page.getByRole('img', { name: `QR code of ${address}` });
     await code.waitFor();
-    const { data } = encode(address, { border: 4 });
-    const expected = data.flatMap((row, y) => row.flatMap((dark, x) => (dark ? `M${x} ${y}` : []))).join(' ');
-    const drawn = (await code.locator('path').getAttribute('d'))?.match(/M\d+ \d+/g)?.join(' ');
-    assert.is(drawn, expected);
+    const created = isFirst ? await secret.innerText() : null;
+    const dialog = page.getByRole('dialog', { name: 'QR code' });
+    await dialog.getByText(isFirst ? 'It contains the API key' : 'asks for the API key').waitFor();
+    assert.is(await drawnIn(code), drawingOf(created === null ? address : addressWithKey(address, created)));
+    assert.not.ok(created !== null && (await dialog.innerHTML()).includes(created));
     await checkPage(page, shown('qr'));
     await page.keyboard.press('Escape');
 

@@ -132,6 +132,30 @@ sharing('without the key nothing is served: no endpoint, no probe, no preflight,
   assert.is(preflight.headers['access-control-allow-origin'], undefined);
 });
 
+sharing('browsers get the chat page without the key, and nothing else', async () => {
+  const accept = 'text/html,application/xhtml+xml';
+  const page = await ask({ path: '/', headers: { accept } });
+  assert.is(page.status, 200);
+  assert.match(String(page.headers['content-security-policy']), /default-src 'self'/);
+  const files = [...page.text.matchAll(/(?:href|src)="(\/[^"]+)"/g)].map(([, file]) => file as string);
+  assert.ok(files.length >= 4, page.text);
+  for (const file of files) {
+    assert.is((await ask({ path: file })).status, 200, file);
+    assert.is((await ask({ path: file, method: 'POST' })).status, 401, file);
+  }
+  const others = [
+    '/index.html',
+    '/web-page.html',
+    '/assets/',
+    '/assets/../index.html',
+    '/assets/none.js',
+    '/docs',
+    '/v1/models',
+  ];
+  for (const path of others) assert.is((await ask({ path, headers: { accept } })).status, 401, path);
+  assert.is((await ask({ path: '/', method: 'POST', headers: { accept } })).status, 401);
+});
+
 sharing('nothing that a device may forge replaces the key', async () => {
   const at = Number(new URL(app.url).port);
   const forged: Record<string, string>[] = [

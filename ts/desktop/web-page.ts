@@ -1,6 +1,6 @@
 /**
- * The web page of `chasqui serve`. Browsers get it at `/`; other clients get the reply of the API. The page and its scripts
- * need no API key: they contain nothing about the server.
+ * The web page of `chasqui serve` and of shared servers. Browsers get it at `/`; other clients get the reply of the API. The page
+ * and its scripts need no API key: they contain nothing about the server.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -6,10 +6,14 @@ import { type KeyCheck, requireApiKey } from '../../http/guards/authentication.j
 import type { ModelPool } from '../../models/pool.js';
 import { desktop } from '../../profiles/desktop.js';
 import { ownNames, reachableAt } from '../../server/start.js';
+import { webPage } from '../web-page.js';
 
 const ANY_ADDRESS = '0.0.0.0';
 
-/** Unlike the server at `localhost`, it does not let clients download and delete models, and probes and metrics need the key. */
+/**
+ * Unlike the server at `localhost`, it does not let clients download and delete models, and probes and metrics need the key.
+ * The chat page needs none: it contains nothing about this computer.
+ */
 export function buildSharedApp(
   pool: ModelPool,
   opens: KeyCheck,
@@ -23,7 +27,10 @@ export function buildSharedApp(
       ...reachableAt(ANY_ADDRESS),
       allowedHosts: ownNames(ANY_ADDRESS),
       access: opens,
-      guard: (app) => requireApiKey(app, { scheme: 'bearer', opens, openUrls: [] }),
+      guard: (app) => {
+        webPage(app);
+        requireApiKey(app, { scheme: 'bearer', opens, openUrls: [] });
+      },
     },
   );
 }

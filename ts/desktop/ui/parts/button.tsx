@@ -82,6 +82,8 @@ export function CopyButton({ text, label, named = false }: { text: () => string;
   const copied = useSignal(false);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
+  // Missing on pages without TLS, except those of this computer.
+  if (!navigator.clipboard) return null;
   const copy = async () => {
     await navigator.clipboard.writeText(text());
     copied.value = true;

@@ -2,6 +2,7 @@
 import { computed, signal } from '@preact/signals';
 import { isAbort, wordsOf } from '../state/api.js';
 import { EachFrame } from '../state/each-frame.js';
+import { keyIn } from '../state/key-in-address.js';
 
 /** A model as `/v1/models` lists it. */
 export interface ServedModel {
@@ -67,6 +68,15 @@ export async function openServer(): Promise<void> {
   } catch (error) {
     problem.value = wordsOf(error);
   }
+}
+
+/** Uses the key in the address, such as that of a QR code. Apps of a cloud take none, because links of others could contain one. */
+export async function start(): Promise<void> {
+  const key = cloudApp ? null : keyIn(location.hash);
+  if (key === null) return openServer();
+  // Removes it from the history of the browser.
+  history.replaceState(null, '', location.pathname + location.search);
+  await setKey(key);
 }
 
 export function hasKey(): boolean {

@@ -27,6 +27,7 @@ import {
   send,
   setKey,
   showDefaults,
+  start,
   stop,
   type Turn,
   turns,
@@ -165,6 +166,9 @@ function TurnView({ turn: { role, content, reasoning, stats }, live }: { turn: T
   );
 }
 
+/** Keyboards on screens have no Shift+Enter, so Enter starts a new line there. */
+const isTouch = matchMedia('(hover: none) and (pointer: coarse)').matches;
+
 function Composer() {
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => field.current?.focus({ preventScroll: true }), []);
@@ -189,9 +193,9 @@ function Composer() {
         dir="auto"
         rows={2}
         aria-label="Message"
-        placeholder="Type a message. Enter sends, Shift+Enter starts a new line."
+        placeholder={isTouch ? 'Type a message.' : 'Type a message. Enter sends, Shift+Enter starts a new line.'}
         onKeyDown={(event) => {
-          if (event.key !== 'Enter' || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+          if (isTouch || event.key !== 'Enter' || event.shiftKey || event.isComposing || event.keyCode === 229) return;
           event.preventDefault();
           void submit();
         }}
@@ -215,11 +219,12 @@ function Composer() {
 /** Shown before the first message. */
 function Start() {
   const base = `${apiBase}v1`;
+  const needsKeys = cloudApp !== null || hasKey();
   const body = JSON.stringify({ model: model.value, messages: [{ role: 'user', content: 'Hello!' }] });
   const examples: Record<string, string> = {
-    curl: `curl ${base}/chat/completions${cloudApp ? ` -H 'Authorization: ${keyScheme} <API_KEY>'` : ''} -H 'Content-Type: application/json' \\\n  -d '${body.replaceAll("'", "'\\''")}'`,
+    curl: `curl ${base}/chat/completions${needsKeys ? ` -H 'Authorization: ${keyScheme} <API_KEY>'` : ''} -H 'Content-Type: application/json' \\\n  -d '${body.replaceAll("'", "'\\''")}'`,
     ...(!cloudApp && {
-      Python: `from openai import OpenAI\n\nclient = OpenAI(base_url="${base}", api_key="unused")\nmessages = [{"role": "user", "content": "Hello!"}]\ncompletion = client.chat.completions.create(model=${JSON.stringify(model.value)}, messages=messages)\nprint(completion.choices[0].message.content)`,
+      Python: `from openai import OpenAI\n\nclient = OpenAI(base_url="${base}", api_key="${hasKey() ? '<API_KEY>' : 'unused'}")\nmessages = [{"role": "user", "content": "Hello!"}]\ncompletion = client.chat.completions.create(model=${JSON.stringify(model.value)}, messages=messages)\nprint(completion.choices[0].message.content)`,
     }),
   };
   return (
@@ -235,7 +240,7 @@ function Start() {
           </div>
         </details>
       ))}
-      {!cloudApp && (
+      {!needsKeys && (
         <p>
           <a href="docs">All endpoints</a> · <a href="openapi.json">OpenAPI</a>
         </p>
@@ -275,7 +280,9 @@ function Fact({ name, value }: { name: string; value: string }) {
 
 // The texts of this page are English; those of shared parts have to match.
 await startLanguage('en');
-void openServer();
+void start();
+// The address of a QR code may be opened in a tab that shows the page.
+addEventListener('hashchange', () => void start());
 const place = document.getElementById('web-page') as HTMLElement;
 place.replaceChildren();
 render(<WebPage />, place);

@@ -5,6 +5,7 @@ import { Action, CopyButton, IconAction } from '../../parts/button.js';
 import { Dialog } from '../../parts/dialog.js';
 import { Line, Switch } from '../../parts/setting.js';
 import { server } from '../../state/app.js';
+import { addressWithKey } from '../../state/key-in-address.js';
 import { t } from '../../state/language.js';
 import { attempt } from '../../state/notices.js';
 import { setTo } from '../../state/set-to.js';
@@ -31,7 +32,7 @@ export function SharingPart() {
       />
       {current.on && (
         <div class="sharing">
-          <Addresses addresses={current.addresses} />
+          <Addresses addresses={current.addresses} apiKey={key.value} />
           {current.error !== null && (
             <p class="problem" role="alert">
               {current.error}
@@ -45,7 +46,13 @@ export function SharingPart() {
   );
 }
 
-function Addresses({ addresses }: { addresses: readonly string[] }) {
+interface AddressesProps {
+  addresses: readonly string[];
+  /** Null unless just created. */
+  apiKey: string | null;
+}
+
+function Addresses({ addresses, apiKey }: AddressesProps) {
   const shown = useSignal<string | null>(null);
   if (addresses.length === 0) {
     return <p role="status">{t(server.value.state === 'running' ? 'shareNoNetwork' : 'shareNeedsServer')}</p>;
@@ -67,10 +74,11 @@ function Addresses({ addresses }: { addresses: readonly string[] }) {
       ))}
       {shown.value !== null && (
         <Dialog title={t('qrCode')} close={setTo(shown, null)}>
-          <QrCode text={shown.value} />
+          <QrCode address={shown.value} text={apiKey === null ? shown.value : addressWithKey(shown.value, apiKey)} />
           <p class="qr-address">
             <code>{shown.value}</code>
           </p>
+          <p>{t(apiKey === null ? 'qrAsksForKey' : 'qrHasKey')}</p>
         </Dialog>
       )}
     </ul>

@@ -80,6 +80,56 @@ test('an address that only the user info has is accepted with its verification',
   assert.is((await signIn(context, new Visitor(dashboard))).status, 403);
 });
 
+const OTHER_ACCOUNT = /Another account has signed in as ana@acme\.example before\. Ask an owner/;
+
+test('a recycled address does not inherit the account until an owner resets the sign-in', async (context) => {
+  const { provider, dashboard } = context;
+  const { users } = dashboard.accounts;
+  addOwner(dashboard);
+  const [ana, eve, owner] = [new Visitor(dashboard), new Visitor(dashboard), new Visitor(dashboard)];
+  await signIn(context, ana);
+  provider.claims = { sub: 'eve' };
+  const refused = await signIn(context, eve);
+  assert.equal([refused.status, await isSignedIn(eve)], [403, false]);
+  assert.match(refused.text, OTHER_ACCOUNT);
+  assert.is(audit(context)[0]?.[0], 'sign_in.failed');
+  await owner.signIn();
+  const id = users.named(EMAIL)?.id as string;
+  assert.match((await owner.get('/dashboard/users')).text, `Signs in with ${new URL(provider.issuer).host}`);
+  assert.is((await owner.send(`/dashboard/users/${id}/reset-sign-in`, {}, '/dashboard/users')).status, 303);
+  assert.equal(audit(context)[0], ['user.reset_sign_in', EMAIL]);
+  assert.is(await isSignedIn(ana), false);
+  assert.is((await signIn(context, eve)).status, 200);
+  provider.claims = {};
+  assert.match((await signIn(context, ana)).text, OTHER_ACCOUNT);
+  assert.is(await isSignedIn(ana), false);
+});
+
+test('an account keeps its user when its address changes, and takes over no invitation', async (context) => {
+  const { provider, dashboard } = context;
+  dashboard.accounts.users.add('ana.new@acme.example', { org: 'globex', role: 'owner' });
+  await signIn(context, new Visitor(dashboard));
+  provider.claims = { email: 'ana.new@acme.example' };
+  const visitor = new Visitor(dashboard);
+  assert.is((await signIn(context, visitor)).status, 200);
+  assert.match((await visitor.get('/dashboard/account')).text, EMAIL);
+  provider.claims = { email: 'ana.new@acme.example', email_verified: false };
+  assert.is((await signIn(context, new Visitor(dashboard))).status, 403);
+});
+
+test('two accounts that sign in with one address at the same time do not both get the user', async (context) => {
+  const { provider, dashboard } = context;
+  const visitors = await Promise.all(
+    ['ana', 'eve'].map(async (sub) => {
+      const visitor = new Visitor(dashboard);
+      const { location } = await visitor.get(START);
+      return { visitor, callback: provider.consent(location, { sub }) };
+    }),
+  );
+  const replies = await Promise.all(visitors.map(({ visitor, callback }) => visitor.get(callback)));
+  assert.equal(replies.map(({ status }) => status).sort(), [200, 403]);
+});
+
 const now = () => Math.floor(Date.now() / 1000);
 const FALSE_CLAIMS: [why: string, claims: () => Record<string, unknown>, says: RegExp][] = [
   ['another issuer', () => ({ iss: 'https://evil.example' }), /OAUTH_JWT_CLAIM_COMPARISON_FAILED/],
@@ -93,6 +143,8 @@ const FALSE_CLAIMS: [why: string, claims: () => Record<string, unknown>, says: R
   ['an unverified address', () => ({ email_verified: false }), /has not verified the e-mail address ana@acme.example/],
   ['no verification', () => ({ email_verified: undefined }), /has not verified/],
   ['a verification that is a text', () => ({ email_verified: 'yes' }), /has not verified/],
+  ['no subject', () => ({ sub: undefined }), /is invalid/],
+  ['an endless subject', () => ({ sub: 'x'.repeat(256) }), /subject .* is too long/],
   ['no invitation', () => ({ email: 'eve@acme.example' }), /eve@acme.example is not invited/],
   ['a foreign domain', () => ({ email: 'ana@evil.example' }), /addresses of evil.example may not sign in/],
   ['a domain in the local part', () => ({ email: 'ana@acme.example@evil.example' }), /valid e-mail/],
@@ -226,12 +278,14 @@ test('Chromium signs in at a real provider of another site, and the cloud knows 
   const provider = startChild('test/support/real-provider.ts', []);
   const [, issuer = ''] = await untilWritten(provider, /^The provider is at (http:\S+)$/m);
   const variables = { CHASQUI_OIDC_SECRET: 'secret-of-the-client' };
+  const bound = new RegExp(`^${EMAIL.replaceAll('.', '\\.')} +me +developer +${new URL(issuer).host}$`, 'm');
   const cloud = await TestCloud.start(['--oidc-issuer', issuer, '--oidc-client-id', 'chasqui'], variables);
   const browser = await chromium.launch({ executablePath: chromiumPath() as string, args: ['--no-sandbox'] });
   try {
     assert.is((await cloud.cli('users', 'invite', EMAIL, '--role', 'developer')).code, 0);
     for (const [name, lands] of [
       [EMAIL, 'Account'],
+      [`recycled:${EMAIL}`, 'Another account has signed in as'],
       ['unverified@acme.example', 'has not verified'],
       ['eve@acme.example', 'is not invited'],
     ] as const) {
@@ -246,6 +300,10 @@ test('Chromium signs in at a real provider of another site, and the cloud knows 
       assert.is(new URL(page.url()).origin, cloud.url);
       await page.context().close();
     }
+    assert.match((await cloud.cli('users', 'list')).stdout, bound);
+    assert.is((await cloud.cli('users', 'reset-sign-in', EMAIL)).code, 0);
+    assert.not.match((await cloud.cli('users', 'list')).stdout, bound);
+    assert.is((await cloud.cli('users', 'reset-sign-in', 'eve')).code, 5);
   } finally {
     await browser.close();
     provider.process.kill();

@@ -1,4 +1,7 @@
-/** A process with npm's `oidc-provider`. Users are what they type; those of `unverified@` have no verified address. */
+/**
+ * A process with npm's `oidc-provider`. Users are what they type; those of `unverified@` have no verified address. Accounts
+ * that differ in what stands before a colon have the same address.
+ */
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Provider } from 'oidc-provider';
@@ -14,7 +17,9 @@ server.listen(0, 'localhost', () => {
     cookies: { keys: ['a key'] },
     findAccount: (_context, id) => ({
       accountId: id,
-      claims: () => ({ sub: id, email: id, email_verified: !id.startsWith('unverified@') }),
+      claims: () => {
+        return { sub: id, email: id.replace(/^.*:/, ''), email_verified: !id.startsWith('unverified@') };
+      },
     }),
   });
   // The port of the cloud is not known yet.

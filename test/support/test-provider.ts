@@ -16,7 +16,7 @@ export class TestProvider {
   hasForeignKey = false;
   isSilent = false;
   readonly requests: string[] = [];
-  readonly #codes = new Map<string, { challenge: string; nonce: string; redirectUri: string }>();
+  readonly #codes = new Map<string, { challenge: string; nonce: string; redirectUri: string; more: Claims }>();
 
   private constructor(
     private readonly server: http.Server,
@@ -35,14 +35,14 @@ export class TestProvider {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** Lets the user consent. Returns the path of the callback. */
-  consent(location: string | null): string {
+  /** Lets the user consent. Returns the path of the callback. `more`: claims of this sign-in alone. */
+  consent(location: string | null, more: Claims = {}): string {
     const asked = new URL(location ?? '').searchParams;
     const code = randomBytes(16).toString('hex');
     const [redirectUri = '', state = '', nonce = '', challenge = ''] = [
       ...['redirect_uri', 'state', 'nonce', 'code_challenge'].map((name) => asked.get(name) ?? ''),
     ];
-    this.#codes.set(code, { challenge, nonce, redirectUri });
+    this.#codes.set(code, { challenge, nonce, redirectUri, more });
     return `${new URL(redirectUri).pathname}?${new URLSearchParams({ code, state, iss: this.issuer })}`;
   }
 
@@ -95,7 +95,7 @@ export class TestProvider {
     const own = { iss: this.issuer, aud: clientId, sub: 'ana', nonce: code.nonce, iat: now, exp: now + 300 };
     const email = { email: 'ana@acme.example', email_verified: true };
     const { privateKey } = this.keys[this.hasForeignKey ? 'foreign' : 'own'];
-    const token = await new SignJWT({ ...own, ...email, ...this.claims })
+    const token = await new SignJWT({ ...own, ...email, ...this.claims, ...code.more })
       .setProtectedHeader({ alg: 'ES256' })
       .sign(privateKey);
     return [200, { access_token: 'access', token_type: 'bearer', id_token: token }];

@@ -23,6 +23,11 @@ export function usersCommand(): Command {
     )
     .addCommand(common('list', 'List the users.').action((parsed: Parsed) => withTarget(parsed, list)))
     .addCommand(
+      named('reset-sign-in', 'Let another account of the OpenID Connect provider sign in as this user.').action(
+        (name: string, parsed: Parsed) => withTarget(parsed, (target) => resetSignIn(target, name)),
+      ),
+    )
+    .addCommand(
       named('rm', 'Remove a user and end its sessions.').action((name: string, parsed: Parsed) =>
         withTarget(parsed, (target) => remove(target, name)),
       ),
@@ -43,20 +48,31 @@ async function list({ cloud, json }: Target): Promise<void> {
   const { users } = await cloud.get<{ users: UserJson[] }>('/users');
   if (json) return printJson(users);
   if (users.length === 0) return console.log('No users. Invite one: `chasqui users invite`');
-  const rows = users.map(({ name, org, role, has_password: has }) => [
-    name,
-    org ?? 'all',
-    role,
-    has ? 'yes' : 'invited',
-  ]);
-  console.log(textTable([['NAME', 'ORGANISATION', 'ROLE', 'PASSWORD'], ...rows]));
+  const rows = users.map((user) => [user.name, user.org ?? 'all', user.role, signInOf(user)]);
+  console.log(textTable([['NAME', 'ORGANISATION', 'ROLE', 'SIGN-IN'], ...rows]));
+}
+
+function signInOf({ has_password: hasPassword, oidc_issuer: issuer }: UserJson): string {
+  const ways = [hasPassword && 'password', issuer !== null && new URL(issuer).host];
+  return ways.filter(Boolean).join(', ') || 'invited';
+}
+
+async function resetSignIn({ cloud, json }: Target, name: string): Promise<void> {
+  const { id } = await existing(cloud, name);
+  const user = await cloud.delete<UserJson>(`/users/${encodeURIComponent(id)}/identity`);
+  print(json, user, `The next sign-in with ${user.name} binds a new account.`);
 }
 
 async function remove({ cloud, json }: Target, name: string): Promise<void> {
-  const user = await find(cloud, name);
-  if (user === undefined) throw new ChasquiError('key_not_found', `There is no user ${name}; see: chasqui users list`);
+  const user = await existing(cloud, name);
   await cloud.delete(`/users/${encodeURIComponent(user.id)}`);
   print(json, { removed: user.name }, `${user.name} is removed.`);
+}
+
+async function existing(cloud: Target['cloud'], name: string): Promise<UserJson> {
+  const user = await find(cloud, name);
+  if (user !== undefined) return user;
+  throw new ChasquiError('key_not_found', `There is no user ${name}; see: chasqui users list`);
 }
 
 async function find(cloud: Target['cloud'], name: string): Promise<UserJson | undefined> {

@@ -40,6 +40,7 @@ export const PERMISSIONS: Readonly<Record<string, Scope>> = {
   [`GET ${BASE}/users`]: 'admin',
   [`POST ${BASE}/users`]: 'admin',
   [`DELETE ${BASE}/users/:id`]: 'admin',
+  [`DELETE ${BASE}/users/:id/identity`]: 'admin',
   [`GET ${BASE}/audit`]: 'admin',
   [`POST ${BASE}/setup-link`]: 'admin',
 };

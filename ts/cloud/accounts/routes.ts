@@ -9,7 +9,7 @@ import { type Authorize, beyond, isWithin } from './authorize.js';
 import { createKey, revokeKey, visibleKeys } from './key-changes.js';
 import { auditQuery, invitationFromBody, keyFromBody, usageQuery } from './parse-input.js';
 import { type UsageRow, usageCsv } from './usage-store.js';
-import { inviteUser, removeUser, visibleUsers } from './user-changes.js';
+import { inviteUser, removeUser, resetSignIn, visibleUsers } from './user-changes.js';
 import type { User } from './users.js';
 
 export interface AccountsRoutesParts {
@@ -66,6 +66,9 @@ function usersRoutes(app: FastifyInstance, { accounts, authorize, publicUrl }: A
     reply.code(201).header('cache-control', 'no-store');
     return { ...userToJson(user), setup_link: publicUrl() + path };
   });
+  app.delete(`${BASE}/users/:id/identity`, async (request) => {
+    return userToJson(resetSignIn(accounts, ofOrg(request), idOf(request)));
+  });
   app.delete(`${BASE}/users/:id`, async (request, reply) => {
     removeUser(accounts, ofOrg(request), idOf(request));
     reply.code(204);
@@ -118,8 +121,8 @@ export function keyToJson({ id, name, org, app, scopes, createdAt, expiresAt, re
   };
 }
 
-export function userToJson({ id, name, org, role, hasPassword, createdAt }: User) {
-  return { id, name, org, role, has_password: hasPassword, created_at: createdAt };
+export function userToJson({ id, name, org, role, hasPassword, oidcIssuer, createdAt }: User) {
+  return { id, name, org, role, has_password: hasPassword, oidc_issuer: oidcIssuer, created_at: createdAt };
 }
 
 function usageToJson(row: UsageRow) {

@@ -62,6 +62,9 @@ const STEPS = [
     key_id TEXT PRIMARY KEY,
     session_id TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;`,
+  `ALTER TABLE users ADD COLUMN oidc_issuer TEXT;
+  ALTER TABLE users ADD COLUMN oidc_subject TEXT;
+  CREATE UNIQUE INDEX users_by_identity ON users (oidc_issuer, oidc_subject) WHERE oidc_subject IS NOT NULL;`,
 ];
 
 export function migrateAccounts(database: Database): void {

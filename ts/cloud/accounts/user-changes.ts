@@ -4,7 +4,7 @@ import type { Role } from '../../keys/key-settings.js';
 import type { Accounts } from './accounts.js';
 import type { Actor } from './audit.js';
 import { beyond, isWithin } from './authorize.js';
-import { type Membership, OWNER, type User } from './users.js';
+import { type Membership, OWNER, type User, type Users } from './users.js';
 
 export interface Invitation {
   name: string;
@@ -38,10 +38,27 @@ export function inviteUser(accounts: Accounts, actor: Actor, invitation: Invitat
 
 /** @throws {ChasquiError} `key_not_found`, also for users that the actor may not see */
 export function removeUser({ users, audit }: Accounts, actor: Actor, id: string): void {
-  const user = users.find(id);
-  if (user === null || !isWithin(user, actor)) throw new ChasquiError('key_not_found', 'No user has this id.');
+  const user = visibleUser(users, actor, id);
   audit.add({ actor, action: 'user.remove', org: user.org, subject: user.name });
   users.remove(user.id);
+}
+
+/**
+ * Lets another account of the OpenID Connect provider sign in as the user.
+ *
+ * @throws {ChasquiError} `key_not_found`, also for users that the actor may not see
+ */
+export function resetSignIn({ users, audit }: Accounts, actor: Actor, id: string): User {
+  const user = visibleUser(users, actor, id);
+  audit.add({ actor, action: 'user.reset_sign_in', org: user.org, subject: user.name });
+  users.unbind(user.id);
+  return { ...user, oidcIssuer: null };
+}
+
+function visibleUser(users: Users, actor: Actor, id: string): User {
+  const user = users.find(id);
+  if (user !== null && isWithin(user, actor)) return user;
+  throw new ChasquiError('key_not_found', 'No user has this id.');
 }
 
 export function visibleUsers({ users }: Accounts, actor: Actor): User[] {

@@ -26,14 +26,23 @@ export interface User extends Membership {
   id: string;
   name: string;
   hasPassword: boolean;
+  /** Provider of the account that the user is bound to; null: not bound. */
+  oidcIssuer: string | null;
   /** Unix seconds. */
   createdAt: number;
+}
+
+/** An account at an OpenID Connect provider. E-mail addresses change their owners, `subject` never does. */
+export interface Identity {
+  issuer: string;
+  subject: string;
 }
 
 interface UserRow extends Membership {
   id: string;
   name: string;
   password: string | null;
+  oidc_issuer: string | null;
   created_at: number;
 }
 
@@ -78,6 +87,27 @@ export class Users {
       const sql = 'INSERT INTO users (id, name, org, role, created_at) VALUES (?, ?, ?, ?, unixepoch())';
       this.database.run(sql, [id, name, org, role]);
       return this.find(id) as User;
+    });
+  }
+
+  /** Returns the user that is bound to the identity. Otherwise binds the user `name`; null if that one has another identity. */
+  bind(name: string, { issuer, subject }: Identity): User | null {
+    const bind = 'UPDATE users SET oidc_issuer = ?, oidc_subject = ? WHERE name = ? AND oidc_subject IS NULL';
+    const find = 'SELECT * FROM users WHERE oidc_issuer = ? AND oidc_subject = ?';
+    return this.database.transaction(() => {
+      const found = () => this.database.get<UserRow>(find, [issuer, subject]);
+      const known = found();
+      if (known === undefined) this.database.run(bind, [issuer, subject, name]);
+      const row = known ?? found();
+      return row ? toUser(row) : null;
+    });
+  }
+
+  /** The next sign-in with the user's address binds again. Ends the user's sessions. */
+  unbind(id: string): void {
+    this.database.transaction(() => {
+      this.database.run('UPDATE users SET oidc_issuer = NULL, oidc_subject = NULL WHERE id = ?', [id]);
+      this.database.run('DELETE FROM sessions WHERE user_id = ?', [id]);
     });
   }
 
@@ -151,6 +181,6 @@ export class Users {
   }
 }
 
-function toUser({ id, name, org, role, password, created_at: createdAt }: UserRow): User {
-  return { id, name, org, role, hasPassword: password !== null, createdAt };
+function toUser({ id, name, org, role, password, oidc_issuer: oidcIssuer, created_at: createdAt }: UserRow): User {
+  return { id, name, org, role, hasPassword: password !== null, oidcIssuer, createdAt };
 }

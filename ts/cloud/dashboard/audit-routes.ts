@@ -44,6 +44,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'budget.remove': 'Removed a budget',
   'user.link': 'Invited a user',
   'user.remove': 'Removed a user',
+  'user.reset_sign_in': 'Reset the sign-in of a user',
   sign_in: 'Signed in',
   'sign_in.failed': 'Failed sign-in',
 };

@@ -4,7 +4,7 @@ import { ChasquiError } from '../../errors.js';
 import { type Html, html } from '../../http/html.js';
 import { ROLE_NAMES } from '../../keys/key-settings.js';
 import { toRole } from '../accounts/parse-input.js';
-import { inviteUser, removeUser, visibleUsers } from '../accounts/user-changes.js';
+import { inviteUser, removeUser, resetSignIn, visibleUsers } from '../accounts/user-changes.js';
 import type { User } from '../accounts/users.js';
 import { actorOf, type DashboardContext, formRoute, pageRoute } from './context.js';
 import { timeTag } from './format.js';
@@ -52,6 +52,10 @@ export function userRoutes(app: FastifyInstance, context: DashboardContext): voi
     removeUser(accounts, actorOf(viewer, request), id);
     return reply.redirect(URL, 303);
   });
+  formRoute(app, context, `${URL}/:id/reset-sign-in`, 'admin', (request, reply, viewer) => {
+    resetSignIn(accounts, actorOf(viewer, request), (request.params as { id: string }).id);
+    return reply.redirect(URL, 303);
+  });
 }
 
 function show(
@@ -70,11 +74,21 @@ ${invitationForm(viewer)}`;
   return sendPage(reply, { title: 'Users', at: 'users', viewer, notice, body });
 }
 
-function userRow({ id, name, org, role, hasPassword, createdAt }: User, { session, formToken }: Viewer): Html {
+function userRow(user: User, { session, formToken }: Viewer): Html {
+  const { id, name, org, role, oidcIssuer, createdAt } = user;
   return html`<tr><th scope="row">${name}<span class="sub">added ${timeTag(createdAt)}</span></th>
 <td data-label="Organisation">${org ?? 'All'}</td><td data-label="Role"><span class="badge">${role}</span></td>
-<td data-label="State">${hasPassword ? 'Has a password' : html`<span class="faint">Invited</span>`}</td>
+<td data-label="State">${signInOf(user)}</td>
 <td class="last">${
+    oidcIssuer !== null &&
+    confirmed({
+      label: 'Reset sign-in',
+      what: `${name} is signed out. The next account of the provider that has this address signs in as ${name}.`,
+      action: `${URL}/${id}/reset-sign-in`,
+      button: 'Reset sign-in',
+      formToken,
+    })
+  }${
     id !== session.userId &&
     confirmed({
       label: 'Remove',
@@ -84,6 +98,11 @@ function userRow({ id, name, org, role, hasPassword, createdAt }: User, { sessio
       formToken,
     })
   }</td></tr>`;
+}
+
+function signInOf({ hasPassword, oidcIssuer }: User): Html | string {
+  if (oidcIssuer !== null) return `Signs in with ${new globalThis.URL(oidcIssuer).host}`;
+  return hasPassword ? 'Has a password' : html`<span class="faint">Invited</span>`;
 }
 
 function invitationForm({ session, formToken }: Viewer): Html {

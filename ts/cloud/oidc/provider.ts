@@ -1,6 +1,7 @@
-/** The OpenID Connect provider: discovery, authorization requests, and the verified e-mail address of a user. */
+/** The OpenID Connect provider: discovery, authorization requests, and the identity and verified e-mail address of a user. */
 import type { Configuration, CustomFetchOptions } from 'openid-client';
 import { isLoopback } from '../../images/public-address.js';
+import type { Identity } from '../accounts/users.js';
 import { challengeOf, type SignInState } from './sign-in-state.js';
 
 export interface OidcSettings {
@@ -28,6 +29,8 @@ const METADATA_MS = 3_600_000;
 const FAILURE_MS = 5000;
 const MAX_EXCHANGES = 16;
 const MAX_REPLY_BYTES = 1024 * 1024;
+/** The limit of the specification. */
+const MAX_SUBJECT_LENGTH = 255;
 /** The limit of user names. */
 const EMAIL = /^(?=.{3,64}$)[^\s@]+@([^\s@]+)$/;
 
@@ -59,17 +62,21 @@ export class OidcProvider {
   }
 
   /**
-   * Exchanges the code of a callback and returns the verified e-mail address.
+   * Exchanges the code of a callback. `email` is verified.
    *
    * @throws {SignInRefused}
    */
-  async emailOf(callback: URL, checks: SignInState): Promise<string> {
+  async identityOf(callback: URL, checks: SignInState): Promise<Identity & { email: string }> {
     if (this.#exchanges >= MAX_EXCHANGES) {
       throw new SignInRefused('Too many sign-ins at the moment. Try again in a few seconds.', { isUnavailable: true });
     }
     this.#exchanges++;
     try {
-      return this.#allowedEmail(await this.#claims(callback, checks));
+      const claims = await this.#claims(callback, checks);
+      const { iss: issuer, sub: subject } = claims;
+      if (subject.length > MAX_SUBJECT_LENGTH)
+        throw new SignInRefused(`The subject that ${this.name} sent is too long.`);
+      return { issuer, subject, email: this.#allowedEmail(claims) };
     } finally {
       this.#exchanges--;
     }
@@ -85,9 +92,10 @@ export class OidcProvider {
         pkceCodeVerifier: verifier,
         idTokenExpected: true,
       });
-      const claims = tokens.claims() as Claims & { sub: string };
+      const claims = tokens.claims() as Claims;
       if (claims.email !== undefined || !configuration.serverMetadata().userinfo_endpoint) return claims;
-      return await client.fetchUserInfo(configuration, tokens.access_token, claims.sub);
+      const { email, email_verified } = await client.fetchUserInfo(configuration, tokens.access_token, claims.sub);
+      return { ...claims, email, email_verified };
     } catch (error) {
       throw this.#refusal(error);
     }
@@ -161,6 +169,8 @@ export class OidcProvider {
 }
 
 interface Claims {
+  iss: string;
+  sub: string;
   email?: unknown;
   email_verified?: unknown;
 }

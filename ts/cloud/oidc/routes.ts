@@ -60,15 +60,23 @@ function callbackRoute(route: Route, context: DashboardContext, oidc: OidcProvid
     if (checks === null || used.take(checks.state) > 0) {
       throw new SignInRefused('This sign-in has expired, or another browser or tab has started it. Try again.');
     }
-    const email = await oidc.emailOf(new URL(publicUrl() + request.url), checks);
-    const user = accounts.users.named(email);
-    if (user === null) throw new SignInRefused(`${email} is not invited. Ask an owner of your organisation.`);
+    const { email, ...identity } = await oidc.identityOf(new URL(publicUrl() + request.url), checks);
+    const user = accounts.users.bind(email, identity);
+    if (user === null) throw new SignInRefused(accounts.users.named(email) ? otherAccount(email) : notInvited(email));
     beginSession(context, request, reply, user, { by: 'oidc' });
     // Browsers send `SameSite=Strict` cookies only with a request that our own page has started.
     const next = nextUrl(checks.next);
     const body = html`<div class="card narrow"><h1>Signed in</h1><p><a class="button" href="${next}">Continue</a></p></div>`;
     return sendPage(reply.header('refresh', `0;url=${next}`), { title: 'Signed in', body });
   });
+}
+
+function notInvited(email: string): string {
+  return `${email} is not invited. Ask an owner of your organisation.`;
+}
+
+function otherAccount(email: string): string {
+  return `Another account has signed in as ${email} before. Ask an owner of your organisation to reset the sign-in of this user.`;
 }
 
 function refuse(

@@ -280,7 +280,15 @@ test('users of an organisation are managed by its keys only, and by unrestricted
     assert.is((await invite(key, body))[2], code, JSON.stringify(body));
   }
   assert.is(accounts.users.named('cleo'), null);
-  for (const { id } of [bob, root]) assert.is((await ask(app, acme, `DELETE /users/${id}`))[2], 'key_not_found');
+  const issuer = 'https://accounts.example';
+  for (const subject of ['ana', 'bob']) accounts.users.bind(subject, { issuer, subject });
+  for (const { id } of [bob, root]) {
+    assert.is((await ask(app, acme, `DELETE /users/${id}`))[2], 'key_not_found');
+    assert.is((await ask(app, acme, `DELETE /users/${id}/identity`))[2], 'key_not_found');
+  }
+  assert.is((await ask(app, acme, `DELETE /users/${ana.id}/identity`))[0], 200);
+  const bound = ['ana', 'bob'].map((name) => accounts.users.named(name)?.oidcIssuer);
+  assert.equal(bound, [null, issuer]);
   const [, { users }] = await ask(app, acme, 'GET /users');
   assert.equal(
     users.map(({ name }: { name: string }) => name),

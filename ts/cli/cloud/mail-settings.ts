@@ -1,4 +1,6 @@
 /** Settings of the mail server, from options and the environment. */
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { checkAddress, type MailSettings } from '../../cloud/mail/mailer.js';
 import { invalidOptions } from '../../errors.js';
 import { readSecret } from './read-secret.js';
@@ -6,14 +8,15 @@ import { readSecret } from './read-secret.js';
 interface MailOptions {
   smtpUrl?: string | undefined;
   smtpPasswordFile?: string | undefined;
+  smtpCa?: string | undefined;
   mailFrom?: string | undefined;
 }
 
 /** Returns undefined without the options. @throws {ChasquiError} that names the option */
 export function mailSettings(options: MailOptions, environment: NodeJS.ProcessEnv): MailSettings | undefined {
-  const { smtpUrl: url, smtpPasswordFile: file, mailFrom: from } = options;
+  const { smtpUrl: url, smtpPasswordFile: file, smtpCa: ca, mailFrom: from } = options;
   if (url === undefined || from === undefined) {
-    if ([url, from, file].every((each) => each === undefined)) return undefined;
+    if ([url, from, file, ca].every((each) => each === undefined)) return undefined;
     throw invalidOptions('`smtpUrl` and `mailFrom` are given together.');
   }
   const parsed = URL.canParse(url) ? new URL(url) : null;
@@ -25,5 +28,15 @@ export function mailSettings(options: MailOptions, environment: NodeJS.ProcessEn
     throw invalidOptions('`smtpUrl` must not contain the password. Use `smtpPasswordFile`.');
   }
   const password = readSecret(file, 'smtpPasswordFile', environment.CHASQUI_SMTP_PASSWORD);
-  return { url, password, from: checkAddress(from, 'mailFrom') };
+  return { url, password, ca: ca === undefined ? undefined : readAuthority(ca), from: checkAddress(from, 'mailFrom') };
+}
+
+function readAuthority(file: string): Buffer {
+  try {
+    const pem = readFileSync(file);
+    new X509Certificate(pem);
+    return pem;
+  } catch (error) {
+    throw invalidOptions(`\`smtpCa\`: ${file} is no PEM file with certificates: ${(error as Error).message}.`);
+  }
 }

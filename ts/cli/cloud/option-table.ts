@@ -103,6 +103,11 @@ export const CLOUD_START_OPTIONS = inGroup(GROUP, {
     help: 'File with the password of the mail server; CHASQUI_SMTP_PASSWORD may hold the password itself',
     otherwise: 'none',
   },
+  smtpCa: {
+    type: 'path',
+    help: 'PEM file with the certificate authority of the mail server',
+    otherwise: 'the well-known ones',
+  },
   mailFrom: { ...text('address'), help: 'Sender of e-mails', otherwise: 'none; required with a mail server' },
   tlsCert: {
     type: 'path',

@@ -8,6 +8,8 @@ export interface MailSettings {
   /** `smtp:` or `smtps:`, without a password. */
   url: string;
   password: string | null;
+  /** Certificate authorities of the server, in place of the well-known ones. */
+  ca?: Buffer | undefined;
   /** Address of the sender. */
   from: string;
 }
@@ -64,17 +66,15 @@ export class Mailer {
     return Promise.race([done, late]).finally(() => clearTimeout(timer));
   }
 
-  #explain(error: Error & { responseCode?: number }): string {
-    this.onError(new Error('An e-mail was not sent', { cause: error }));
-    const { responseCode } = error;
-    return responseCode === undefined
-      ? 'the mail server cannot be reached'
-      : `the mail server replied with ${responseCode}`;
+  #explain(error: Error): string {
+    const reason = reasonOf(error);
+    this.onError(new Error(`An e-mail was not sent: ${reason}`, { cause: error }));
+    return reason;
   }
 
   async #connect(): Promise<Transporter> {
     const { createTransport } = await import('nodemailer');
-    const { url, password } = this.settings;
+    const { url, password, ca } = this.settings;
     const { protocol, hostname, port, username } = new URL(url);
     const isSecure = protocol === 'smtps:';
     return createTransport({
@@ -83,12 +83,21 @@ export class Mailer {
       secure: isSecure,
       // Without it, an attacker in the network could suppress STARTTLS.
       requireTLS: !isSecure && !isLoopback(hostname),
+      ...(ca && { tls: { ca } }),
       ...(username !== '' && { auth: { user: decodeURIComponent(username), pass: password ?? '' } }),
       connectionTimeout: this.timeoutMs,
       greetingTimeout: this.timeoutMs,
       socketTimeout: this.timeoutMs,
     });
   }
+}
+
+/** `ETLS`: the negotiation of TLS failed. */
+function reasonOf({ code, message, responseCode }: Error & { code?: string; responseCode?: number }): string {
+  if (code === 'ETLS' && responseCode !== undefined) return 'the mail server does not offer TLS';
+  if (responseCode !== undefined) return `the mail server replied with ${responseCode}`;
+  if (/certificate/i.test(message)) return 'the certificate of the mail server is not trusted';
+  return 'the mail server cannot be reached';
 }
 
 /** @throws {ChasquiError} `invalid_value`, naming `field` */

@@ -272,7 +272,14 @@ test('every page, wide and narrow, light and dark: accessible, nothing beyond th
 function fill({ accounts, apps, budgets }: TestDashboard): void {
   const long = 'n'.repeat(100);
   accounts.users.add('u'.repeat(64), { org: long, role: 'developer' });
-  const budget = { tokens: 5e9, requests: 1, warnPercent: 80, webhook: 'http://127.0.0.1:9/hook', isFixed: true };
+  const budget = {
+    tokens: 5e9,
+    requests: 1,
+    warnPercent: 80,
+    webhook: 'http://127.0.0.1:9/hook',
+    email: null,
+    isFixed: true,
+  };
   budgets.set({ ...budget, org: long, keyId: '' });
   apps.set(long, long, { state: 'failed', reason: `The model ${'m'.repeat(120)} is not there.` });
   apps.set('acme', 'asleep', { state: 'asleep', runners: [], revision: null });

@@ -13,7 +13,7 @@ import { type TestAccounts, testAccounts } from '../../support/cloud-accounts.ts
 import { until } from '../../support/until.ts';
 
 const KEY = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
-const LIMITS = { warnPercent: 80, webhook: null, isFixed: false };
+const LIMITS = { warnPercent: 80, webhook: null, email: null, isFixed: false };
 const OPERATOR: Actor = { kind: 'local', name: 'operator', org: null, app: null, address: null };
 const MEMBER: Actor = { ...OPERATOR, kind: 'key', org: 'acme' };
 const START = Date.UTC(2026, 10, 29, 12);
@@ -190,7 +190,7 @@ test('an alert calls the webhook, signed, until it is received', async (context)
   budgets.tick();
   await until(() => json().alerts[0]?.error === 'it replied with status 503', 'the first attempt');
   assert.equal([json().alerts[0]?.webhook, json().webhook_host], ['pending', new URL(webhook).host]);
-  database.run('UPDATE budget_alerts SET due = 0');
+  database.run('UPDATE budget_deliveries SET due = 0');
   budgets.tick();
   await until(() => json().alerts[0]?.webhook === 'delivered', 'the second attempt');
   const { type, data } = JSON.parse(bodies[1] as string);

@@ -1,4 +1,5 @@
 // E-mails of alerts, sent to a real SMTP server.
+import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import net from 'node:net';
 import { SMTPServer } from 'smtp-server';
@@ -7,7 +8,8 @@ import * as assert from 'uvu/assert';
 import { mailSettings } from '../../../ts/cli/cloud/mail-settings.ts';
 import type { Actor } from '../../../ts/cloud/accounts/audit.ts';
 import { setBudget } from '../../../ts/cloud/budgets/budget-changes.ts';
-import { Budgets } from '../../../ts/cloud/budgets/budgets.ts';
+import { BudgetStore, STEPS } from '../../../ts/cloud/budgets/budget-store.ts';
+import { type BudgetState, Budgets } from '../../../ts/cloud/budgets/budgets.ts';
 import { budgetToJson } from '../../../ts/cloud/budgets/routes.ts';
 import { checkAddress, Mailer } from '../../../ts/cloud/mail/mailer.ts';
 import { type TestAccounts, testAccounts } from '../../support/cloud-accounts.ts';
@@ -30,6 +32,7 @@ interface Context extends TestAccounts {
 
 const test = suite<Context>('unit: e-mails');
 const OWNER: Actor = { kind: 'user', name: 'ana', org: 'acme', app: null, address: null };
+const WEBHOOK_KEY = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const MAIL = { id: '0a', org: 'acme', to: 'ana@acme.example', subject: 'Budget', text: 'All of it.\n' };
 
 test.before.each(async (context) => {
@@ -68,7 +71,7 @@ function mailerOf({ errors }: Context, url: string, password = 'secret', timeout
 
 function budgetsOf({ database, errors }: Context, mailer?: Mailer): Budgets {
   return new Budgets({
-    ...{ database, mailer, hosts: 'loopback', keyOf: () => '' },
+    ...{ database, mailer, hosts: 'loopback', keyOf: () => WEBHOOK_KEY },
     onError: (error) => errors.push(error),
   });
 }
@@ -109,6 +112,56 @@ test('a budget sends a warning and its end to one address, and repeats what the 
   assert.match(String((context.errors[0] as Error).cause), /451/);
 });
 
+test('a budget alerts by webhook and e-mail, and a failing webhook does not delay the e-mail', async (context) => {
+  const { accounts, received, database } = context;
+  const statuses = [500, 204];
+  const calls: string[] = [];
+  const receiver = http.createServer((request, response) => {
+    calls.push(String(request.headers['webhook-id']));
+    response.writeHead(statuses.shift() ?? 204).end();
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  const webhook = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
+  const budgets = budgetsOf(context, context.mailer);
+  const body = { tokens: 100, webhook, email: 'ana@acme.example' };
+  setBudget({ budgets, accounts }, OWNER, { org: 'acme', keyId: '' }, body);
+  use(budgets, 85);
+  const state = () => budgets.list().map(budgetToJson)[0];
+  const alert = () => state()?.alerts[0];
+  await until(() => calls.length === 1 && received.length === 1 && alert()?.email === 'delivered', 'both');
+  await until(() => alert()?.error === 'it replied with status 500', 'the failure of the webhook');
+  assert.equal([alert()?.webhook, alert()?.email], ['pending', 'delivered']);
+  await until(() => alert()?.webhook === 'delivered', 'the second call');
+  assert.equal([state()?.webhook_host, state()?.email, alert()?.error], [new URL(webhook).host, body.email, null]);
+  assert.equal([received.length, new Set(calls).size], [1, 1]);
+  budgets.close();
+  await new Promise((resolve) => receiver.close(resolve));
+  budgets.set({ ...(budgets.list()[0] as BudgetState), webhook: null });
+  assert.equal(database.all('SELECT * FROM budget_deliveries WHERE error IS NOT NULL OR target = ?', [webhook]), []);
+});
+
+test('targets and pending alerts of an earlier version are kept', (context) => {
+  const { database } = context;
+  database.migrate('budgets', STEPS.slice(0, 1));
+  database.exec(`INSERT INTO budgets VALUES ('acme', '', 100, NULL, 80, 'mailto:ana@acme.example', 0),
+    ('globex', '', 100, NULL, 80, 'https://globex.example/hook', 0)`);
+  database.exec(`INSERT INTO budget_alerts VALUES
+    ('a1', 'acme', '', '2026-01', 'tokens', 'warning', 90, 100, 5, 'mailto:ana@acme.example', 7, 1, 'it failed'),
+    ('a2', 'globex', '', '2026-01', 'tokens', 'limit', 100, 100, 5, 'https://globex.example/hook', NULL, 1, NULL)`);
+  const store = new BudgetStore(database);
+  assert.equal(
+    store.list().map(({ org, webhook, email }) => [org, webhook, email]),
+    [
+      ['acme', null, 'ana@acme.example'],
+      ['globex', 'https://globex.example/hook', null],
+    ],
+  );
+  const due = store.dueDelivery([], []);
+  assert.equal([due?.delivery.id, due?.delivery.attempts, due?.alert.used], ['a1', 1, 90]);
+  assert.is(store.dueDelivery([], ['a1']), undefined);
+  assert.is(store.alerts({ org: 'globex', keyId: '' }, '2026-01')[0]?.deliveries[0]?.due, null);
+});
+
 const HOSTILE = [
   'ana@acme.example\r\nBcc: eve@evil.example',
   'ana@acme.example\nSubject: x',
@@ -144,7 +197,7 @@ test('an address is one plain address, and no header can be injected', async (co
   assert.not.match(text.split('\r\n\r\n')[0] ?? '', /^Bcc:/im);
 });
 
-test('a budget has a webhook or an address, and needs a mail server', (context) => {
+test('an address needs a mail server, and a webhook is no address', (context) => {
   const { accounts } = context;
   const refusal = (budgets: Budgets, body: object) => {
     try {
@@ -158,8 +211,6 @@ test('a budget has a webhook or an address, and needs a mail server', (context) 
   };
   const email = 'ana@acme.example';
   assert.match(refusal(budgetsOf(context), { email }) ?? '', /`email` needs an SMTP server/);
-  const both = { email, webhook: 'https://acme.example' };
-  assert.match(refusal(budgetsOf(context, context.mailer), both) ?? '', /`email` and `webhook` exclude each other/);
   assert.match(refusal(budgetsOf(context, context.mailer), { webhook: `mailto:${email}` }) ?? '', /is no https URL/);
 });
 

@@ -45,18 +45,23 @@ async function list({ cloud, json }: Target): Promise<void> {
     const { tokens, requests, used_tokens: usedTokens, used_requests: usedRequests } = budget;
     const { warn_percent: percent, alerts, webhook_host: host, email } = budget;
     const last = alerts.at(-1);
-    const delivery = last?.webhook ?? last?.email;
-    const alert = last === undefined ? '-' : `${last.level} (${last.unit}${delivery ? `, ${delivery}` : ''})`;
+    const alert = last === undefined ? '-' : `${last.level} (${[last.unit, ...deliveriesOf(last)].join(', ')})`;
     const cells = [
       usage(usedTokens, tokens),
       usage(usedRequests, requests),
       `${percent} %`,
-      host ?? email ?? '-',
+      [host, email].filter((each) => each !== null).join(', ') || '-',
       alert,
     ];
     return [nameOf(budget), ...cells];
   });
   console.log(textTable([['BUDGET', 'TOKENS', 'REQUESTS', 'WARNS AT', 'ALERTS TO', 'ALERT'], ...rows]));
+}
+
+function deliveriesOf({ webhook, email }: BudgetJson['alerts'][number]): string[] {
+  if (webhook === null || email === null || webhook === email)
+    return [webhook ?? email].filter((each) => each !== null);
+  return [`webhook ${webhook}`, `e-mail ${email}`];
 }
 
 async function remove({ cloud, org, json }: Target, parsed: Parsed): Promise<void> {

@@ -196,7 +196,7 @@ export const BUDGET_OPTIONS = inGroup(GROUP, {
     help: 'URL that receives the alerts, signed with the secret WEBHOOK_KEY',
     otherwise: 'none',
   },
-  email: { ...text('address'), help: 'Address that receives the alerts, instead of a webhook', otherwise: 'none' },
+  email: { ...text('address'), help: 'Address that receives the alerts', otherwise: 'none' },
 } as const satisfies UngroupedRows);
 
 export const USER_OPTIONS = inGroup(GROUP, {

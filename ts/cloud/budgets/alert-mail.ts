@@ -1,20 +1,5 @@
-/** E-mails of alerts. A budget stores its address as a `mailto:` URL in place of a webhook. */
+/** The texts of e-mails with alerts. */
 import type { Alert } from './budget-store.js';
-
-const PREFIX = 'mailto:';
-
-export function toTarget(address: string): string {
-  return PREFIX + address;
-}
-
-/** Returns the e-mail address of a target, or null for a webhook. */
-export function addressOf(target: string | null): string | null {
-  return target?.startsWith(PREFIX) ? target.slice(PREFIX.length) : null;
-}
-
-export function webhookOf(target: string | null): string | null {
-  return addressOf(target) === null ? target : null;
-}
 
 export function alertMail({ org, keyId, month, unit, level, used, budget, at }: Alert) {
   const name = keyId === '' ? `the organisation ${org}` : `the API key ${keyId} of ${org}`;

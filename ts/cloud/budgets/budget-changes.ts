@@ -9,7 +9,6 @@ import type { Actor } from '../accounts/audit.js';
 import { beyond, isWithin } from '../accounts/authorize.js';
 import { objectOf } from '../accounts/parse-input.js';
 import { checkAddress } from '../mail/mailer.js';
-import { toTarget } from './alert-mail.js';
 import { type BudgetBody, budgetSchema } from './budget-schema.js';
 import type { Budget, BudgetName } from './budget-store.js';
 import type { BudgetState, Budgets } from './budgets.js';
@@ -45,18 +44,20 @@ export function setBudget(
   if (tokens === null && requests === null) {
     throw invalidValue('`tokens` or `requests` must be a number. Remove the budget to set no limit.', 'tokens');
   }
-  const target = targetOf(budgets, org, body);
-  budgets.set({ org, keyId, tokens, requests, warnPercent, webhook: target, isFixed: actor.org === null });
+  const targets = { webhook: webhookIn(budgets, org, body), email: emailIn(budgets, body) };
+  budgets.set({ org, keyId, tokens, requests, warnPercent, ...targets, isFixed: actor.org === null });
   const detail = { tokens, requests, warn_percent: warnPercent };
   accounts.audit.add({ actor, action: 'budget.set', org, subject: subjectOf(name), detail });
 }
 
-function targetOf({ webhooks, sendsMail }: Budgets, org: string, { webhook, email }: BudgetBody): string | null {
-  if (webhook && email) throw invalidValue('`email` and `webhook` exclude each other.', 'email');
-  if (webhook) return webhooks.check(org, webhook, 'webhook');
+function webhookIn({ webhooks }: Budgets, org: string, { webhook }: BudgetBody): string | null {
+  return webhook ? webhooks.check(org, webhook, 'webhook') : null;
+}
+
+function emailIn({ sendsMail }: Budgets, { email }: BudgetBody): string | null {
   if (!email) return null;
   if (!sendsMail) throw invalidValue('`email` needs an SMTP server, which the operator has not set.', 'email');
-  return toTarget(checkAddress(email, 'email'));
+  return checkAddress(email, 'email');
 }
 
 export function removeBudget({ budgets, accounts }: BudgetChangesParts, actor: Actor, name: BudgetName): void {

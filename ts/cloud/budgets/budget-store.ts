@@ -17,8 +17,10 @@ export interface Budget {
   requests: number | null;
   /** Percentage of a limit at which the first alert is sent. */
   warnPercent: number;
-  /** Target of alerts: an https URL, or `mailto:` and an address. */
+  /** URL that receives alerts. */
   webhook: string | null;
+  /** Address that receives alerts. */
+  email: string | null;
   /** Whether an unrestricted actor has set it. Then members of the organisation cannot change it. */
   isFixed: boolean;
 }
@@ -35,19 +37,28 @@ export interface Alert extends BudgetName {
   /** The limit when the alert was written. */
   budget: number;
   at: number;
-  webhook: string | null;
-  /** Next attempt of the webhook; null: none. */
+}
+
+/** The sending of an alert to one target. */
+export interface Delivery {
+  id: string;
+  alert: string;
+  /** An https URL, or `mailto:` and an address. */
+  target: string;
+  /** Next attempt; null: none. */
   due: number | null;
   attempts: number;
-  /** The last failure of the webhook. */
+  /** The last failure. */
   error: string | null;
 }
+
+export type DeliveredAlert = Alert & { deliveries: readonly Delivery[] };
 
 interface BudgetRow extends Omit<Budget, 'isFixed'> {
   isFixed: number;
 }
 
-const STEPS = [
+export const STEPS = [
   `CREATE TABLE budgets (
     org TEXT NOT NULL,
     key_id TEXT NOT NULL,
@@ -76,11 +87,33 @@ const STEPS = [
     UNIQUE (org, key_id, month, unit, level)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX budget_alerts_by_due ON budget_alerts (due) WHERE due IS NOT NULL;`,
+  `ALTER TABLE budgets ADD COLUMN email TEXT;
+  UPDATE budgets SET email = substr(webhook, 8), webhook = NULL WHERE webhook LIKE 'mailto:%';
+
+  CREATE TABLE budget_deliveries (
+    id TEXT PRIMARY KEY,
+    alert TEXT NOT NULL REFERENCES budget_alerts (id) ON DELETE CASCADE,
+    target TEXT NOT NULL,
+    due INTEGER,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    error TEXT
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX budget_deliveries_by_alert ON budget_deliveries (alert);
+  CREATE INDEX budget_deliveries_by_due ON budget_deliveries (due) WHERE due IS NOT NULL;
+  INSERT INTO budget_deliveries
+    SELECT id, id, webhook, due, attempts, error FROM budget_alerts WHERE webhook IS NOT NULL;
+
+  DROP INDEX budget_alerts_by_due;
+  ALTER TABLE budget_alerts DROP COLUMN webhook;
+  ALTER TABLE budget_alerts DROP COLUMN due;
+  ALTER TABLE budget_alerts DROP COLUMN attempts;
+  ALTER TABLE budget_alerts DROP COLUMN error;`,
 ];
 
 const BUDGET_COLUMNS =
-  'org, key_id AS keyId, tokens, requests, warn_percent AS warnPercent, webhook, is_fixed AS isFixed';
-const ALERT_COLUMNS = 'id, org, key_id AS keyId, month, unit, level, used, budget, at, webhook, due, attempts, error';
+  'org, key_id AS keyId, tokens, requests, warn_percent AS warnPercent, webhook, email, is_fixed AS isFixed';
+const ALERT_COLUMNS = 'id, org, key_id AS keyId, month, unit, level, used, budget, at';
+const MAIL = 'mailto:';
 const KEPT_ALERTS_MS = 400 * 86_400_000;
 
 export class BudgetStore {
@@ -94,12 +127,13 @@ export class BudgetStore {
   }
 
   /** Also deletes the alerts of this month: the new limits have their own. */
-  set({ org, keyId, tokens, requests, warnPercent, webhook, isFixed }: Budget, month: string): void {
+  set({ org, keyId, tokens, requests, warnPercent, webhook, email, isFixed }: Budget, month: string): void {
     this.database.transaction(() => {
-      this.database.run('INSERT OR REPLACE INTO budgets VALUES (?, ?, ?, ?, ?, ?, ?)', [
-        ...[org, keyId, tokens, requests, warnPercent, webhook],
-        Number(isFixed),
-      ]);
+      this.database.run(
+        `INSERT OR REPLACE INTO budgets (org, key_id, tokens, requests, warn_percent, webhook, email, is_fixed)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+        [org, keyId, tokens, requests, warnPercent, webhook, email, Number(isFixed)],
+      );
       this.database.run('DELETE FROM budget_alerts WHERE org = ? AND key_id = ? AND month = ?', [org, keyId, month]);
     });
   }
@@ -110,30 +144,48 @@ export class BudgetStore {
   }
 
   /** Writes at most one alert per budget, month, unit and level. */
-  addAlert(alert: Omit<Alert, 'id' | 'due' | 'attempts' | 'error'>): void {
-    const { org, keyId, month, unit, level, used, budget, at, webhook } = alert;
-    this.database.run(
-      `INSERT OR IGNORE INTO budget_alerts (id, org, key_id, month, unit, level, used, budget, at, webhook, due)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, iif(?10 IS NULL, NULL, ?9))`,
-      [randomBytes(16).toString('hex'), org, keyId, month, unit, level, used, budget, at, webhook],
-    );
-    this.database.run('DELETE FROM budget_alerts WHERE at < ?', [at - KEPT_ALERTS_MS]);
+  addAlert(alert: Omit<Alert, 'id'>, { webhook, email }: Pick<Budget, 'webhook' | 'email'>): void {
+    const { org, keyId, month, unit, level, used, budget, at } = alert;
+    this.database.transaction(() => {
+      const id = newId();
+      const added = this.database.run(
+        `INSERT OR IGNORE INTO budget_alerts (id, org, key_id, month, unit, level, used, budget, at)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        [id, org, keyId, month, unit, level, used, budget, at],
+      );
+      const targets = added === 0 ? [] : [webhook, email && MAIL + email].filter((each) => each !== null);
+      for (const target of targets) {
+        const sql = 'INSERT INTO budget_deliveries (id, alert, target, due) VALUES (?, ?, ?, ?)';
+        this.database.run(sql, [newId(), id, target, at]);
+      }
+      this.database.run('DELETE FROM budget_alerts WHERE at < ?', [at - KEPT_ALERTS_MS]);
+    });
   }
 
-  alerts({ org, keyId }: BudgetName, month: string): Alert[] {
+  alerts({ org, keyId }: BudgetName, month: string): DeliveredAlert[] {
     const sql = `SELECT ${ALERT_COLUMNS} FROM budget_alerts WHERE org = ? AND key_id = ? AND month = ? ORDER BY at, level DESC`;
-    return this.database.all(sql, [org, keyId, month]);
+    return this.database.all<Alert>(sql, [org, keyId, month]).map((alert) => {
+      const deliveries = this.database.all<Delivery>('SELECT * FROM budget_deliveries WHERE alert = ?', [alert.id]);
+      return { ...alert, deliveries };
+    });
   }
 
-  dueAlert(exceptOrgs: readonly string[], exceptIds: readonly string[], now = Date.now()): Alert | undefined {
-    const sql = `SELECT ${ALERT_COLUMNS} FROM budget_alerts WHERE due <= ?
-      AND org NOT IN (SELECT value FROM json_each(?)) AND id NOT IN (SELECT value FROM json_each(?))
-      ORDER BY due LIMIT 1`;
-    return this.database.get(sql, [now, JSON.stringify(exceptOrgs), JSON.stringify(exceptIds)]);
+  dueDelivery(
+    exceptOrgs: readonly string[],
+    exceptIds: readonly string[],
+    now = Date.now(),
+  ): { delivery: Delivery; alert: Alert } | undefined {
+    const sql = `SELECT budget_deliveries.* FROM budget_deliveries JOIN budget_alerts ON budget_alerts.id = alert
+      WHERE due <= ? AND org NOT IN (SELECT value FROM json_each(?))
+        AND budget_deliveries.id NOT IN (SELECT value FROM json_each(?)) ORDER BY due LIMIT 1`;
+    const delivery = this.database.get<Delivery>(sql, [now, JSON.stringify(exceptOrgs), JSON.stringify(exceptIds)]);
+    if (delivery === undefined) return undefined;
+    const found = `SELECT ${ALERT_COLUMNS} FROM budget_alerts WHERE id = ?`;
+    return { delivery, alert: this.database.get<Alert>(found, [delivery.alert]) as Alert };
   }
 
   called(id: string, { error, due }: CallOutcome): void {
-    const sql = 'UPDATE budget_alerts SET attempts = attempts + 1, error = ?, due = ? WHERE id = ?';
+    const sql = 'UPDATE budget_deliveries SET attempts = attempts + 1, error = ?, due = ? WHERE id = ?';
     this.database.run(sql, [error, due, id]);
   }
 
@@ -146,4 +198,13 @@ export class BudgetStore {
       [hour],
     );
   }
+}
+
+/** Returns the e-mail address of a target, or null for a webhook. */
+export function addressOf({ target }: Pick<Delivery, 'target'>): string | null {
+  return target.startsWith(MAIL) ? target.slice(MAIL.length) : null;
+}
+
+function newId(): string {
+  return randomBytes(16).toString('hex');
 }

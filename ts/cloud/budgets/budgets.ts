@@ -5,8 +5,17 @@ import type { RequestUsage } from '../gateway/usage.js';
 import type { Mailer } from '../mail/mailer.js';
 import type { Database } from '../store/database.js';
 import { type WebhookParts, Webhooks } from '../webhooks/webhooks.js';
-import { addressOf, alertMail } from './alert-mail.js';
-import { type Alert, type Budget, type BudgetName, BudgetStore, type Level, UNITS, type Unit } from './budget-store.js';
+import { alertMail } from './alert-mail.js';
+import {
+  addressOf,
+  type Budget,
+  type BudgetName,
+  BudgetStore,
+  type DeliveredAlert,
+  type Level,
+  UNITS,
+  type Unit,
+} from './budget-store.js';
 
 export interface BudgetsParts extends Pick<WebhookParts, 'keyOf' | 'hosts' | 'onError'> {
   database: Database;
@@ -32,7 +41,7 @@ interface Account {
 export interface BudgetState extends Budget {
   month: string;
   used: Readonly<Record<Unit, number>>;
-  alerts: readonly Alert[];
+  alerts: readonly DeliveredAlert[];
 }
 
 export class Budgets {
@@ -54,7 +63,7 @@ export class Budgets {
     this.webhooks = new Webhooks({
       ...parts,
       source: {
-        due: (exceptOrgs, exceptIds) => toCall(this.store.dueAlert(exceptOrgs, exceptIds), mailer),
+        due: (exceptOrgs, exceptIds) => toCall(this.store.dueDelivery(exceptOrgs, exceptIds), mailer),
         called: (id, outcome) => this.store.called(id, outcome),
       },
     });
@@ -147,9 +156,9 @@ export class Budgets {
       const level = levelOf(used[unit], limit, budget.warnPercent);
       const id = [nameOf(budget), unit, level].join(' ');
       if (level === null || this.#alerted.has(id)) continue;
-      const { org, keyId, webhook } = budget;
+      const { org, keyId } = budget;
       const [month, at] = [this.#month, this.#now()];
-      this.store.addAlert({ org, keyId, month, unit, level, used: used[unit], budget: limit, at, webhook });
+      this.store.addAlert({ org, keyId, month, unit, level, used: used[unit], budget: limit, at }, budget);
       this.#alerted.add(id);
     }
   }
@@ -223,12 +232,14 @@ function add(sum: Record<Unit, number>, more: Readonly<Record<Unit, number>>): v
 }
 
 /** The body has the form that Standard Webhooks recommends. */
-function toCall(alert: Alert | undefined, mailer: Mailer | undefined) {
-  if (alert === undefined) return undefined;
-  const { id, org, keyId, month, unit, level, used, budget, at, webhook, attempts } = alert;
+function toCall(found: ReturnType<BudgetStore['dueDelivery']>, mailer: Mailer | undefined) {
+  if (found === undefined) return undefined;
+  const { alert, delivery } = found;
+  const { org, keyId, month, unit, level, used, budget, at } = alert;
+  const { id, target, attempts } = delivery;
   const data = { org, key_id: keyId === '' ? null : keyId, month, unit, used, budget };
   const payload = () => ({ type: `budget.${level}`, timestamp: new Date(at).toISOString(), data });
-  const to = addressOf(webhook);
+  const to = addressOf(delivery);
   const mail = to === null ? undefined : async () => mailer?.send({ id, org, to, ...alertMail(alert) }) ?? NO_MAILER;
-  return { id, org, url: webhook ?? '', retries: attempts, payload, mail };
+  return { id, org, url: target, retries: attempts, payload, mail };
 }

@@ -2,9 +2,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Authorize } from '../accounts/authorize.js';
 import { API_BASE } from '../api/routes.js';
-import { addressOf, webhookOf } from './alert-mail.js';
 import { type BudgetChangesParts, removeBudget, setBudget, visibleBudgets } from './budget-changes.js';
-import type { Alert, BudgetName } from './budget-store.js';
+import { addressOf, type BudgetName, type DeliveredAlert, type Delivery } from './budget-store.js';
 import type { BudgetState } from './budgets.js';
 
 export interface BudgetRoutesParts extends BudgetChangesParts {
@@ -44,7 +43,6 @@ function isOf(name: BudgetName) {
 
 /** Times are Unix seconds. URLs of webhooks may contain secrets, so only their hosts are shown. */
 export function budgetToJson({ org, keyId, month, tokens, requests, used, ...rest }: BudgetState) {
-  const webhook = webhookOf(rest.webhook);
   return {
     org,
     key_id: keyId === '' ? null : keyId,
@@ -54,18 +52,25 @@ export function budgetToJson({ org, keyId, month, tokens, requests, used, ...res
     used_tokens: used.tokens,
     used_requests: used.requests,
     warn_percent: rest.warnPercent,
-    webhook_host: webhook === null ? null : new URL(webhook).host,
-    email: addressOf(rest.webhook),
+    webhook_host: rest.webhook === null ? null : new URL(rest.webhook).host,
+    email: rest.email,
     set_by_operator: rest.isFixed,
     alerts: rest.alerts.map(alertToJson),
   };
 }
 
-function alertToJson({ unit, level, used, at, webhook, due, attempts, error }: Alert) {
-  const delivery = error === null && attempts > 0 ? 'delivered' : due === null ? 'failed' : 'pending';
-  const state = (target: string | null) => (target === null ? null : delivery);
-  const [called, mailed] = [state(webhookOf(webhook)), state(addressOf(webhook))];
-  return { unit, level, used, at: Math.floor(at / 1000), webhook: called, email: mailed, error };
+function alertToJson({ unit, level, used, at, deliveries }: DeliveredAlert) {
+  const [mail, webhook] = [true, false].map((isMail) =>
+    deliveries.find((each) => (addressOf(each) !== null) === isMail),
+  );
+  const error = webhook?.error ?? mail?.error ?? null;
+  return { unit, level, used, at: Math.floor(at / 1000), webhook: stateOf(webhook), email: stateOf(mail), error };
+}
+
+function stateOf(delivery: Delivery | undefined): 'delivered' | 'failed' | 'pending' | null {
+  if (delivery === undefined) return null;
+  if (delivery.error === null && delivery.attempts > 0) return 'delivered';
+  return delivery.due === null ? 'failed' : 'pending';
 }
 
 /** A budget as the API and `chasqui budgets` print it. */

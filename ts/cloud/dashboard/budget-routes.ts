@@ -5,9 +5,8 @@ import { type Html, html } from '../../http/html.js';
 import type { ApiKey } from '../../keys/key-store.js';
 import { visibleKeys } from '../accounts/key-changes.js';
 import { may } from '../accounts/sessions.js';
-import { addressOf } from '../budgets/alert-mail.js';
 import { mayChange, removeBudget, setBudget, visibleBudgets } from '../budgets/budget-changes.js';
-import type { Alert } from '../budgets/budget-store.js';
+import { addressOf, type DeliveredAlert, type Delivery } from '../budgets/budget-store.js';
 import type { BudgetState } from '../budgets/budgets.js';
 import { actorOf, type DashboardContext, formRoute, pageRoute } from './context.js';
 import { shortNumber, timeTag, wholeNumber } from './format.js';
@@ -101,12 +100,12 @@ function table(budgets: readonly BudgetState[], keys: readonly ApiKey[], viewer:
 }
 
 function row(budget: BudgetState, keys: readonly ApiKey[], { session, formToken }: Viewer): Html {
-  const { org, keyId, tokens, requests, used, warnPercent, webhook, isFixed, alerts } = budget;
+  const { org, keyId, tokens, requests, used, warnPercent, isFixed, alerts } = budget;
   const key = keys.find(({ id }) => id === keyId);
   const sub = keyId === '' ? 'all requests' : html`key ${key?.name ?? ''} <code>${keyId}</code>`;
   return html`<tr><th scope="row">${org}<span class="sub">${sub}${isFixed && ' · set by the operator'}</span></th>
 <td data-label="Tokens">${share(used.tokens, tokens, 'Tokens')}</td><td data-label="Requests">${share(used.requests, requests, 'Requests')}</td>
-<td data-label="Warning">at ${warnPercent} %<span class="sub">${webhook === null ? 'no alerts by mail or webhook' : (addressOf(webhook) ?? new globalThis.URL(webhook).host)}</span></td>
+<td data-label="Warning">at ${warnPercent} %<span class="sub">${targetsOf(budget) || 'no alerts by mail or webhook'}</span></td>
 <td data-label="Alerts">${alerts.length > 0 ? alerts.map(alertLine) : html`<span class="faint">None</span>`}</td>
 <td class="last">${
     may(session, 'admin') &&
@@ -122,6 +121,10 @@ function row(budget: BudgetState, keys: readonly ApiKey[], { session, formToken 
   }</td></tr>`;
 }
 
+function targetsOf({ webhook, email }: BudgetState): string {
+  return [webhook && new globalThis.URL(webhook).host, email].filter(Boolean).join(', ');
+}
+
 function share(used: number, limit: number | null, label: string): Html {
   if (limit === null) return html`${shortNumber(used)}<span class="sub">no limit</span>`;
   const percent = Math.floor((100 * used) / limit);
@@ -129,12 +132,14 @@ function share(used: number, limit: number | null, label: string): Html {
 <span class="sub"><meter min="0" max="${limit}" value="${Math.min(used, limit)}" aria-label="${label}">${percent} %</meter> ${percent} %</span>`;
 }
 
-function alertLine({ unit, level, at, webhook, due, error }: Alert): Html {
-  const delivery =
-    webhook === null ? null : error === null ? (due === null ? 'sent' : 'sending') : `not sent: ${error}`;
-  return html`<div><span class="state ${level === 'limit' ? 'bad' : 'busy'}">${level === 'limit' ? 'Limit' : 'Warning'}</span> ${unit}, ${timeTag(at / 1000)}${
-    delivery && html`<span class="sub">${delivery}</span>`
-  }</div>`;
+function alertLine({ unit, level, at, deliveries }: DeliveredAlert): Html {
+  return html`<div><span class="state ${level === 'limit' ? 'bad' : 'busy'}">${level === 'limit' ? 'Limit' : 'Warning'}</span> ${unit}, ${timeTag(at / 1000)}${deliveries.map(deliveryLine)}</div>`;
+}
+
+function deliveryLine(delivery: Delivery): Html {
+  const { due, error } = delivery;
+  const state = error === null ? (due === null ? 'sent' : 'sending') : `not sent: ${error}`;
+  return html`<span class="sub">${addressOf(delivery) === null ? 'Webhook' : 'E-mail'} ${state}</span>`;
 }
 
 function budgetForm(keys: readonly ApiKey[], { session, formToken }: Viewer, sendsMail: boolean): Html {
@@ -149,7 +154,7 @@ function budgetForm(keys: readonly ApiKey[], { session, formToken }: Viewer, sen
 <label>Requests per month<input name="requests" inputmode="numeric" placeholder="no limit" maxlength="20" autocomplete="off"></label>
 <label>Warn at, %<input name="warn_percent" inputmode="numeric" placeholder="80" maxlength="3" autocomplete="off"></label>
 <label><span>Webhook <span class="faint">(https)</span></span><input name="webhook" type="url" maxlength="2048" autocomplete="off" spellcheck="false"></label>
-${sendsMail && html`<label><span>E-mail <span class="faint">(instead of a webhook)</span></span><input name="email" type="email" maxlength="254" autocomplete="off"></label>`}</div>
+${sendsMail && html`<label>E-mail<input name="email" type="email" maxlength="254" autocomplete="off"></label>`}</div>
 <p class="hint">Webhooks need the secret <code>WEBHOOK_KEY</code> of the organisation, which signs them.</p>
 <div class="actions"><button class="primary">Set budget</button></div></form>`;
 }

@@ -1,6 +1,11 @@
 import { readFileSync } from 'node:fs';
 
-export const VERSION = readManifest<{ version: string }>('package.json').version;
+/** The manifest of this package. */
+export const PACKAGE = readManifest<{ name: string; version: string; repository?: string | { url?: string } }>(
+  'package.json',
+);
+
+export const VERSION = PACKAGE.version;
 
 /** The release of the vendored llama.cpp, such as `v0.5.0`. */
 export function llamaRelease(): string {

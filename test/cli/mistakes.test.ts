@@ -28,6 +28,12 @@ test('commands are called as they were called', async () => {
   assert.not.match(stdout, 'npx');
 });
 
+test('an invalid variable of `chasqui version` is one line', async () => {
+  const { code, stdout, stderr } = await callCli(['version'], { CHASQUI_UPDATE_CHECK: 'x' });
+  assert.equal([code, stdout], [2, '']);
+  assert.match(stderr, /^chasqui: The environment variable CHASQUI_UPDATE_CHECK is 'x'.*\n$/);
+});
+
 const MISTAKES: [args: string[], says: RegExp][] = [
   [['serv'], /unknown command 'serv'\n\(Did you mean serve\?\)\n$/],
   [['desk'], /\(Did you mean desktop\?\)/],

@@ -20,7 +20,7 @@ const floors = [
   ['http'],
   ['profiles', 'metrics', 'keys', 'mcp'],
   ['models'],
-  ['hub'],
+  ['hub', 'updates'],
   ['engine'],
   ['documents'],
   ['images'],

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { dataFolder } from '../hub/data-folder.js';
 import { LOAD_OPTIONS } from '../options/load-option-table.js';
 import { llamaRelease, VERSION } from '../version.js';
 import { batchCommand } from './batch.js';
@@ -9,6 +10,7 @@ import { cloudCommands } from './cloud/commands.js';
 import { completionCommand } from './completion.js';
 import { desktopCommand } from './desktop.js';
 import { doctorCommand } from './doctor.js';
+import { withExitCode } from './errors/exit-codes.js';
 import { addSuggestions } from './errors/suggestions.js';
 import { firstSteps, ownCall } from './first-steps.js';
 import { getCommand } from './get.js';
@@ -19,7 +21,8 @@ import { modelCommands } from './models.js';
 import { HOSTING_OPTIONS } from './options/hosting-option-table.js';
 import { warnOfMisspelt } from './options/misspelt-variables.js';
 import { ALWAYS_ON } from './options/other-servers.js';
-import { expandAliases } from './options/table-options.js';
+import { addTableOptions, expandAliases, givenOptions } from './options/table-options.js';
+import { UPDATE_OPTIONS } from './options/update-option-table.js';
 import { fitHelp } from './output/fit-help.js';
 import { rmCommand } from './rm.js';
 import { runningCommands } from './running/running-commands.js';
@@ -74,13 +77,27 @@ export function allCommands(): Command {
 }
 
 function versionCommand(): Command {
-  return new Command('version')
+  const command = new Command('version')
     .description('Print the versions of chasqui and llama.cpp.')
     .option('--json', 'Print JSON')
     .helpOption('-h, --help', 'Show help')
-    .action(({ json }: { json?: true }) => {
-      console.log(json ? JSON.stringify({ version: VERSION, llama_cpp: llamaRelease() }) : versionLine());
-    });
+    .action(({ json, ...parsed }: { json?: true }) =>
+      withExitCode(async () => {
+        const { updateCheck = true } = givenOptions(UPDATE_OPTIONS, parsed);
+        console.log(json ? JSON.stringify({ version: VERSION, llama_cpp: llamaRelease() }) : versionLine());
+        if (updateCheck && !json && process.stderr.isTTY) await reportUpdate();
+      }),
+    );
+  return addTableOptions(command, UPDATE_OPTIONS);
+}
+
+async function reportUpdate(): Promise<void> {
+  const [{ newerVersion }, { updateLine }] = await Promise.all([
+    import('../updates/update-check.js'),
+    import('./output/update-line.js'),
+  ]);
+  const found = await newerVersion({ folder: dataFolder(process.env), environment: process.env });
+  if (found !== null) console.error(updateLine(found));
 }
 
 /** `ts/cloud/runners/podman.ts` reads its first word. */

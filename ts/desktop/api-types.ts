@@ -12,7 +12,7 @@ export type * from './sharing/sharing-schema.js';
 import type { DownloadJob } from './schemas/downloads.js';
 import type { LoadedModel } from './schemas/models.js';
 import type { LogLine, MetricsPoint, RequestRow } from './schemas/requests.js';
-import type { ServerState } from './schemas/server.js';
+import type { NewVersion, ServerState } from './schemas/server.js';
 import type { Settings } from './schemas/settings.js';
 import type { SharingState } from './sharing/sharing-schema.js';
 
@@ -28,6 +28,7 @@ export interface AppEvents {
   library: Record<string, never>;
   settings: Settings;
   sharing: SharingState;
+  update: NewVersion;
   /** An MCP server or its state changed; request the list again. */
   mcp: Record<string, never>;
   /** A folder of chats changed; request the chats again. */

@@ -18,7 +18,7 @@ import { ClientLibrary } from '../server/client-library.js';
 import { isFree, listenAt } from '../server/listen.js';
 import type { EngineSettings } from '../server/open-pool.js';
 import { SpeedBook } from './advice.js';
-import type { DownloadJob, RequestRow } from './api-types.js';
+import type { DownloadJob, NewVersion, RequestRow } from './api-types.js';
 import { buildAppPort, COMPLETIONS_PATH, isRoutine } from './app-port.js';
 import { applySettings } from './apply-settings.js';
 import { Awake } from './awake.js';
@@ -51,6 +51,7 @@ import { Store } from './store/database.js';
 import { MetricsHistory } from './store/metrics-history.js';
 import { RequestHistory } from './store/request-history.js';
 import { SettingsStore } from './store/settings.js';
+import { lookForUpdate } from './update-notice.js';
 import { watchModels } from './watch-models.js';
 
 export interface DesktopSettings {
@@ -72,6 +73,8 @@ export interface DesktopSettings {
   app: Pick<AppOptions, 'optionNames' | 'stallTimeoutMs' | 'responses'>;
   /** Time limit for running replies when the server stops. */
   drainMs: number;
+  /** Resolves with a newer version of this program, if there is one. */
+  findUpdate(): Promise<NewVersion | null>;
   /** Called when a client requests to quit. */
   onQuit(): void;
 }
@@ -190,6 +193,7 @@ async function openParts(settings: DesktopSettings, opened: Closers): Promise<Pa
     fits: new ExactFits(instances, hub),
     speeds,
     mcp,
+    update: lookForUpdate(async () => (chosen.current.checkForUpdates ? settings.findUpdate() : null), events),
     codes: new OpeningCodes((code) => removeOpeningPage(settings.dataDir, code)),
     applySettings: (change) => applySettings(app, settings, change),
     quit: settings.onQuit,

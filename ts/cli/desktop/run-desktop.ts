@@ -14,12 +14,14 @@ import { DEMO_MODEL, dataDir } from '../../hub/data-folder.js';
 import { hubSettings } from '../../hub/hub-settings.js';
 import { libraryPlaces } from '../../hub/library-places.js';
 import { stopOnSignals } from '../../server/stop-on-signals.js';
+import { installCommand, newerVersion } from '../../updates/update-check.js';
 import { exitCodeOf } from '../errors/exit-codes.js';
 import { explainFailure } from '../errors/explain-failure.js';
 import { DESKTOP_OPTIONS, type DesktopOptions } from '../options/desktop-option-table.js';
 import { OPTION_NAMES } from '../options/option-names.js';
 import { givenOptions } from '../options/table-options.js';
 import { baseUrl } from '../output/curl-line.js';
+import { updateLine } from '../output/update-line.js';
 import { DesktopClient } from './desktop-client.js';
 
 const HOST = '127.0.0.1';
@@ -70,6 +72,12 @@ async function run(folder: string, lock: InstanceLock, options: DesktopOptions):
     environment: process.env,
     app: { optionNames: OPTION_NAMES },
     drainMs: shutdownTimeout * 1000,
+    findUpdate: async () => {
+      const found = options.updateCheck === false ? null : await newerVersion({ folder, environment: process.env });
+      if (found === null) return null;
+      console.error(updateLine(found));
+      return { version: found.version, command: installCommand(found) };
+    },
     onQuit: () => process.kill(process.pid, 'SIGTERM'),
   });
   const url = baseUrl(HOST, desktop.port);

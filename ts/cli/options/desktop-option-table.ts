@@ -12,6 +12,7 @@ import {
 } from '../../options/option-row.js';
 import { desktop } from '../../profiles/desktop.js';
 import { HOSTING_OPTIONS } from './hosting-option-table.js';
+import { UPDATE_OPTIONS } from './update-option-table.js';
 
 const WINDOW_OPTIONS = inGroup('Window', {
   open: {
@@ -58,6 +59,7 @@ export const DESKTOP_OPTIONS = {
   ...WINDOW_OPTIONS,
   ...PORT_OPTIONS,
   ...SERVER_OPTIONS,
+  ...UPDATE_OPTIONS,
   dataDir: { ...HOSTING_OPTIONS.dataDir, group: 'Data', help: 'Data folder: settings, chats, logs' },
 } as const satisfies OptionRows;
 

@@ -19,6 +19,7 @@ import type { Sharing } from '../sharing/sharing.js';
 import type { ChatStore } from '../store/chats.js';
 import type { MetricsHistory } from '../store/metrics-history.js';
 import type { SettingsStore } from '../store/settings.js';
+import type { UpdateNotice } from '../update-notice.js';
 
 /** Handlers get the types of bodies, parameters, queries and replies from the schemas of their route. */
 export interface SchemaTypes extends FastifyTypeProvider {
@@ -52,6 +53,7 @@ export interface DesktopApp {
   speeds: SpeedBook;
   mcp: DesktopMcp;
   codes: OpeningCodes;
+  update: UpdateNotice;
   /** Saves and applies a change. */
   applySettings(change: SettingsChange): Promise<void>;
   /** Drains and ends the process. */

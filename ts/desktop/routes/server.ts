@@ -12,6 +12,7 @@ export function serverRoutes(app: DesktopRoutes, desktop: DesktopApp): void {
   app.get('/api/v1/state', state, async () => {
     return {
       version: VERSION,
+      update: desktop.update.found,
       server: server.state,
       machine: machine.shown,
       models: instances.list(),

@@ -25,8 +25,16 @@ export const machine = s.objectOf({
   gpus: s.arrayOf(s.objectOf({ name: s.string, memoryBytes: s.orNull(s.number) })),
 });
 
+/** A newer version of this program. */
+export const newVersion = s.objectOf({
+  version: s.string,
+  /** Installs it; `null` unless npm has signed it. */
+  command: s.orNull(s.string),
+});
+
 export const appState = s.objectOf({
   version: s.string,
+  update: s.orNull(newVersion),
   server: serverState,
   machine,
   models: s.arrayOf(loadedModel),
@@ -39,4 +47,5 @@ export const openingCode = s.objectOf({ code: s.string });
 export type OpeningCode = s.Static<typeof openingCode>;
 export type ServerState = s.Static<typeof serverState>;
 export type Machine = s.Static<typeof machine>;
+export type NewVersion = s.Static<typeof newVersion>;
 export type AppState = s.Static<typeof appState>;

@@ -32,6 +32,8 @@ const shared = {
   logPrompts: s.boolean,
   /** Whether models write the titles of chats. */
   generateTitles: s.boolean,
+  /** Whether the app looks for newer versions of itself. */
+  checkForUpdates: s.boolean,
   /** Tools of chats that run without a question. */
   allowedTools: s.limited(s.arrayOf(s.limited(s.string, { maxLength: 223 })), { maxItems: 1000 }),
   /** Idle seconds before a model is unloaded; 0: never. */

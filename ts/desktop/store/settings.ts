@@ -22,6 +22,7 @@ const DEFAULTS: Omit<Settings, 'hasHubToken' | 'hubTokenEndpoint' | 'hasServerKe
   preventSleep: true,
   logPrompts: false,
   generateTitles: true,
+  checkForUpdates: true,
   allowedTools: [],
   ttl: 0,
   modelKeeps: {},

@@ -8,13 +8,15 @@ import type {
   LoadedModel,
   Machine,
   ModelList,
+  NewVersion,
   OptionForm,
   ServerState,
   Settings,
   SettingsChange,
 } from '../../api-types.js';
 import { call, get, post } from './api.js';
-import { setLanguage } from './language.js';
+import { setLanguage, t } from './language.js';
+import { notify } from './notices.js';
 
 /** False until the first state was received. */
 export const ready = signal(false);
@@ -23,6 +25,7 @@ export const connected = signal(true);
 /** Whether the cookie of this page has expired. */
 export const refused = signal(false);
 export const version = signal('');
+export const update = signal<NewVersion | null>(null);
 export const server = signal<ServerState>({ state: 'stopped', port: 1234, address: null, model: null, error: null });
 export const machine = signal<Machine>({ memoryBytes: 0, freeBytes: 0, cores: 0, gpus: [] });
 export const loadedModels = signal<readonly LoadedModel[]>([]);
@@ -42,6 +45,7 @@ export function isActive({ state }: DownloadJob): boolean {
 export async function refreshState(): Promise<void> {
   const state = await get<AppState>('/state');
   version.value = state.version;
+  if (state.update) takeUpdate(state.update);
   server.value = state.server;
   machine.value = state.machine;
   loadedModels.value = state.models;
@@ -76,6 +80,16 @@ const themeKey = 'chasqui.theme';
 function applyTheme(theme: Settings['theme']): void {
   document.documentElement.dataset.theme = theme;
   localStorage.setItem(themeKey, theme);
+}
+
+const updateKey = 'chasqui.update';
+
+/** Each version gets one notice. */
+export function takeUpdate(found: NewVersion): void {
+  update.value = found;
+  if (localStorage.getItem(updateKey) === found.version) return;
+  localStorage.setItem(updateKey, found.version);
+  notify('done', t('newVersion', { version: found.version }));
 }
 
 /** Inserts a job, or replaces its older state. */

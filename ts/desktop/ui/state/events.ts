@@ -14,6 +14,7 @@ import {
   server,
   takeDownload,
   takeSettings,
+  takeUpdate,
 } from './app.js';
 import { refreshChats, takeChat } from './chats.js';
 import { refreshMcp } from './mcp.js';
@@ -57,6 +58,7 @@ async function open(): Promise<void> {
   on(opened, 'sharing', (state) => {
     sharing.value = state;
   });
+  on(opened, 'update', takeUpdate);
   on(opened, 'mcp', () => void refreshMcp().catch(() => {}));
   opened.onerror = () => reopenLater(opened);
   try {

@@ -10,7 +10,7 @@ import { Page } from '../parts/page.js';
 import { Select } from '../parts/select.js';
 import { Line, Part, Switch } from '../parts/setting.js';
 import { post } from '../state/api.js';
-import { machine, refreshLibrary, saveSettings, settings, version } from '../state/app.js';
+import { machine, refreshLibrary, saveSettings, settings, update, version } from '../state/app.js';
 import { bytes } from '../state/format.js';
 import { type Language, languages, t } from '../state/language.js';
 import { attempt, notify } from '../state/notices.js';
@@ -309,6 +309,12 @@ function Program({ current }: PartProps) {
         on={current.generateTitles}
         set={(generateTitles) => change({ generateTitles })}
       />
+      <Switch
+        label={t('checkForUpdates')}
+        help={t('checkForUpdatesHelp')}
+        on={current.checkForUpdates}
+        set={(checkForUpdates) => change({ checkForUpdates })}
+      />
       <Line label={t('quit')} help={t('quitHelp')}>
         {() => <Action label={t('quitChasqui')} kind="danger" run={setTo(asking, true)} />}
       </Line>
@@ -341,6 +347,12 @@ function About() {
         {gpus.map(({ name, memoryBytes: size }) => ` · ${name}${size === null ? '' : ` (${bytes(size)})`}`)}
       </p>
       <p class="muted">chasqui {version.value}</p>
+      {update.value && <p role="status">{t('newVersion', { version: update.value.version })}</p>}
+      {update.value?.command && (
+        <p>
+          <code>{update.value.command}</code>
+        </p>
+      )}
     </Part>
   );
 }

@@ -228,16 +228,31 @@ test('a reply whose end is that of the connection comes through', async () => {
 test('a request that takes longer than the app allows ends with an error', async () => {
   const { socketPath: socket, engine } = await startRunner({ manual: true });
   const app = new TestDeployment('acme', 'chat').run(socket);
-  app.limits.requestMs = 200;
+  app.limits.requestMs = 3_600_000;
   const gateway = await startGateway([app]);
-  const stream = postChat(gateway, { stream: true });
-  await until(() => engine.running.size === 1, 'the runner has it');
-  engine.step();
-  assert.match(await (await stream).text(), /"code":"time_limit_exceeded"[^\n]*\n\n$/);
-  const whole = await postChat(gateway);
-  assert.is(whole.status, 400);
-  assert.is(await codeOf(whole), 'time_limit_exceeded');
-  await until(() => engine.cancelled === 2, 'the runner computes them no more');
+  const { setTimeout } = globalThis;
+  const limits: (() => void)[] = [];
+  globalThis.setTimeout = ((run: () => void, ms?: number, ...args: []) => {
+    if (ms === app.limits.requestMs) limits.push(run);
+    return setTimeout(run, ms, ...args);
+  }) as typeof setTimeout;
+  try {
+    const stream = postChat(gateway, { stream: true });
+    await until(() => engine.running.size === 1, 'the runner has it');
+    engine.step();
+    const reply = await stream;
+    limits[0]?.();
+    assert.match(await reply.text(), /"code":"time_limit_exceeded"[^\n]*\n\n$/);
+    const replying = postChat(gateway);
+    await until(() => engine.jobs.length === 2, 'the runner has the second');
+    limits[1]?.();
+    const whole = await replying;
+    assert.is(whole.status, 400);
+    assert.is(await codeOf(whole), 'time_limit_exceeded');
+    await until(() => engine.cancelled === 2, 'the runner computes them no more');
+  } finally {
+    globalThis.setTimeout = setTimeout;
+  }
 });
 
 test.run();

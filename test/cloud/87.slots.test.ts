@@ -4,7 +4,10 @@ import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { TestCloud } from '../support/cloud.js';
+import { ENDLESS, ENDLESS_CONTEXT } from '../support/long-answer.js';
+import { Exposition } from '../support/read-metrics.js';
 import { requestOverSocket } from '../support/request-over-socket.js';
+import { until } from '../support/until.js';
 
 const test = suite('cloud: slots');
 let cloud: TestCloud;
@@ -16,24 +19,35 @@ test.after(async () => {
   assert.equal(await cloud.stop(), { code: 0, signal: null });
 });
 
-/** Steps that the engine of the only runner has computed. */
-async function steps(): Promise<number> {
+/** Metrics of the only runner. */
+async function metrics(): Promise<Exposition> {
   const [runner] = (await cloud.status('shared')).runners;
   const entries = fs.readdirSync(cloud.home, { recursive: true, encoding: 'utf8' });
   const socket = entries.find((entry) => entry.endsWith(`${runner?.id}.sock`)) as string;
-  const metrics = await requestOverSocket(path.join(cloud.home, socket), '/metrics');
-  return Number(/^chasqui_engine_steps_total\{.*\} (\d+)$/m.exec(metrics)?.[1]);
+  return new Exposition(await requestOverSocket(path.join(cloud.home, socket), '/metrics'));
 }
 
 test('a runner computes several requests in one step', async () => {
-  await cloud.deployed('shared', { slots: 4, context: 2048, scale: { min: 1, max: 1 } });
-  const before = await steps();
-  // With a seed nothing is drafted, so that one request alone takes a step for each token.
-  const ask = () => cloud.stream('shared', { max_tokens: 1000, ignore_eos: true, seed: 1 });
-  const ends = await Promise.all([ask(), ask(), ask(), ask()]);
-  assert.equal(new Set(ends.map(({ end }) => end)), new Set(['done']));
-  const computed = (await steps()) - before;
-  assert.ok(computed >= 1000 && computed < 3000, `${computed} steps for 4,000 tokens`);
+  await cloud.deployed('shared', { slots: 4, context: ENDLESS_CONTEXT, scale: { min: 1, max: 1 } });
+  // With a seed nothing is drafted, so one request alone takes a step for each token.
+  const ask = () => cloud.post('shared', { ...ENDLESS, seed: 1, temperature: 9, stream: true });
+  const replies = await Promise.all([ask(), ask(), ask(), ask()]);
+  const readers = replies.map(({ body }) => (body as ReadableStream<Uint8Array>).getReader());
+  const ends = readers.map(async (reader) => {
+    while (!(await reader.read()).done);
+  });
+  await until(async () => (await metrics()).value('chasqui_num_requests_running') === 4, 'all are computed');
+  const before = await metrics();
+  let after = before;
+  const since = (name: string) => after.value(name) - before.value(name);
+  await until(async () => {
+    after = await metrics();
+    return since('chasqui_generation_tokens_total') >= 10_000;
+  }, '10,000 tokens');
+  const [steps, tokens] = [since('chasqui_engine_steps_total'), since('chasqui_generation_tokens_total')];
+  assert.ok(steps > 0 && steps < 0.75 * tokens, `${steps} steps for ${tokens} tokens`);
+  await Promise.all(readers.map((reader) => reader.cancel()));
+  await Promise.all(ends);
 });
 
 test.run();

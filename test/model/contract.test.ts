@@ -6,8 +6,10 @@ import { completeJob, type GenerateOptions, grammarOf } from '../../ts/engine/jo
 import { ChasquiError, loadModel } from '../../ts/index.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { FakeEngine } from '../support/fake-engine.js';
+import { until } from '../support/until.js';
 
-const OPTIONS = { contextSize: 1024, parallel: 2, threads: 1, maxQueue: 2 };
+/** A job is paused before it fills this context if nobody reads its tokens. */
+const OPTIONS = { contextSize: 4096, parallel: 2, threads: 1, maxQueue: 2 };
 const LONG = Array.from({ length: 300 }, (_, at) => [{ text: `${at} ` }]);
 
 const ENGINES: Record<string, { open(): Promise<Engine>; computes: boolean }> = {
@@ -68,9 +70,7 @@ for (const [name, { open, computes }] of Object.entries(ENGINES)) {
       assert.is(token.finish, undefined);
       break;
     }
-    const deadline = performance.now() + 10_000;
-    while ((await engine.stats()).active > 0 && performance.now() < deadline) await new Promise(setImmediate);
-    assert.is((await engine.stats()).active, 0);
+    await until(async () => (await engine.stats()).active === 0, 'no sequence is held');
   });
 
   test('an aborted job rejects with the reason of its signal', async ({ engine }) => {
@@ -161,10 +161,15 @@ for (const [name, { open, computes }] of Object.entries(ENGINES)) {
     const running = engine.submit(completeJob({ prompt: 'Hi', ignoreEos: true, temperature: 9 }));
     await running.next();
     const texts = Array.from({ length: 2000 }, () => 'word '.repeat(100));
-    const asked = [running.forEachBatch(() => {}), engine.embed(texts)].map(rejection);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    let readOn = () => {};
+    const reading = new Promise<void>((resolve) => {
+      readOn = resolve;
+    });
+    const asked = [running.forEachBatch(() => reading), engine.embed(texts)].map(rejection);
+    await until(async () => (await engine.stats()).embeddedTokens > 0, 'texts are embedded');
     const reason = new ChasquiError('request_cancelled', 'It was unloaded.');
     await engine.close(reason);
+    readOn();
     const late = [read(engine, { prompt: 'Hi' }), engine.embed(['Hi']), engine.tokenize('Hi'), engine.render(messages)];
     for (const promise of [...asked, ...late.map(rejection)]) assert.is(await promise, reason);
   });

@@ -5,6 +5,7 @@ import { ChatOpenAI } from '@langchain/openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { z } from 'zod';
+import { inPieces, LONG_ANSWER, LONG_PROMPT } from '../support/in-pieces.js';
 import { HostedMode, MODEL, MODES, type Mode } from '../support/modes.js';
 
 interface Context {
@@ -47,14 +48,19 @@ function testIn(mode: Mode): void {
   });
 
   test('streams, the same as the whole, with the usage', async ({ chat }) => {
-    let whole = new AIMessageChunk('');
-    let pieces = 0;
-    for await (const chunk of await chat.stream('Count from 3 to 9')) {
-      whole = whole.concat(chunk);
-      pieces += 1;
-    }
-    assert.is(whole.content, NUMBERS);
-    assert.ok(pieces > 3);
+    const { content } = await chat.invoke(LONG_PROMPT);
+    assert.match(String(content), LONG_ANSWER);
+    const { pieces, whole } = await inPieces(async () => {
+      let whole = new AIMessageChunk('');
+      const pieces: string[] = [];
+      for await (const chunk of await chat.stream(LONG_PROMPT)) {
+        whole = whole.concat(chunk);
+        if (chunk.content !== '') pieces.push(String(chunk.content));
+      }
+      return { pieces, whole };
+    });
+    assert.is(pieces.join(''), content);
+    assert.is(whole.content, content);
     assert.ok(outputTokens(whole) > 5);
   });
 

@@ -2,8 +2,8 @@
 import net, { type AddressInfo } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { cancelLoad } from '../support/cancel-load.js';
 import { type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
-import { until } from '../support/until.js';
 
 const server = suite('the server of the Developer view');
 const MODEL = 'chasqui-demo';
@@ -93,20 +93,13 @@ server('starts and stops that are asked for at the same time follow one another'
 });
 
 server('a stop gives up a start that still loads its model', async () => {
-  let wasGivenUp = false;
-  // The model is small: it may be loaded before the stop comes.
-  for (let attempt = 0; attempt < 20 && !wasGivenUp; attempt += 1) {
-    await app.done('POST', '/api/v1/models/unload', { instance_id: MODEL });
-    const starting = app.api('POST', '/api/v1/server/start', { model: MODEL, port: 0 });
-    await until(async () => {
-      const { models, server: state } = await app.done('GET', '/api/v1/state');
-      return state.state !== 'stopped' && models.length > 0;
-    }, 'the load has begun');
+  const start = async () => {
+    const { status, body: error } = await app.api('POST', '/api/v1/server/start', { model: MODEL, port: 0 });
+    return status === 400 && error.error.code === 'request_cancelled';
+  };
+  await cancelLoad(app, MODEL, start, async () => {
     assert.is((await app.done('POST', '/api/v1/server/stop')).state, 'stopped');
-    const { status, body: error } = await starting;
-    wasGivenUp = status === 400 && error.error.code === 'request_cancelled';
-  }
-  assert.ok(wasGivenUp);
+  });
   await app.done('POST', '/api/v1/models/load', { model: MODEL });
 });
 

@@ -29,9 +29,8 @@ test.before(async () => {
 });
 test.after(async () => {
   await app.kill();
-  // The processes of the model use the folder until they notice that the app has been killed.
-  const isUnmounted = () => spawnSync('umount', [folder]).status === 0;
-  if (isDisk) await until(isUnmounted, 'no process uses the disk');
+  // Lazily: the model's processes have files there until they notice the end of the app, and libsql has the database here.
+  if (isDisk) spawnSync('umount', ['-l', folder]);
   removeFolder(folder);
 });
 

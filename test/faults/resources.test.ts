@@ -80,7 +80,7 @@ test('a home that cannot be written is missed by nobody', async ({ folder, serve
       await stop(server);
     }
   } finally {
-    if (isReadOnly) spawnSync('umount', [home]);
+    if (isReadOnly) spawnSync('umount', ['-l', home]);
   }
 });
 
@@ -106,7 +106,7 @@ test('a model that does not fit onto the disk ends the start with the reason, an
     );
   } finally {
     origin.close();
-    if (isDisk) spawnSync('umount', [disk]);
+    if (isDisk) spawnSync('umount', ['-l', disk]);
   }
 });
 

@@ -120,7 +120,7 @@ for (const width of [1280, 390]) {
     // Notices cover nothing.
     await goTo(page, 'Chat');
     await textBox(page).fill('x');
-    await page.getByRole('button', { name: 'Send' }).click({ trial: true, timeout: 5000 });
+    await page.getByRole('button', { name: 'Send' }).click({ trial: true });
     await dismiss.click();
     await notice.waitFor({ state: 'detached' });
     await page.context().close();

@@ -83,7 +83,7 @@ test('first the state of each model, then each change, in the form of llama-serv
 
 test('HEAD is refused, because the events have no end', async () => {
   const { url, close } = await listening();
-  const reply = await fetch(`${url}/models/sse`, { method: 'HEAD', signal: AbortSignal.timeout(5000) });
+  const reply = await fetch(`${url}/models/sse`, { method: 'HEAD', signal: AbortSignal.timeout(60_000) });
   assert.equal([reply.status, reply.headers.get('allow')], [405, 'GET']);
   await close();
 });

@@ -47,6 +47,7 @@ test('a private app takes its organisation’s keys, by curl and by the openai c
   const stream = await openai.chat.completions.create({
     model: 'chasqui-demo',
     messages: [{ role: 'user', content: 'Hello!' }],
+    temperature: 0,
     stream: true,
   });
   let text = '';

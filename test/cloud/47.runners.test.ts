@@ -4,6 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Child, startChild, untilWritten } from '../support/child.js';
 import { closeGateways, KEY, socketPath, startGateway, TestDeployment, type TestGateway } from '../support/gateway.js';
+import { ENDLESS } from '../support/long-answer.js';
 import { until } from '../support/until.js';
 
 const test = suite('cloud: real runners');
@@ -99,7 +100,7 @@ for (const end of ['abort', 'kill'] as const) {
     const { usage } = await client.chat.completions.create({ ...body, max_tokens: 1 });
     const leaving = new AbortController();
     const options = { signal: leaving.signal };
-    const replying = client.chat.completions.create({ ...body, max_tokens: 1900, n: 16 }, options).catch(() => null);
+    const replying = client.chat.completions.create({ ...body, ...ENDLESS, n: 4 }, options).catch(() => null);
     await until(() => (gateway.progress.at(-1)?.completionTokens ?? 0) > 1, 'it is computed');
     if (end === 'abort') leaving.abort();
     else victim.child.process.kill('SIGKILL');
@@ -118,9 +119,8 @@ test('a runner that is killed ends its streams with an error frame; what had not
   const stream = await client.chat.completions.create({
     model,
     messages: [{ role: 'user', content: 'Once upon a time' }],
-    max_tokens: 5000,
     stream: true,
-    ...{ ignore_eos: true },
+    ...ENDLESS,
   });
   const events = stream[Symbol.asyncIterator]();
   await events.next();

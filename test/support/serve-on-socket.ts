@@ -5,9 +5,10 @@ import { SupervisedEngine } from '../../ts/engine/child/supervised-engine.js';
 import { ManagedPool } from '../../ts/models/managed-pool.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { demoModelPath } from './demo-model.js';
+import { ENDLESS_CONTEXT } from './long-answer.js';
 
 const [, , socketPath = ''] = process.argv;
-const engine = await SupervisedEngine.open(demoModelPath, { parallel: 4 }, {});
+const engine = await SupervisedEngine.open(demoModelPath, { parallel: 4, contextSize: ENDLESS_CONTEXT }, {});
 const app = buildApp(ManagedPool.of(engine), runtime, {});
 process.once('SIGTERM', async () => {
   await app.close();

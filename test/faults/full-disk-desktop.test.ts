@@ -29,7 +29,7 @@ test.before(async () => {
 });
 test.after(async () => {
   await app.kill();
-  // Lazily: the model's processes have files there until they notice the end of the app, and libsql has the database here.
+  // Lazily: the processes of the model use the folder until they notice that the app has been killed.
   if (isDisk) spawnSync('umount', ['-l', folder]);
   removeFolder(folder);
 });

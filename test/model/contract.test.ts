@@ -8,7 +8,7 @@ import { demoModelPath } from '../support/demo-model.js';
 import { FakeEngine } from '../support/fake-engine.js';
 import { until } from '../support/until.js';
 
-/** A job is paused before it fills this context if nobody reads its tokens. */
+/** An unread job is paused before it fills this context. */
 const OPTIONS = { contextSize: 4096, parallel: 2, threads: 1, maxQueue: 2 };
 const LONG = Array.from({ length: 300 }, (_, at) => [{ text: `${at} ` }]);
 

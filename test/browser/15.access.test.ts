@@ -76,7 +76,7 @@ access('a program at another port gets the cookie, but cannot add an MCP server 
   await page.getByRole('button', { name: 'Add an MCP server' }).click();
   await page.getByLabel('Definition (JSON)').fill('{"own": {"command": "x"}}');
   await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Open it again: `chasqui desktop`').waitFor();
+  await page.getByText('Open it again: `npx chasqui desktop`').waitFor();
   await page.context().close();
 });
 

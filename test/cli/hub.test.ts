@@ -110,7 +110,7 @@ test('get, ls, rm', async ({ run, hub, folder }) => {
   assert.is(got.code, 0, got.stderr);
   assert.match(
     got.stdout,
-    /^chasqui\/demo-GGUF:Q4_K_M is here, 1\.8 MB:\n.*demo-Q4_K_M\.gguf\nTo serve it: chasqui serve -hf/,
+    /^chasqui\/demo-GGUF:Q4_K_M is here, 1\.8 MB:\n.*demo-Q4_K_M\.gguf\nTo serve it: npx chasqui serve -hf/,
   );
   // Without a terminal lines come, and nothing that moves a cursor.
   assert.match(got.stderr, /^chasqui\/demo-GGUF:Q4_K_M: downloading .*\n(.*\n)*.*completed 1\.8 MB of 1\.8 MB\n$/);
@@ -135,7 +135,10 @@ test('get, ls, rm', async ({ run, hub, folder }) => {
   assert.not.ok(fs.existsSync(path.join(folder, 'cache', 'models--chasqui--demo-GGUF')));
   const gone = await run('rm', `${REPO}:Q4_K_M`);
   assert.equal([gone.code, gone.stdout], [5, '']);
-  assert.match(gone.stderr, /^chasqui: Model chasqui\/demo-GGUF:Q4_K_M not found on this computer\.\n$/);
+  assert.match(
+    gone.stderr,
+    /^chasqui: Model chasqui\/demo-GGUF:Q4_K_M not found on this computer\. npx chasqui ls lists .*\.\n$/,
+  );
 });
 
 test('short names, and a list for vague ones', async ({ run, hub, variables }) => {
@@ -155,7 +158,7 @@ test('short names, and a list for vague ones', async ({ run, hub, variables }) =
   assert.equal([vague.code, vague.stdout], [2, '']);
   assert.is(
     vague.stderr,
-    'chasqui: vague can be one of several models. Choose one:\n  chasqui get unsloth/vague-7B-GGUF\n',
+    'chasqui: vague can be one of several models. Choose one:\n  npx chasqui get unsloth/vague-7B-GGUF\n',
   );
   await run('rm', 'bartowski/Llama-3.2-1B-Instruct-GGUF:Q8_0');
 });
@@ -234,9 +237,42 @@ test('Ctrl-C pauses a download, and the same command resumes it', async ({ hub, 
   assert.match(child.output.stderr, /^chasqui: The download was stopped\. Run the same command again to resume\.$/m);
   hub.dropConnections();
   hub.misbehaviour = {};
+  const listed = await run('ls');
+  checkWidth(listed.stdout);
+  assert.match(listed.stdout, /^UNFINISHED DOWNLOADS +SIZE\nchasqui\/demo-GGUF +1\.0 MB of 1\.8 MB\nTo resume one: /m);
   const sent = hub.sentBytes();
   assert.is((await run('get', `${REPO}:Q8_0`)).code, 0);
   assert.is(hub.sentBytes() - sent, DEMO.length - 1_000_000);
+});
+
+test('rm deletes an unfinished download, and not one that runs', async ({ hub, variables, run, folder }) => {
+  await run('rm', REPO);
+  await run('get', `${REPO}:Q8_0`);
+  hub.put(REPO, { files: { 'demo-Q8_0.gguf': DEMO, 'demo-Q4_K_M.gguf': Buffer.concat([DEMO, DEMO]) }, gguf: GGUF });
+  hub.misbehaviour = { holds: { path: 'Q4_K_M.gguf', fromByte: 1_000_000 } };
+  const child = startChild('ts/cli.ts', ['get', `${REPO}:Q4_K_M`], variables);
+  await until(() => /downloading 1\.0 MB/.test(child.output.stderr), 'a megabyte has come', 60_000);
+  for (const args of [[REPO], ['--unfinished', REPO]]) {
+    const refused = await run('rm', ...args);
+    assert.equal([refused.code, refused.stdout], [1, '']);
+    assert.match(refused.stderr, /demo-GGUF is being downloaded\. Stop the download first\.\n$/);
+  }
+  child.process.kill('SIGINT');
+  await child.exited;
+  hub.dropConnections();
+  hub.misbehaviour = {};
+  assert.match(
+    (await run('rm', '--unfinished', REPO)).stdout,
+    /^unfinished .*demo-GGUF is deleted, which frees 1\.0 MB\.\n$/,
+  );
+  assert.equal((await run('rm', '--unfinished', REPO)).code, 5);
+  const { stdout } = await run('ls');
+  assert.match(stdout, /^chasqui\/demo-GGUF:Q8_0 /m);
+  assert.not.match(stdout, 'UNFINISHED');
+  assert.is((await run('get', `${REPO}:Q4_K_M`)).code, 0);
+  const removed = await run('rm', REPO.toUpperCase());
+  assert.is(removed.stdout, `${REPO}:Q4_K_M, ${REPO}:Q8_0 are deleted, which frees 5.3 MB.\n`);
+  assert.not.ok(fs.existsSync(path.join(folder, 'cache', 'models--chasqui--demo-GGUF')));
 });
 
 test('the line of a terminal has room for names of any length', () => {

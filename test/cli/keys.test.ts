@@ -151,7 +151,7 @@ test('create, list and revoke, for people', async ({ folder }) => {
 test('a key that there is not', async ({ folder }) => {
   const { code, stdout, stderr } = await callCli(['keys', 'revoke', 'abc', '--data-dir', folder]);
   assert.equal([code, stdout], [5, '']);
-  assert.match(stderr, /^chasqui: There is no key with the id abc; see: chasqui keys list\n$/);
+  assert.match(stderr, /^chasqui: There is no key with the id abc; see: npx chasqui keys list\n$/);
 });
 
 test('a folder that cannot be used', async ({ folder }) => {

@@ -111,7 +111,7 @@ test('its exit code is the command’s; one that is not here, and a server that 
   assert.is(nowhere.code, 3);
   assert.match(
     nowhere.stderr,
-    /no server could be reached at http:\/\/127\.0\.0\.1:9: .*; start one with chasqui serve/,
+    /no server could be reached at http:\/\/127\.0\.0\.1:9: .*; start one with npx chasqui serve/,
   );
   const unknownModel = await context.launch(['codex', '--model', 'nosuch']);
   assert.is(unknownModel.code, 5);

@@ -84,7 +84,10 @@ test('a name that is no model: where the models are', async () => {
   ] as const) {
     const { code, stderr } = await run(args);
     assert.is(code, 5);
-    assert.match(stderr, /^chasqui: nosuch is no file, and no model on this computer; chasqui ls .* chasqui search /);
+    assert.match(
+      stderr,
+      /^chasqui: nosuch is no file, and no model on this computer; npx chasqui ls .* chasqui search /,
+    );
   }
 });
 

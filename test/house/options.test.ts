@@ -53,7 +53,7 @@ const NODE_FLAG = '--max-old-space-size=';
 
 /** Exceptions: hints to run a command, and Node's own flags. */
 function mayNameFlags(line: string): boolean {
-  return line.includes('npx chasqui ') || line.includes(NODE_FLAG);
+  return line.includes('ownCall()') || line.includes(NODE_FLAG);
 }
 
 function namesFlag(line: string): boolean {

@@ -96,7 +96,10 @@ test('a killed server is not listed, and leaves no entry', async () => {
   for (const command of ['status', 'stop']) {
     const { code, stderr } = await run(command);
     assert.is(code, 3);
-    assert.match(stderr, /no server, app or cloud is running with the data folder .*; start one with chasqui serve/);
+    assert.match(
+      stderr,
+      /no server, app or cloud is running with the data folder .*; start one with npx chasqui serve/,
+    );
   }
   assert.ok(readdirSync(path.join(home, 'servers')).every((name) => name.endsWith('.log')));
 });
@@ -107,7 +110,10 @@ test('a command for one of several servers requires its name', async () => {
   const [, url] = await untilWritten(second, /^Serving .* at (http:\S+)\/v1$/m);
   const refused = await run('stop');
   assert.is(refused.code, 2);
-  assert.match(refused.stderr, new RegExp(`several are running; name one:\n  chasqui stop ${first.pid} +server at`));
+  assert.match(
+    refused.stderr,
+    new RegExp(`several are running; name one:\n  npx chasqui stop ${first.pid} +server at`),
+  );
   const { code, stderr } = await run('logs', String(second.process.pid));
   assert.equal([code, stderr], [5, `chasqui: the server at ${url} writes its log to its standard error\n`]);
   const followed = startChild('ts/cli.ts', ['logs', '-f', '--limit', '1'], { CHASQUI_HOME: home });

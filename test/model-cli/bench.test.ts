@@ -102,7 +102,7 @@ const REFUSED: [args: string[], says: RegExp][] = [
   [['--streams', '1,300'], /--streams.*whole numbers from 1 to 256/],
   [['-d', 'x'], /--n-depth.*whole numbers of tokens/],
   [['-p', '0'], /--n-prompt.*from 1 to/],
-  [['--model', 'nobody/nothing'], /nobody\/nothing is no file, and no model on this computer; chasqui ls/],
+  [['--model', 'nobody/nothing'], /nobody\/nothing is no file, and no model on this computer; npx chasqui ls/],
   [['--backend', 'abacus'], /--backend.*auto, cuda, metal, vulkan or cpu/],
 ];
 

@@ -115,7 +115,7 @@ test('a local model that may not fit into memory: which context fits', async ({ 
 
 test('names that are no model, and options of the other kind, are refused', async ({ variables }) => {
   const refused: [args: string[], code: number, says: RegExp][] = [
-    [['run', 'nosuch', 'Hi'], 5, /nosuch is no file, and no model on this computer; chasqui ls/],
+    [['run', 'nosuch', 'Hi'], 5, /nosuch is no file, and no model on this computer; npx chasqui ls/],
     [['chat', 'none.gguf', 'Hi'], 1, /none\.gguf/],
     [['run', 'demo', '--port', '9', 'Hi'], 2, /--port is for scripts, but demo is none/],
     [['run', 'app.ts::chat', '--top-k', '9'], 2, /--top-k is for models, but app\.ts::chat is none/],

@@ -158,7 +158,7 @@ test('serve --models-hub without models says so', async ({ folder }) => {
   assert.is(code, 2);
   assert.match(
     stderr,
-    /--models-hub serves the models on this computer, but there are none. Download one with chasqui get/,
+    /--models-hub serves the models on this computer, but there are none. Download one with npx chasqui get/,
   );
 });
 

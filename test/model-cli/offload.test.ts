@@ -32,7 +32,7 @@ test('layers, how to split them, and no device are taken and change nothing', as
 test('--list-devices prints no device, and where to look for the reason', async () => {
   const { code, stdout, stderr } = await runCli(['serve', '--list-devices'], { CHASQUI_MODULES: '' });
   assert.equal([code, stdout], [0, 'Available devices:\n']);
-  assert.is(stderr, 'There is no usable GPU; `chasqui doctor` shows the reasons.\n');
+  assert.is(stderr, 'There is no usable GPU; `npx chasqui doctor` shows the reasons.\n');
 });
 
 test.run();

@@ -14,6 +14,9 @@ if (/[\\/]uvu[\\/]bin\.js$/.test(process.argv[1] ?? '')) {
   delete process.env.NO_COLOR;
 }
 
+// Messages name the command that started chasqui, by the environment that npm and npx set.
+process.env.npm_command = 'exec';
+
 // Hooks that are registered last run first.
 if (usesDist()) {
   if (module.registerHooks) module.registerHooks(await import('./dist-hooks.mjs'));

@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
+import { ownCall } from '../own-call.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 /** Not dependencies of the package, because only this command needs them. */
@@ -35,7 +36,7 @@ async function build(options: string[]): Promise<void> {
   process.exitCode = await new Promise<number>((resolve) => {
     child.once('error', () => resolve(1)).once('close', (code) => resolve(code ?? 1));
   });
-  if (process.exitCode === 0) console.log('Built. `npx chasqui doctor` shows what it can do here.');
+  if (process.exitCode === 0) console.log(`Built. \`${ownCall()} doctor\` shows what it can do here.`);
 }
 
 function missingTools(): string | undefined {

@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { formatBytes } from '../hub/format-bytes.js';
 import type { ModuleReport } from '../native/choose-modules.js';
 import type { Diagnosis, PackageReport } from '../native/diagnosis.js';
+import { ownCall } from '../own-call.js';
 import { toJson } from './output/json.js';
 
 export function doctorCommand(): Command {
@@ -27,7 +28,8 @@ export async function listDevices(): Promise<void> {
   const { modules, problem } = await diagnose();
   const lines = modules.filter(({ backend }) => backend !== 'cpu').flatMap(describeDevices);
   console.log(['Available devices:', ...lines].join('\n'));
-  if (lines.length === 0) console.error(problem ?? 'There is no usable GPU; `chasqui doctor` shows the reasons.');
+  if (lines.length === 0)
+    console.error(problem ?? `There is no usable GPU; \`${ownCall()} doctor\` shows the reasons.`);
 }
 
 export function describe(found: Diagnosis): string {

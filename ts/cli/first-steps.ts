@@ -12,7 +12,7 @@ const STEPS: readonly Step[] = [
   { command: 'serve --model <file>', does: 'serve a GGUF file of yours' },
   { command: 'search <words>', does: 'find models of the Hugging Face hub' },
   { command: 'serve -hf <user/repo>', does: 'download one of them, and serve it' },
-  { command: 'run <user/repo>', does: 'chat with it in the terminal' },
+  { command: 'run <file or user/repo>', does: 'chat with either in the terminal' },
   { command: 'desktop', does: 'find models and chat with them in an app' },
   { command: 'bench', does: 'measure how fast models are on this machine' },
   { command: 'doctor', does: 'see what it computes with here, and why' },
@@ -34,9 +34,4 @@ export function firstSteps(version: string, call: string, width = helpWidth(proc
     paragraph('A server says where it is and how to try it. Stop it by Ctrl-C.'),
     paragraph(`All commands: ${call} --help. One of them: ${call} serve --help.`),
   ].join('\n');
-}
-
-/** The command that starts chasqui: npx identifies itself in the environment. */
-export function ownCall(environment: NodeJS.ProcessEnv = process.env): string {
-  return environment.npm_command === 'exec' ? 'npx chasqui' : 'chasqui';
 }

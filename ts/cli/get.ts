@@ -5,6 +5,7 @@ import { formatBytes } from '../hub/format-bytes.js';
 import { isHubName, parseModelName } from '../hub/model-name.js';
 import { recommend } from '../hub/quantisation-advice.js';
 import { PUBLISHERS } from '../hub/short-names.js';
+import { ownCall } from '../own-call.js';
 import { CommandFailed, EXIT } from './errors/exit-codes.js';
 import { fetchHubModel, refuseTooLarge } from './hub/fetch-hub-model.js';
 import { HUB_HELP, type HubCommandOptions, hubCommand, withHub } from './hub/hub-command.js';
@@ -44,7 +45,7 @@ async function refuseVagueName({ client }: HubContext, name: string): Promise<vo
   const { models } = await client.search({ text, sort: 'downloads', limit: 100 });
   const known = models.filter(({ repo }) => PUBLISHERS.includes(repo.split('/', 1)[0] ?? '')).slice(0, MAX_OFFERED);
   if (known.length === 0) return;
-  const commands = known.map(({ repo }) => `  chasqui get ${repo}`);
+  const commands = known.map(({ repo }) => `  ${ownCall()} get ${repo}`);
   throw new CommandFailed(EXIT.usage, `${name} can be one of several models. Choose one:\n${commands.join('\n')}`);
 }
 
@@ -52,7 +53,7 @@ async function get(hub: HubContext, name: string, { json, anyArchitecture, force
   if (!force) await refuseTooLarge(hub, name);
   const job = await fetchHubModel(hub, name, process.stderr, { ...(anyArchitecture && { anyArchitecture }) });
   if (json) return toJson(job, 2);
-  return `${job.model} is here, ${formatBytes(job.totalBytes)}:\n  ${job.path}\nTo serve it: chasqui serve -hf ${job.model}`;
+  return `${job.model} is here, ${formatBytes(job.totalBytes)}:\n  ${job.path}\nTo serve it: ${ownCall()} serve -hf ${job.model}`;
 }
 
 async function list({ client }: HubContext, name: string, { json }: GetOptions): Promise<string> {

@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { ChasquiError } from '../errors.js';
 import { dataDir } from '../hub/data-folder.js';
+import { ownCall } from '../own-call.js';
 import { withExitCode } from './errors/exit-codes.js';
 import { explainFailure } from './errors/explain-failure.js';
 import type { KeyJson, KeysPlace } from './keys-place.js';
@@ -92,7 +93,7 @@ async function create(keys: KeysPlace, parsed: Parsed, json: boolean): Promise<s
 async function list(keys: KeysPlace, { org, app }: { org?: string; app?: string }, json: boolean): Promise<string> {
   const found = await keys.list({ org: org ?? null, app: app ?? null });
   if (json) return JSON.stringify(found);
-  if (found.length === 0) return 'No keys. Create one: `chasqui keys create`';
+  if (found.length === 0) return `No keys. Create one: \`${ownCall()} keys create\``;
   const header = ['ID', 'NAME', 'OPENS', 'MAY', 'CREATED', 'USED', 'ENDS'];
   const rows = found.map((key) => [
     key.id,
@@ -113,7 +114,8 @@ function endOf({ revoked_at: revokedAt, expires_at: expiresAt }: KeyJson): strin
 
 async function revoke(keys: KeysPlace, id: string, json: boolean): Promise<string> {
   const revoked = await keys.revoke(id.split(':', 1)[0] ?? '');
-  if (!revoked) throw new ChasquiError('key_not_found', `There is no key with the id ${id}; see: chasqui keys list`);
+  if (!revoked)
+    throw new ChasquiError('key_not_found', `There is no key with the id ${id}; see: ${ownCall()} keys list`);
   return json ? JSON.stringify(revoked) : `The key ${revoked.id} is revoked.`;
 }
 

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { dataFolder } from '../hub/data-folder.js';
 import { LOAD_OPTIONS } from '../options/load-option-table.js';
+import { ownCall } from '../own-call.js';
 import { llamaRelease, VERSION } from '../version.js';
 import { batchCommand } from './batch.js';
 import { benchCommand } from './bench.js';
@@ -12,7 +13,7 @@ import { desktopCommand } from './desktop.js';
 import { doctorCommand } from './doctor.js';
 import { withExitCode } from './errors/exit-codes.js';
 import { addSuggestions } from './errors/suggestions.js';
-import { firstSteps, ownCall } from './first-steps.js';
+import { firstSteps } from './first-steps.js';
 import { getCommand } from './get.js';
 import { importCommand } from './import.js';
 import { keysCommand } from './keys.js';

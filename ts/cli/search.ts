@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Fit, machineWithoutGpus, quickFit } from '../hub/fit.js';
 import type { Capability, HubListedModel, HubSort } from '../hub/hub-types.js';
+import { ownCall } from '../own-call.js';
 import { HUB_HELP, type HubCommandOptions, hubCommand, withHub } from './hub/hub-command.js';
 import type { HubContext } from './hub/hub-context.js';
 import { toJson } from './output/json.js';
@@ -68,7 +69,7 @@ async function search({ client }: HubContext, text: string | undefined, options:
     `${WORDS[fit?.badge ?? 'unknown']}${gated ? ', gated' : ''}`,
   ]);
   const table = textTable([['MODEL', 'SIZE', 'DOWNLOADS', 'LIKES', 'ON THIS COMPUTER'], ...rows]);
-  return `${table}\n\nTo list the quantisations of a model: chasqui get --list <model>${page.next === null ? '' : nextPage(page.next)}`;
+  return `${table}\n\nTo list the quantisations of a model: ${ownCall()} get --list <model>${page.next === null ? '' : nextPage(page.next)}`;
 }
 
 const WORDS: Readonly<Record<Fit['badge'] | 'unknown', string>> = {

@@ -1,4 +1,6 @@
 /** The address of a running server, and requests to it. */
+
+import { ownCall } from '../own-call.js';
 import { runtime } from '../profiles/runtime.js';
 import { CommandFailed, EXIT } from './errors/exit-codes.js';
 
@@ -21,7 +23,7 @@ export async function askServer(address: string, path: string, request: RequestI
   } catch (error) {
     const { cause, message } = error as { cause?: Error; message: string };
     const reason = cause?.message === 'bad port' ? 'fetch and browsers refuse this port' : cause?.message || message;
-    const advice = 'start one with chasqui serve, or give its address with --url';
+    const advice = `start one with ${ownCall()} serve, or give its address with --url`;
     throw new CommandFailed(EXIT.unreachable, `no server could be reached at ${address}: ${reason}; ${advice}`);
   }
 }

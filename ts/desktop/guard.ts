@@ -6,6 +6,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../errors.js';
+import { ownCall } from '../own-call.js';
 import type { OpeningCodes } from './opening-codes.js';
 import { PAGE_KEY_ENTRY, PAGE_KEY_HEADER } from './page-key.js';
 import { explain, wantsPage } from './unknown-pages.js';
@@ -94,7 +95,7 @@ function checkFetchSite({ headers }: FastifyRequest): void {
 function noPageKey(): ChasquiError {
   return new ChasquiError(
     'app_token_missing',
-    'This page can only read, because it was not opened by the app. Open it again: `chasqui desktop`.',
+    `This page can only read, because it was not opened by the app. Open it again: \`${ownCall()} desktop\`.`,
   );
 }
 
@@ -133,12 +134,12 @@ function credentialsOf({ headers }: FastifyRequest, port: number): { bearer: str
   return { bearer, session: cookie.slice(prefix.length) };
 }
 
-const OPENING_HELP = 'Open the app with <code>chasqui desktop</code>, which sends the key to this browser.';
+const OPENING_HELP = `Open the app with <code>${ownCall()} desktop</code>, which sends the key to this browser.`;
 
 function noToken(): ChasquiError {
   return new ChasquiError(
     'app_token_missing',
-    'This is the port of the chasqui desktop app. Open the URL that `chasqui desktop` prints, which contains the ' +
+    `This is the port of the chasqui desktop app. Open the URL that \`${ownCall()} desktop\` prints, which contains the ` +
       'token. Programs send `Authorization: Bearer <token>` with the token of desktop.json in the data folder.',
   );
 }

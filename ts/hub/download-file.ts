@@ -8,7 +8,7 @@ import { fillPart, type TransferSettings } from './download-ranges.js';
 import type { HubCache } from './hub-cache.js';
 import type { HubClient } from './hub-client.js';
 import type { HubFile } from './hub-types.js';
-import { type PartContent, PartFile } from './part-file.js';
+import { PART_SUFFIX, type PartContent, PartFile } from './part-file.js';
 import { ProcessLock } from './process-lock.js';
 
 const HASH_BYTES = 2 ** 20;
@@ -60,7 +60,7 @@ export function contentOf({ repo, commit, file }: { repo: string; commit: string
 }
 
 export function partFileOf(cache: HubCache, repo: string, { digest }: PartContent): string {
-  return cache.blob(repo, `${digest}.chasqui-part`);
+  return cache.blob(repo, digest + PART_SUFFIX);
 }
 
 /**

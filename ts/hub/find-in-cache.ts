@@ -11,9 +11,13 @@ const MAX_DEPTH = 10;
 
 /** If several snapshots have the same model, lists the current one, or else the newest. */
 export function findInCache(folder: string): FoundModel[] {
+  return reposIn(folder).flatMap((repo) => findInRepo(new HubCache(folder), repo));
+}
+
+export function reposIn(folder: string): string[] {
   return entriesOf(folder).flatMap((entry) => {
     const repo = /^models--(.+?)--(.+)$/.exec(entry.name)?.slice(1).join('/');
-    return entry.isDirectory() && isRepoName(repo) ? findInRepo(new HubCache(folder), repo) : [];
+    return entry.isDirectory() && isRepoName(repo) ? [repo] : [];
   });
 }
 
@@ -117,7 +121,7 @@ function removeLink(file: string): number {
  * are complete.
  */
 export function removeOrphans(cache: HubCache, repo: string, digests: ReadonlySet<string>): number {
-  const used = usedBlobs(path.join(cache.repoFolder(repo), 'snapshots'));
+  const used = usedBlobs(cache, repo);
   let freed = 0;
   for (const digest of digests) {
     if (used.has(digest)) continue;
@@ -131,7 +135,8 @@ export function removeOrphans(cache: HubCache, repo: string, digests: ReadonlySe
   return freed;
 }
 
-function usedBlobs(snapshots: string): Set<string> {
+/** Names of the blobs that snapshots link to. */
+export function usedBlobs(cache: HubCache, repo: string): Set<string> {
   const used = new Set<string>();
   const visit = (folder: string, depth: number) => {
     for (const entry of entriesOf(folder)) {
@@ -140,7 +145,7 @@ function usedBlobs(snapshots: string): Set<string> {
       else if (entry.isDirectory() && depth < MAX_DEPTH + 1) visit(name, depth + 1);
     }
   };
-  visit(snapshots, 0);
+  visit(path.join(cache.repoFolder(repo), 'snapshots'), 0);
   return used;
 }
 
@@ -152,7 +157,7 @@ function removeEmptyFolders(folder: string): void {
 }
 
 /** Removes the folder of a repository without files or running downloads. */
-function removeEmptyRepo(cache: HubCache, repo: string): void {
+export function removeEmptyRepo(cache: HubCache, repo: string): void {
   const folder = cache.repoFolder(repo);
   const isEmpty = ['blobs', 'snapshots'].every((name) => entriesOf(path.join(folder, name)).length === 0);
   if (isEmpty) fs.rmSync(folder, { recursive: true, force: true });

@@ -9,6 +9,7 @@
  */
 import fs, { type promises } from 'node:fs';
 import path from 'node:path';
+import { toObject } from './read-hub-replies.js';
 
 const VERSION = 1;
 const DIGITS = 16;
@@ -31,6 +32,9 @@ export interface ByteRange {
   /** Offset of the first missing byte. */
   at: number;
 }
+
+/** After the digest. The name tells them from complete files. */
+export const PART_SUFFIX = '.chasqui-part';
 
 export interface PartContent {
   sizeBytes: number;
@@ -73,6 +77,12 @@ export class PartFile {
   /** Present bytes of a part that is not open. */
   static bytesIn(file: string, content: PartContent): number {
     return countBytes(readState(file, content) ?? []);
+  }
+
+  /** Present and expected bytes, whatever the content is. */
+  static progressOf(file: string): { bytes: number; totalBytes: number } {
+    const totalBytes = fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+    return { bytes: countBytes(readState(file, readContent(file)) ?? []), totalBytes };
   }
 
   static remove(file: string): void {
@@ -157,17 +167,11 @@ function beginOfRange(index: number, rangeCount: number, sizeBytes: number): num
 }
 
 /** Returns `null` if there is no valid state for this content. */
-function readState(file: string, content: PartContent): ByteRange[] | null {
-  if (fs.statSync(file, { throwIfNoEntry: false })?.size !== content.sizeBytes) return null;
-  let text: string;
-  try {
-    if (fs.statSync(stateFileOf(file)).size > MAX_STATE_BYTES) return null;
-    text = fs.readFileSync(stateFileOf(file), 'utf8');
-  } catch {
-    return null;
-  }
+function readState(file: string, content: PartContent | null): ByteRange[] | null {
+  if (content === null || fs.statSync(file, { throwIfNoEntry: false })?.size !== content.sizeBytes) return null;
+  const text = readStateText(file);
   const head = headOf(content);
-  if (!text.startsWith(head)) return null;
+  if (!text?.startsWith(head)) return null;
   const lines = text.slice(head.length).split('\n');
   if (lines.pop() !== '' || lines.length > MAX_RANGES) return null;
   const ranges = lines.map((line) => {
@@ -175,6 +179,24 @@ function readState(file: string, content: PartContent): ByteRange[] | null {
     return { start, end, at };
   });
   return areWhole(ranges, content.sizeBytes) ? ranges : null;
+}
+
+function readStateText(file: string): string | null {
+  try {
+    if (fs.statSync(stateFileOf(file)).size > MAX_STATE_BYTES) return null;
+    return fs.readFileSync(stateFileOf(file), 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+function readContent(file: string): PartContent | null {
+  try {
+    const { sizeBytes, digest } = toObject(JSON.parse(readStateText(file)?.split('\n', 1)[0] ?? ''));
+    return typeof sizeBytes === 'number' && typeof digest === 'string' ? { sizeBytes, digest } : null;
+  } catch {
+    return null;
+  }
 }
 
 /** Whether the ranges cover the file without gaps. */

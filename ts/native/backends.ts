@@ -1,6 +1,7 @@
 /** Chooses ggml modules. A process loads them once, with its first model. */
 import { ChasquiError, invalidOptions } from '../errors.js';
 import { BACKENDS } from '../options/load-option-table.js';
+import { ownCall } from '../own-call.js';
 import type { NativeDevice } from './addon.js';
 import { chooseModules, type ModuleChoice, type ModuleReport } from './choose-modules.js';
 import { type LoadedAddon, loadAddon } from './load-addon.js';
@@ -96,17 +97,17 @@ function noneUsable({ directory }: LoadedAddon, choice: ModuleChoice): ChasquiEr
   return new ChasquiError(
     'addon_missing',
     `None of the CPU modules in ${directory} can be used here: ${reasons.join('; ') || 'there are none'}. ` +
-      '`npx chasqui doctor` tries them all again, `npx chasqui build` builds one for this machine.',
+      `\`${ownCall()} doctor\` tries them all again, \`${ownCall()} build\` builds one for this machine.`,
   );
 }
 
 function unavailable(backend: Backend, { reports, notPossible }: ModuleChoice): ChasquiError {
   const own = reports.filter((report) => report.backend === backend);
-  const missing = `there is no module for it; \`npx chasqui build -- --backend ${backend}\` builds one where its toolkit is installed`;
+  const missing = `there is no module for it; \`${ownCall()} build -- --backend ${backend}\` builds one where its toolkit is installed`;
   return new ChasquiError(
     'backend_unavailable',
     `The backend ${backend} cannot be used here: ${notPossible ?? (own.map(explain).join('; ') || missing)}. ` +
-      'Leave the choice to chasqui with `auto`; `npx chasqui doctor` shows what there is.',
+      `Leave the choice to chasqui with \`auto\`; \`${ownCall()} doctor\` shows what there is.`,
   );
 }
 

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 import { ChasquiError } from '../errors.js';
+import { ownCall } from '../own-call.js';
 import type { Addon } from './addon.js';
 import { findPackage, installCommand, packageRoot, platform, platformPackage } from './packages.js';
 
@@ -71,7 +72,7 @@ function missing(failed: readonly FailedPlace[]): ChasquiError {
     `chasqui's native part could not be loaded on ${platform} (Node ${process.version}):`,
     ...failed.map(({ place, reason }) => `  ${place}: ${reason}`),
     `To add it: ${installCommand(platformPackage)} (also when a lock file made on another system left it out)`,
-    'To build it here: npx chasqui build. To see everything that was tried: npx chasqui doctor',
+    `To build it here: ${ownCall()} build. To see everything that was tried: ${ownCall()} doctor`,
   ];
   return new ChasquiError('addon_missing', lines.join('\n'), null, { cause: failed });
 }

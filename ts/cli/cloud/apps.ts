@@ -5,6 +5,7 @@ import type { Deployed, LogCursor } from '../../cloud/apps/control.js';
 import type { AppState, RunnerView } from '../../cloud/apps/views.js';
 import { invalidOptions } from '../../errors.js';
 import type { OptionRows } from '../../options/option-row.js';
+import { ownCall } from '../../own-call.js';
 import { addTableOptions, givenOptions } from '../options/table-options.js';
 import { printable } from '../output/log-output.js';
 import { textTable } from '../output/table.js';
@@ -133,7 +134,7 @@ async function list({ cloud, json }: Target, parsed: Parsed): Promise<void> {
   const { apps: all } = await cloud.get<{ apps: AppState[] }>('/apps');
   const apps = all.filter(({ org }) => parsed.org === undefined || org === parsed.org);
   if (json) return printJson(apps);
-  if (apps.length === 0) return console.log('No apps. Deploy one: `chasqui deploy`');
+  if (apps.length === 0) return console.log(`No apps. Deploy one: \`${ownCall()} deploy\``);
   const rows = apps.map(({ org, app, state, revision, ready, url }) => {
     return [`${org}/${app}`, state, String(revision ?? '-'), String(ready), url];
   });

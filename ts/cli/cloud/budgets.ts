@@ -1,6 +1,7 @@
 /** `chasqui budgets`: limits of tokens and requests per month. */
 import { Command } from 'commander';
 import type { BudgetJson } from '../../cloud/budgets/routes.js';
+import { ownCall } from '../../own-call.js';
 import { addTableOptions, givenOptions } from '../options/table-options.js';
 import { textTable } from '../output/table.js';
 import { common, type Target, withTarget } from './apps.js';
@@ -40,7 +41,7 @@ async function set({ cloud, org, json }: Target, parsed: Parsed): Promise<void> 
 async function list({ cloud, json }: Target): Promise<void> {
   const { budgets } = await cloud.get<{ budgets: BudgetJson[] }>('/budgets');
   if (json) return printJson(budgets);
-  if (budgets.length === 0) return console.log('No budgets. Set one: `chasqui budgets set`');
+  if (budgets.length === 0) return console.log(`No budgets. Set one: \`${ownCall()} budgets set\``);
   const rows = budgets.map((budget) => {
     const { tokens, requests, used_tokens: usedTokens, used_requests: usedRequests } = budget;
     const { warn_percent: percent, alerts, webhook_host: host, email } = budget;

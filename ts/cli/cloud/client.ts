@@ -5,6 +5,7 @@ import type { AppState, RunnerView } from '../../cloud/apps/views.js';
 import { readAddress } from '../../cloud/places.js';
 import { ChasquiError, ERRORS, type ErrorCode } from '../../errors.js';
 import { dataDir } from '../../hub/data-folder.js';
+import { ownCall } from '../../own-call.js';
 import { isListenerOf } from '../../process/listener-owner.js';
 import { CommandFailed, EXIT } from '../errors/exit-codes.js';
 
@@ -30,7 +31,7 @@ export class CloudClient {
   static async find(given: string | undefined): Promise<CloudClient> {
     const found = await CloudClient.findIfAny(given);
     if (found !== null) return found;
-    const advice = 'start one with `chasqui cloud start`, or name one with `chasqui login <url>`';
+    const advice = `start one with \`${ownCall()} cloud start\`, or name one with \`${ownCall()} login <url>\``;
     throw new CommandFailed(EXIT.unreachable, `no cloud is running here: ${advice}`);
   }
 

@@ -23,6 +23,7 @@ import {
   readStatus,
 } from '../../cloud/kubernetes/status.js';
 import { ChasquiError, invalidOptions } from '../../errors.js';
+import { ownCall } from '../../own-call.js';
 import { givenOptions } from '../options/table-options.js';
 import { printable } from '../output/log-output.js';
 import { textTable } from '../output/table.js';
@@ -41,7 +42,7 @@ const FOLLOW_MS = 1000;
 export async function listInCluster({ cluster, json }: Place): Promise<void> {
   const apps = await listApps(cluster);
   if (json) return printJson(apps);
-  if (apps.length === 0) return console.log('No apps. Deploy one: `chasqui deploy --to kubernetes`');
+  if (apps.length === 0) return console.log(`No apps. Deploy one: \`${ownCall()} deploy --to kubernetes\``);
   const rows = apps.map(({ org, app, state, revision, ready, wanted }) => {
     return [`${org}/${app}`, state, shorten(revision), `${ready} of ${wanted}`];
   });

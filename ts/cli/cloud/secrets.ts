@@ -1,6 +1,7 @@
 /** `chasqui secrets`: write-only values for the environment of runners. */
 import { Command } from 'commander';
 import { invalidOptions } from '../../errors.js';
+import { ownCall } from '../../own-call.js';
 import { textTable } from '../output/table.js';
 import { common, type Target, withTarget } from './apps.js';
 import { print, printJson, toDate, withHelp } from './outcome.js';
@@ -32,7 +33,10 @@ async function set({ cloud, org, json }: Target, name: string, given: string | u
   if (value === '') throw invalidOptions('The value is empty.');
   const reply = await cloud.put(`/secrets/${encodeURIComponent(org)}/${encodeURIComponent(name)}`, { value });
   if (json) printJson(reply);
-  else console.log(`${name} is set for runners that start from now on. Restart running ones: \`chasqui apps restart\``);
+  else
+    console.log(
+      `${name} is set for runners that start from now on. Restart running ones: \`${ownCall()} apps restart\``,
+    );
 }
 
 async function list({ cloud, org, json }: Target): Promise<void> {

@@ -4,6 +4,7 @@ import type { Cloud } from '../../cloud/start.js';
 import { invalidOptions } from '../../errors.js';
 import { dataDir } from '../../hub/data-folder.js';
 import { hubSettings } from '../../hub/hub-settings.js';
+import { ownCall } from '../../own-call.js';
 import { Certificate } from '../../server/certificate.js';
 import { stopOnSignals } from '../../server/stop-on-signals.js';
 import { givenOptions } from '../options/table-options.js';
@@ -84,5 +85,5 @@ function announce({ url, org, accounts }: Cloud): void {
   if (accounts.needsSetup()) {
     console.log(`Set a password for its pages, within half an hour:\n\n  ${url}${accounts.setupPath()}\n`);
   }
-  console.log('Deploy an app:\n\n  chasqui deploy app.ts::chat --app-name chat --auth private\n');
+  console.log(`Deploy an app:\n\n  ${ownCall()} deploy app.ts::chat --app-name chat --auth private\n`);
 }

@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import type { userToJson } from '../../cloud/accounts/routes.js';
 import { ChasquiError } from '../../errors.js';
+import { ownCall } from '../../own-call.js';
 import { addTableOptions, givenOptions } from '../options/table-options.js';
 import { textTable } from '../output/table.js';
 import { common, type Target, withTarget } from './apps.js';
@@ -47,7 +48,7 @@ async function invite({ cloud, org: ownOrg, json }: Target, name: string, parsed
 async function list({ cloud, json }: Target): Promise<void> {
   const { users } = await cloud.get<{ users: UserJson[] }>('/users');
   if (json) return printJson(users);
-  if (users.length === 0) return console.log('No users. Invite one: `chasqui users invite`');
+  if (users.length === 0) return console.log(`No users. Invite one: \`${ownCall()} users invite\``);
   const rows = users.map((user) => [user.name, user.org ?? 'all', user.role, signInOf(user)]);
   console.log(textTable([['NAME', 'ORGANISATION', 'ROLE', 'SIGN-IN'], ...rows]));
 }
@@ -72,7 +73,7 @@ async function remove({ cloud, json }: Target, name: string): Promise<void> {
 async function existing(cloud: Target['cloud'], name: string): Promise<UserJson> {
   const user = await find(cloud, name);
   if (user !== undefined) return user;
-  throw new ChasquiError('key_not_found', `There is no user ${name}; see: chasqui users list`);
+  throw new ChasquiError('key_not_found', `There is no user ${name}; see: ${ownCall()} users list`);
 }
 
 async function find(cloud: Target['cloud'], name: string): Promise<UserJson | undefined> {

@@ -13,6 +13,7 @@ import { openWindow } from '../../desktop/window.js';
 import { DEMO_MODEL, dataDir } from '../../hub/data-folder.js';
 import { hubSettings } from '../../hub/hub-settings.js';
 import { libraryPlaces } from '../../hub/library-places.js';
+import { ownCall } from '../../own-call.js';
 import { stopOnSignals } from '../../server/stop-on-signals.js';
 import { installCommand, newerVersion } from '../../updates/update-check.js';
 import { exitCodeOf } from '../errors/exit-codes.js';
@@ -137,7 +138,7 @@ async function show({ url, token, makeCode }: OpenApp, folder: string, { open, j
   const isOpen = (open ?? hasDisplay()) && (await openWindow(writeOpeningPage(folder, url, await makeCode()), folder));
   if (json) console.log(JSON.stringify({ url: address, window: isOpen }));
   else if (isOpen)
-    console.log(`The app runs at ${url}\nIf no window shows it, \`chasqui desktop --no-open\` prints its address`);
+    console.log(`The app runs at ${url}\nIf no window shows it, \`${ownCall()} desktop --no-open\` prints its address`);
   else console.log(`Open this address in a browser:\n${address}`);
 }
 

@@ -2,13 +2,14 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { ggufFilesIn } from '../../engine/model-files.js';
+import { ownCall } from '../../own-call.js';
 import { nearestNames } from './nearest-names.js';
 
 const HEAD_BYTES = 512;
 /** Limit for the files named in a message. */
 const MAX_NAMED = 3;
 
-const FIND_GGUF = 'chasqui search finds models in GGUF files';
+const FIND_GGUF = `${ownCall()} search finds models in GGUF files`;
 
 interface Kind {
   is(head: Buffer, size: number): boolean;

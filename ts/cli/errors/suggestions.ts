@@ -1,5 +1,6 @@
 /** Suggests the intended command or option for an unknown command, option or argument. */
 import type { Command, CommanderError, Option } from 'commander';
+import { ownCall } from '../../own-call.js';
 import { EXPLAINED } from '../options/other-servers.js';
 import { EXIT } from './exit-codes.js';
 import { nearestNames } from './nearest-names.js';
@@ -66,7 +67,7 @@ function hintForOption(command: Command, given: string): string {
 const MAX_COMMANDS = 3;
 
 function optionOf(flag: string, commands: readonly Command[]): string {
-  const names = commands.slice(0, MAX_COMMANDS).map(nameOf);
+  const names = commands.slice(0, MAX_COMMANDS).map((each) => nameOf(each, 'chasqui'));
   return `${flag} is an option of ${names.join(', ')}${commands.length > names.length ? ' and others' : ''}.`;
 }
 
@@ -78,7 +79,7 @@ function hintForArgument(command: Command): string {
 /** A model in place of a command probably means `serve`. */
 function hintForModel(command: Command, name: string): string | undefined {
   const serves = command.parent === null || command.name() === 'serve';
-  const call = `${rootOf(command).name()} serve`;
+  const call = `${ownCall()} serve`;
   if (serves && /\.gguf$/i.test(name)) return `To serve a file: ${call} --model ${name}`;
   if (serves && /^[\w.-]+\/[\w.:-]+$/.test(name)) return `To serve a model of the hub: ${call} -hf ${name}`;
   return undefined;
@@ -100,8 +101,8 @@ function shownFlag({ options }: Command, flag: string): string {
   return options.find(isShown)?.long ?? flag;
 }
 
-function nameOf(command: Command): string {
-  return command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
+function nameOf(command: Command, root = ownCall()): string {
+  return command.parent === null ? root : `${nameOf(command.parent, root)} ${command.name()}`;
 }
 
 function rootOf(command: Command): Command {

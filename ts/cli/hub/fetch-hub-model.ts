@@ -4,6 +4,7 @@ import type { DownloadJob, StartOptions } from '../../hub/downloads.js';
 import { machineWithoutGpus, quickFit } from '../../hub/fit.js';
 import { formatBytes } from '../../hub/format-bytes.js';
 import { chooseQuantisation, modelNameOf, parseModelName } from '../../hub/model-name.js';
+import { ownCall } from '../../own-call.js';
 import { CommandFailed, EXIT } from '../errors/exit-codes.js';
 import { inTime } from '../output/quantities.js';
 import { shorten, widthOf } from '../output/table.js';
@@ -58,7 +59,7 @@ export async function refuseTooLarge({ client }: HubContext, name: string): Prom
   const chosenName = modelNameOf(repo, chosen);
   throw invalidOptions(
     `${chosenName} needs ${formatBytes(needBytes)} of memory, and this computer has ${formatBytes(machine.totalBytes)}. ` +
-      `chasqui get --force ${chosenName} downloads it anyway; chasqui get --list ${repo} lists all sizes.`,
+      `${ownCall()} get --force ${chosenName} downloads it anyway; ${ownCall()} get --list ${repo} lists all sizes.`,
   );
 }
 

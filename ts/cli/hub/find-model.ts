@@ -5,6 +5,7 @@ import { ChasquiError } from '../../errors.js';
 import { DEMO_MODEL, isDemo } from '../../hub/data-folder.js';
 import type { LocalModel } from '../../hub/library.js';
 import { isHubName } from '../../hub/model-name.js';
+import { ownCall } from '../../own-call.js';
 
 /** Model files, and the options that follow from their source. */
 export interface FoundModels extends Pick<LoadOptions, 'alias' | 'mmproj'> {
@@ -30,7 +31,7 @@ export async function findNamed(name: string, dataDir?: string): Promise<FoundMo
   const local = await library.find(name);
   if (local !== undefined) return modelOf(local);
   if (isDemo(name)) return { paths: [DEMO_MODEL] };
-  const advice = 'chasqui ls lists those that are, chasqui search finds others.';
+  const advice = `${ownCall()} ls lists those that are, ${ownCall()} search finds others.`;
   throw new ChasquiError('local_model_not_found', `${name} is no file, and no model on this computer; ${advice}`);
 }
 

@@ -2,7 +2,9 @@
 import { readdirSync } from 'node:fs';
 import { formatBytes } from '../../hub/format-bytes.js';
 import type { LocalModel } from '../../hub/library.js';
+import { findUnfinished } from '../../hub/unfinished-downloads.js';
 import { findUpdate, type Update } from '../../hub/updates.js';
+import { ownCall } from '../../own-call.js';
 import { CommandFailed, EXIT } from '../errors/exit-codes.js';
 import { toJson } from '../output/json.js';
 import { inBillions } from '../output/quantities.js';
@@ -23,8 +25,9 @@ export async function listLocalModels(hub: HubContext, options: LocalListOptions
   if (options.json) {
     return toJson(options.updates ? models.map((model, at) => ({ ...model, update: found[at] })) : models, 2);
   }
-  if (models.length === 0)
-    return 'No models on this computer. Find some with chasqui search, download them with chasqui get.';
+  const unfinished = unfinishedText(hub);
+  if (models.length === 0 && unfinished === '')
+    return `No models on this computer. Find some with ${ownCall()} search, download them with ${ownCall()} get.`;
   const rows = models.map((model, at) => [
     model.id,
     formatBytes(model.sizeBytes),
@@ -34,7 +37,18 @@ export async function listLocalModels(hub: HubContext, options: LocalListOptions
     ...(options.updates ? [updateOf(found[at] ?? null)] : []),
   ]);
   const header = ['MODEL', 'SIZE', 'PARAMETERS', 'CAN', 'FROM', ...(options.updates ? ['UPDATE'] : [])];
-  return textTable([header, ...rows]);
+  return [...(rows.length > 0 ? [textTable([header, ...rows])] : []), ...(unfinished ? [unfinished] : [])].join('\n\n');
+}
+
+function unfinishedText({ settings }: HubContext): string {
+  const downloads = findUnfinished(settings.cacheFolder);
+  if (downloads.length === 0) return '';
+  const rows = downloads.map(({ repo, bytes, totalBytes }) => [
+    repo,
+    `${formatBytes(bytes)} of ${formatBytes(totalBytes)}`,
+  ]);
+  const advice = `To resume one: ${ownCall()} get <model>\nTo delete one: ${ownCall()} rm --unfinished <user/repo>`;
+  return `${textTable([['UNFINISHED DOWNLOADS', 'SIZE'], ...rows])}\n${advice}`;
 }
 
 /** The library skips folders that it cannot read. Those that do not exist yet are empty. */

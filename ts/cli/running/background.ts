@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { dataDir } from '../../hub/data-folder.js';
+import { ownCall } from '../../own-call.js';
 import { endEarlyForks } from '../../process/early-forks.js';
 import { CommandFailed, EXIT } from '../errors/exit-codes.js';
 import type { HostingOptions } from '../options/hosting-option-table.js';
@@ -57,8 +58,8 @@ function describe({ pid, url, socket, models, log }: ServerEntry): string {
   const on = socket === null ? '' : ` on the socket ${socket}`;
   return [
     `Serving ${models.join(', ') || 'models'} at ${url}/v1${on} in process ${pid}`,
-    `Log: ${log}; chasqui logs ${pid}`,
-    `Stop it: chasqui stop ${pid}`,
+    `Log: ${log}; ${ownCall()} logs ${pid}`,
+    `Stop it: ${ownCall()} stop ${pid}`,
   ].join('\n');
 }
 

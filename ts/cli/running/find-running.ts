@@ -1,6 +1,7 @@
 /** The servers, the desktop app and the cloud that run with a data folder. */
 import { type LocalAddress, readAddress } from '../../cloud/places.js';
 import { findInstance, type InstanceFile } from '../../desktop/single-instance.js';
+import { ownCall } from '../../own-call.js';
 import { CloudClient } from '../cloud/client.js';
 import { DesktopClient } from '../desktop/desktop-client.js';
 import { CommandFailed, EXIT } from '../errors/exit-codes.js';
@@ -27,12 +28,12 @@ export function onlyRunning(running: readonly Running[], verb: string, folder: s
   const [only, ...others] = running;
   if (only === undefined) throw nothingRuns(folder);
   if (others.length === 0) return only;
-  const calls = running.map((each) => `\n  chasqui ${verb} ${nameOf(each).padEnd(8)}${describe(each)}`);
+  const calls = running.map((each) => `\n  ${ownCall()} ${verb} ${nameOf(each).padEnd(8)}${describe(each)}`);
   throw new CommandFailed(EXIT.usage, `several are running; name one:${calls.join('')}`);
 }
 
 export function nothingRuns(folder: string): CommandFailed {
-  const advice = 'start one with chasqui serve --background, chasqui desktop or chasqui cloud start';
+  const advice = `start one with ${ownCall()} serve --background, ${ownCall()} desktop or ${ownCall()} cloud start`;
   return new CommandFailed(
     EXIT.unreachable,
     `no server, app or cloud is running with the data folder ${folder}; ${advice}`,

@@ -5,6 +5,7 @@ import { readAddress } from '../../cloud/places.js';
 import type { AppState, LogLine } from '../../desktop/api-types.js';
 import { findInstance } from '../../desktop/single-instance.js';
 import { dataFolder } from '../../hub/data-folder.js';
+import { ownCall } from '../../own-call.js';
 import { CommandFailed, EXIT, withExitCode } from '../errors/exit-codes.js';
 import { type UnloadOptions, unloadModel } from '../models.js';
 import { toJson } from '../output/json.js';
@@ -100,7 +101,7 @@ async function status(options: CommonOptions): Promise<void> {
   if (servers.length > 0) console.log(toTable(SERVER_COLUMNS, servers));
   if (servers.length > 0 && running.length > servers.length) console.log();
   if (app && state) printApp(app.client.url, state);
-  if (cloud) console.log(`Cloud    ${cloud.url}, organisation ${cloud.org}; see chasqui apps list`);
+  if (cloud) console.log(`Cloud    ${cloud.url}, organisation ${cloud.org}; see ${ownCall()} apps list`);
 }
 
 async function logs(name: string | undefined, options: LogsOptions): Promise<void> {
@@ -113,7 +114,7 @@ async function logs(name: string | undefined, options: LogsOptions): Promise<voi
   const folder = folderOf(options);
   const running = await findRunning(folder);
   const found = name === undefined ? null : chooseRunning(running, name);
-  if (found === undefined) throw new CommandFailed(EXIT.notFound, `${name} is not running; see chasqui status`);
+  if (found === undefined) throw new CommandFailed(EXIT.notFound, `${name} is not running; see ${ownCall()} status`);
   const withLogs = running.filter((each) => each.kind === 'app' || (each.kind === 'server' && each.entry.log !== null));
   const candidates = withLogs.length > 0 ? withLogs : running;
   if (candidates.length === 0) return lastLog(folder, shown);
@@ -123,7 +124,7 @@ async function logs(name: string | undefined, options: LogsOptions): Promise<voi
 async function printLog(of: Running, shown: ShownLines): Promise<void> {
   if (of.kind === 'app') return printAppLog(of.client, shown);
   if (of.kind === 'server' && of.entry.log !== null) return printServerLog(of.entry.log, shown);
-  const advice = of.kind === 'cloud' ? '; chasqui apps logs shows those of its apps' : '';
+  const advice = of.kind === 'cloud' ? `; ${ownCall()} apps logs shows those of its apps` : '';
   throw new CommandFailed(EXIT.notFound, `the ${describe(of)} writes its log to its standard error${advice}`);
 }
 

@@ -4,6 +4,7 @@ import type { ModelInfo } from '../../engine/engine.js';
 import type { LoadOptions } from '../../engine/load-options.js';
 import { formatBytes } from '../../hub/format-bytes.js';
 import type { ModelEntry } from '../../models/pool.js';
+import { ownCall } from '../../own-call.js';
 import type { Profile } from '../../profiles/profile.js';
 import type { Server } from '../../server/start.js';
 import { HOSTING_OPTIONS, type HostingOptions } from '../options/hosting-option-table.js';
@@ -42,14 +43,14 @@ export function announce(
   if (webui && socket === undefined && basePath === '' && info?.generates) console.log(`Chat in a browser: ${base}/`);
   const asks = info === undefined || info.generates ? 'chat' : info.pooling === 'rank' ? 'rerank' : 'embeddings';
   if (options.autoload === false && first?.engine === null) {
-    console.log(`Load a model first:\n\n  chasqui load ${first.id} --url ${base}\n`);
+    console.log(`Load a model first:\n\n  ${ownCall()} load ${first.id} --url ${base}\n`);
   }
   if (first === undefined) {
     console.log(`Download a model: send {"model": "user/repo"} to ${base}/v1/models, or use Ollama's \`pull\`.`);
     return;
   }
   console.log(`Try it:\n\n  ${curlLine(base, first.id, process.platform, { scheme, asks, socket })}\n`);
-  if (scheme === 'Key') console.log('Replace <API_KEY> with an API key. Create one: `chasqui keys create`');
+  if (scheme === 'Key') console.log(`Replace <API_KEY> with an API key. Create one: \`${ownCall()} keys create\``);
   if (scheme === 'Bearer') console.log('Replace <API_KEY> with one of the keys.');
 }
 
@@ -104,7 +105,7 @@ export function warningsOf(
   if (contextLength > contextSize) warnings.push(`--ctx-size ${contextSize} was rounded up to ${contextLength}`);
   const hasLayers = typeof gpuLayers === 'number' ? gpuLayers > 0 : gpuLayers === 'all';
   if (hasLayers && placement.devices.length === 0)
-    warnings.push('--gpu-layers has no effect: no GPU is used; see chasqui doctor');
+    warnings.push(`--gpu-layers has no effect: no GPU is used; see ${ownCall()} doctor`);
   return warnings;
 }
 

@@ -5,6 +5,7 @@ import type { RestartEvent } from '../../engine/child/restart-event.js';
 import { invalidOptions } from '../../errors.js';
 import { dataDir } from '../../hub/data-folder.js';
 import { SharedKeys } from '../../keys/shared-keys.js';
+import { ownCall } from '../../own-call.js';
 import { desktop } from '../../profiles/desktop.js';
 import type { Profile } from '../../profiles/profile.js';
 import { runtime } from '../../profiles/runtime.js';
@@ -35,7 +36,7 @@ function asksForKeys({ apiKey, apiKeyFile, mode }: HostingOptions): boolean {
   const asks = apiKey !== undefined || apiKeyFile !== undefined;
   if (asks && mode === 'serverless') {
     throw invalidOptions(
-      '`apiKey` and `apiKeyFile` are for the local modes; the keys of an app are made by chasqui keys',
+      `\`apiKey\` and \`apiKeyFile\` are for the local modes; the keys of an app are made by ${ownCall()} keys`,
     );
   }
   return asks;

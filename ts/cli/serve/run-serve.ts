@@ -8,6 +8,7 @@ import { DEMO_MODEL, dataDir } from '../../hub/data-folder.js';
 import type { LocalModel } from '../../hub/library.js';
 import { hubFileName } from '../../hub/model-name.js';
 import { LOAD_OPTIONS } from '../../options/load-option-table.js';
+import { ownCall } from '../../own-call.js';
 import type { Profile } from '../../profiles/profile.js';
 import type { ModelPreset } from '../../server/model-specs.js';
 import type { ModelsSettings } from '../../server/open-pool.js';
@@ -147,7 +148,7 @@ async function findInLibrary({ dataDir: given, allowDownloads }: HostingOptions)
   const models = await servedFrom({ library });
   if (models.length > 0 || allowDownloads) return models;
   throw invalidOptions(
-    '`modelsHub` serves the models on this computer, but there are none. Download one with chasqui get.',
+    `\`modelsHub\` serves the models on this computer, but there are none. Download one with ${ownCall()} get.`,
   );
 }
 

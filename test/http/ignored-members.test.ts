@@ -114,6 +114,9 @@ const cases: readonly (readonly [keyof typeof URLS, body: object, reported: stri
     '',
   ],
   ['chat', { messages: [hi, { role: 'assistant', content: 'x', thinking: 'y' }, { ...hi, images: [] }] }, ''],
+  // LiteLLM sends an empty list with each message.
+  ['chat', { messages: [{ role: 'system', content: 'x', images: [] }, hi] }, ''],
+  ['chat', { messages: [{ role: 'system', content: 'x', images: ['eA=='] }, hi] }, 'messages[0].images'],
 ];
 
 const base = {

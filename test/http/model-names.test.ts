@@ -10,7 +10,7 @@ import { sourceOf } from '../support/fake-source.js';
 
 const test = suite('http: names of models');
 
-const NAMES = ['main', 'gpt-4o', 'qwen3:latest', 'style', 'main:style'];
+const NAMES = ['main', 'gpt-4o', 'qwen3:latest', 'style', 'main:style', 'main:latest', 'gpt-4o:latest'];
 
 async function appWithNames() {
   const engine = new FakeEngine({ model: { id: 'main', adapters: [{ name: 'style', scale: 1 }] } });
@@ -43,7 +43,7 @@ for (const name of NAMES) {
 
 test('other names are known to none', async () => {
   const app = await appWithNames();
-  for (const name of ['gpt-4', 'qwen3', 'main:other']) {
+  for (const name of ['gpt-4', 'qwen3', 'main:other', 'other:latest', ':latest', 'main:latest:latest']) {
     assert.is((await app.inject({ method: 'POST', url: '/api/show', payload: { model: name } })).statusCode, 404);
     for (const url of [`/v1/models/${name}`, `/api/v0/models/${name}`, `/props?model=${name}`]) {
       assert.is((await app.inject(url)).statusCode, 404, url);

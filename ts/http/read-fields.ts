@@ -181,7 +181,7 @@ export function nearestParameter(name: string, parameters: readonly string[]): s
 
 /**
  * Yields the paths of unknown members, such as `messages[0].colour`. The value must be valid. Members that are `null`
- * are skipped, and so are objects without a closed list of properties in the schema.
+ * or empty lists are skipped, and so are objects without a closed list of properties in the schema.
  */
 export function* unknownParts(value: unknown, schema: JsonSchema, path = ''): Generator<string> {
   if (typeof value !== 'object' || value === null) return;
@@ -196,7 +196,7 @@ export function* unknownParts(value: unknown, schema: JsonSchema, path = ''): Ge
   const { properties, additionalProperties } = variantOf(value as Record<string, unknown>, schema);
   if (!isObject(properties) || additionalProperties !== undefined) return;
   for (const [name, member] of Object.entries(value)) {
-    if (member === null) continue;
+    if (member === null || (Array.isArray(member) && member.length === 0)) continue;
     const at = path === '' ? name : `${path}.${name}`;
     const known = Object.hasOwn(properties, name) ? properties[name] : undefined;
     if (isObject(known)) yield* unknownParts(member, known, at);

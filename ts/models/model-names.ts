@@ -1,6 +1,7 @@
 /** The names that requests may give a model and its adapters. */
 import { adaptedId } from './adapters.js';
 import type { ModelSlot } from './model-slot.js';
+import { withTag } from './pool.js';
 
 /** A name that requests may use. */
 export interface Named {
@@ -15,6 +16,7 @@ export interface Named {
 export function namesOf(slot: ModelSlot): Map<string, Named> {
   const { id, aliases, adapters = [] } = slot.source;
   const names = new Map<string, Named>();
+  for (const name of [id, ...aliases]) names.set(withTag(name), { slot, adapter: null, isOptional: true });
   for (const { name } of adapters) names.set(name, { slot, adapter: name, isOptional: true });
   for (const { name } of adapters) names.set(adaptedId(id, name), { slot, adapter: name, isOptional: false });
   for (const name of [id, ...aliases]) names.set(name, { slot, adapter: null, isOptional: false });

@@ -102,12 +102,21 @@ export interface ModelPool {
   unload(id: string, request?: UnloadRequest): void;
 }
 
-/** Finds a model by its id, or else by another name. */
+/** The tag of names without one in Ollama's lists. Its clients send these names to all endpoints. */
+const DEFAULT_TAG = ':latest';
+
+export function withTag(name: string): string {
+  return name.includes(':') ? name : name + DEFAULT_TAG;
+}
+
+/** Finds a model by its id, or else by another name, or else by its name with the default tag. */
 export function findEntry<Entry extends Pick<ModelEntry, 'id'> & Partial<Pick<ModelEntry, 'aliases'>>>(
   entries: readonly Entry[],
   name: string,
 ): Entry | undefined {
-  return entries.find(({ id }) => id === name) ?? entries.find(({ aliases }) => aliases?.includes(name));
+  const find = (wanted: string): Entry | undefined =>
+    entries.find(({ id }) => id === wanted) ?? entries.find(({ aliases }) => aliases?.includes(wanted));
+  return find(name) ?? (name.endsWith(DEFAULT_TAG) ? find(name.slice(0, -DEFAULT_TAG.length)) : undefined);
 }
 
 const MAX_SHOWN_LENGTH = 100;

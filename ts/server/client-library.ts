@@ -1,11 +1,11 @@
 /** Downloads and deletions of models by clients of the server port. */
 
-import { toModelId } from '../api/ollama/ollama-settings.js';
 import type { ModelLibrary, PullWatch } from '../api/shared/model-library.js';
 import { ChasquiError, type ErrorCode } from '../errors.js';
 import type { DownloadJob, Downloads } from '../hub/downloads.js';
 import type { LocalModel } from '../hub/library.js';
 import { parseModelName } from '../hub/model-name.js';
+import { findEntry } from '../models/pool.js';
 
 /** The models that clients may delete, and those that were downloaded. */
 export interface ChangeableModels {
@@ -134,8 +134,8 @@ function toNamed(model: string): Named {
 
 /** Returns the local id for a hub name, or the name itself if no local model matches. */
 function meantBy(name: string, models: readonly Named[]): string {
-  const id = toModelId(name, models);
-  if (models.some((model) => model.id === id)) return id;
+  const known = findEntry(models, name);
+  if (known !== undefined) return known.id;
   try {
     const { repo, tag } = parseModelName(name);
     const same = (one: string | null, other: string) => one?.toLowerCase() === other.toLowerCase();

@@ -6,7 +6,6 @@ import { errorHandler } from '../../http/error-handler.js';
 import type { Operation } from '../../http/openapi/operation.js';
 import { bodyRoute, readInnerFields } from '../../http/read-fields.js';
 import type { JsonSchema } from '../../http/schema/json-schema.js';
-import { findEntry, type ModelEntry } from '../../models/pool.js';
 import type { AppContext } from '../context.js';
 import { OLLAMA_OPTIONS, type OllamaEnding, ollamaErrorSchema } from './schema.js';
 
@@ -36,11 +35,6 @@ export function ollamaRoute(
       (request: FastifyRequest, reply: FastifyReply): Promise<void> => readOptions(request, reply),
     ],
   };
-}
-
-/** A model that is not served under a name with a tag may be so without it. */
-export function ollamaNaming({ pool }: Pick<AppContext, 'pool'>) {
-  return ({ model }: { model?: string }): string | undefined => model && toModelId(model, pool.list());
 }
 
 /** The envelope has no place for the field, so the message names it. */
@@ -77,18 +71,4 @@ export function toEnding({ arrivedAt, loadedAt }: RequestTimes, finish: Finish):
     eval_count: finish.completionTokens,
     eval_duration: toNanoseconds(predictedMs),
   };
-}
-
-const LATEST = ':latest';
-
-export function toOllamaName(id: string): string {
-  return id.includes(':') ? id : id + LATEST;
-}
-
-type Named = Pick<ModelEntry, 'id'> & Partial<Pick<ModelEntry, 'aliases'>>;
-
-/** Resolves an Ollama name: the full name if a model has it, else the name without its tag. */
-export function toModelId(name: string, entries: readonly Named[]): string {
-  if (!name.endsWith(LATEST) || findEntry(entries, name) !== undefined) return name;
-  return name.slice(0, -LATEST.length);
 }

@@ -12,7 +12,7 @@ import { startCompletion } from '../../shared/chat/to-job.js';
 import { streamCompletion } from '../../shared/completion/stream-reply.js';
 import { aboutPrompt, submitCompletions } from '../../shared/text/submit-completions.js';
 import { keepMsOf, type Leased, withModel } from '../../shared/with-model.js';
-import { OLLAMA, ollamaFailure, ollamaNaming, ollamaRoute } from '../ollama-settings.js';
+import { OLLAMA, ollamaFailure, ollamaRoute } from '../ollama-settings.js';
 import {
   type OllamaChatRequest,
   type OllamaGenerateRequest,
@@ -42,7 +42,6 @@ interface Exchange<Body extends OllamaRequest = OllamaRequest> extends Leased {
 export function ollamaCompletionRoutes(app: FastifyInstance, context: AppContext): void {
   const streaming = { fail: ollamaFailure, framing: jsonLines, unlessSaid: true };
   const common = { bodyLimit: context.options.bodyLimit };
-  const naming = ollamaNaming(context);
 
   const chat = withModel<OllamaChatRequest>(
     context,
@@ -52,7 +51,6 @@ export function ollamaCompletionRoutes(app: FastifyInstance, context: AppContext
       return (body.messages ?? []).length === 0 ? confirmLoad(exchange) : completeChat(exchange, chatToChat(body));
     },
     streaming,
-    naming,
   );
   app.post<{ Body: OllamaChatRequest }>(
     CHAT_URL,
@@ -70,7 +68,6 @@ export function ollamaCompletionRoutes(app: FastifyInstance, context: AppContext
       return isText(body) ? completeText(exchange) : completeChat(exchange, generateToChat(body));
     },
     streaming,
-    naming,
   );
   app.post<{ Body: OllamaGenerateRequest }>(
     GENERATE_URL,

@@ -8,7 +8,7 @@ import type { AppContext } from '../../context.js';
 import { shortenTexts } from '../../shared/text/shorten-texts.js';
 import { toEmbeddings } from '../../shared/text/to-embeddings.js';
 import { withModel } from '../../shared/with-model.js';
-import { OLLAMA, ollamaNaming, ollamaRoute, toNanoseconds } from '../ollama-settings.js';
+import { OLLAMA, ollamaRoute, toNanoseconds } from '../ollama-settings.js';
 import {
   type OllamaEmbeddingsRequest,
   type OllamaEmbedRequest,
@@ -25,42 +25,26 @@ const EMBEDDINGS_URL = '/api/embeddings';
 const NO_OPTIONS: readonly string[] = [];
 
 export function ollamaEmbeddingRoutes(app: FastifyInstance, context: AppContext): void {
-  const naming = ollamaNaming(context);
-  const embed = withModel<OllamaEmbedRequest>(
-    context,
-    async ({ body, record }, reply, { engine, signal }) => {
-      const loadedAt = Date.now();
-      const { vectors, promptTokens } = await embedTexts(engine, body, 'input', signal);
-      record.readTexts(engine.model.id, promptTokens);
-      const rest = {
-        model: body.model,
-        total_duration: toNanoseconds(Date.now() - record.arrivedAt),
-        load_duration: toNanoseconds(loadedAt - record.arrivedAt),
-        prompt_eval_count: promptTokens,
-      };
-      return reply.type(JSON_TYPE).send(await jsonInSlices(rest, 'embeddings', vectors));
-    },
-    null,
-    naming,
-  );
+  const embed = withModel<OllamaEmbedRequest>(context, async ({ body, record }, reply, { engine, signal }) => {
+    const loadedAt = Date.now();
+    const { vectors, promptTokens } = await embedTexts(engine, body, 'input', signal);
+    record.readTexts(engine.model.id, promptTokens);
+    const rest = {
+      model: body.model,
+      total_duration: toNanoseconds(Date.now() - record.arrivedAt),
+      load_duration: toNanoseconds(loadedAt - record.arrivedAt),
+      prompt_eval_count: promptTokens,
+    };
+    return reply.type(JSON_TYPE).send(await jsonInSlices(rest, 'embeddings', vectors));
+  });
   const settings = ollamaRoute(context, ollamaEmbedSchema, embedOperation, NO_OPTIONS);
   app.post<{ Body: OllamaEmbedRequest }>(EMBED_URL, settings, embed);
 
-  const embedOne = withModel<OllamaEmbeddingsRequest>(
-    context,
-    async ({ body, record }, _reply, { engine, signal }) => {
-      const { vectors, promptTokens } = await embedTexts(
-        engine,
-        { ...body, input: body.prompt ?? '' },
-        'prompt',
-        signal,
-      );
-      record.readTexts(engine.model.id, promptTokens);
-      return { embedding: vectors[0] ?? [] };
-    },
-    null,
-    naming,
-  );
+  const embedOne = withModel<OllamaEmbeddingsRequest>(context, async ({ body, record }, _reply, { engine, signal }) => {
+    const { vectors, promptTokens } = await embedTexts(engine, { ...body, input: body.prompt ?? '' }, 'prompt', signal);
+    record.readTexts(engine.model.id, promptTokens);
+    return { embedding: vectors[0] ?? [] };
+  });
   const settingsOfOne = ollamaRoute(context, ollamaEmbeddingsSchema, embeddingsOperation, NO_OPTIONS);
   app.post<{ Body: OllamaEmbeddingsRequest }>(EMBEDDINGS_URL, settingsOfOne, embedOne);
 }

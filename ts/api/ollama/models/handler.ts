@@ -3,10 +3,10 @@ import type { FastifyInstance } from 'fastify';
 import { ChasquiError } from '../../../errors.js';
 import type { Operation } from '../../../http/openapi/operation.js';
 import { bodyRoute } from '../../../http/read-fields.js';
-import { findEntry, modelNotFound } from '../../../models/pool.js';
+import { findEntry, modelNotFound, withTag } from '../../../models/pool.js';
 import { VERSION } from '../../../version.js';
 import type { AppContext } from '../../context.js';
-import { OLLAMA, ollamaErrors, toModelId, toOllamaName } from '../ollama-settings.js';
+import { OLLAMA, ollamaErrors } from '../ollama-settings.js';
 import {
   type OllamaModel,
   type OllamaRunning,
@@ -41,7 +41,7 @@ export function ollamaModelRoutes(app: FastifyInstance, context: AppContext): vo
       throw new ChasquiError('missing_required_parameter', 'Missing required parameter: `model`.', 'model');
     }
     const entries = pool.list();
-    const entry = findEntry(entries, toModelId(model, entries));
+    const entry = findEntry(entries, model);
     if (entry === undefined) throw modelNotFound(model, entries, 'model');
     return toModel(entry);
   });
@@ -58,7 +58,7 @@ const details = {
 const modified_at = '2026-09-21T12:00:00.000Z';
 
 const listed = (id: string) => {
-  const name = toOllamaName(id);
+  const name = withTag(id);
   const digest = '0f343b0931126a20f133d67c2b018a3b0f343b0931126a20f133d67c2b018a3b';
   return { name, model: name, size: 1_700_000, digest, details };
 };

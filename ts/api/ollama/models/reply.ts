@@ -2,8 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { ModelInfo } from '../../../engine/engine.js';
 import { architectureOf, contextLengthOf, parametersOf, quantisationOf } from '../../../models/model-facts.js';
-import type { ModelEntry } from '../../../models/pool.js';
-import { toOllamaName } from '../ollama-settings.js';
+import { type ModelEntry, withTag } from '../../../models/pool.js';
 import type { OllamaDetails, OllamaModel, OllamaRunning, OllamaTags } from '../schema.js';
 
 /** The latest year that replies can express; means "never". */
@@ -44,7 +43,7 @@ export function toModel({ created, engine }: ModelEntry): OllamaModel {
 
 function toListed({ id, sizeBytes, engine }: ModelEntry): Omit<OllamaTags['models'][number], 'modified_at'> {
   const size = engine?.model.sizeBytes ?? sizeBytes ?? 0;
-  const name = toOllamaName(id);
+  const name = withTag(id);
   const digest = createHash('sha256')
     .update(`${id}\n${sizeBytes ?? size}`)
     .digest('hex');

@@ -1,8 +1,9 @@
 /** Models for a pool that have no file, and the pool. */
 import type { DeviceMemory } from '../../ts/engine/engine.js';
-import { ManagedPool, type ManagedPoolOptions } from '../../ts/models/managed-pool.js';
+import { ManagedPool } from '../../ts/models/managed-pool.js';
 import { MemoryBudget } from '../../ts/models/memory-budget.js';
 import type { ManagedSource, OpenedModel, OpenHooks } from '../../ts/models/model-source.js';
+import type { ManagedPoolOptions } from '../../ts/models/pool-options.js';
 import { FakeEngine } from './fake-engine.js';
 
 /** A model of 10 bytes. Its loads end when the test says so, or immediately. */

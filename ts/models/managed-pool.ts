@@ -4,7 +4,6 @@ import type { Engine } from '../engine/engine.js';
 import { ChasquiError, invalidOptions, unsupportedParameter } from '../errors.js';
 import { AdaptedEngine, withAdapters } from './adapters.js';
 import { LoadProgress } from './load-progress.js';
-import { MemoryBudget } from './memory-budget.js';
 import { ModelEvents } from './model-events.js';
 import { type Named, namesOf } from './model-names.js';
 import { ModelSlot } from './model-slot.js';
@@ -26,25 +25,8 @@ import {
   type UnloadRequest,
   unloadedByForce,
 } from './pool.js';
+import { type ManagedPoolOptions, POOL_DEFAULTS } from './pool-options.js';
 import { isWaitedForWithoutRequest, refuseOneMore, type Waiter, WITHOUT_REQUEST } from './waiter.js';
-
-export interface ManagedPoolOptions extends Naming {
-  /** Default: unlimited. */
-  budget?: MemoryBudget;
-  /** Requests load the model that they name; default true. */
-  autoload?: boolean;
-  /** Maximal wait of a request for a load; default ten minutes. */
-  loadTimeoutMs?: number;
-  /** Idle models are unloaded after this time, unless a request sets another; default 0: never. */
-  ttlMs?: number;
-  /** Pinned models; default none. */
-  pins?: readonly string[];
-  /** With `anyName`: the model that unknown names mean. */
-  selected?(): string | null;
-  onFailure?(id: string, error: unknown): void;
-}
-
-const DEFAULTS = { budget: MemoryBudget.of(Infinity), autoload: true, loadTimeoutMs: 600_000, ttlMs: 0 };
 
 /** Requests retry a load that has failed, or a given-up engine, after this time, or when the files have changed. */
 const RETRY_AFTER_MS = 30_000;
@@ -52,7 +34,7 @@ const RETRY_AFTER_MS = 30_000;
 export class ManagedPool implements ModelPool {
   readonly #slots: ModelSlot[] = [];
   readonly #byName = new Map<string, Named>();
-  readonly #options: ManagedPoolOptions & typeof DEFAULTS;
+  readonly #options: ManagedPoolOptions & typeof POOL_DEFAULTS;
   readonly #closing = new AbortController();
   readonly #events = new ModelEvents();
   /** By model id, ordered by the first request of each. */
@@ -64,7 +46,7 @@ export class ManagedPool implements ModelPool {
 
   /** @throws {ChasquiError} `invalid_options`: two models have the same name. */
   constructor(sources: readonly ManagedSource[], options: ManagedPoolOptions = {}) {
-    this.#options = { ...DEFAULTS, ...options };
+    this.#options = { ...POOL_DEFAULTS, ...options };
     for (const source of sources) this.add(source);
     for (const name of options.pins ?? []) this.#named(name).isPinned = true;
     this.#isReady = sources.some(({ opened }) => opened !== undefined);
@@ -392,6 +374,7 @@ export class ManagedPool implements ModelPool {
 
   #plan(waiting: readonly string[], now: number): LoadPlan {
     const models = this.#slots.map(({ planned }) => planned);
-    return planLoads({ models, waiting, budgetBytes: this.#options.budget.bytes, now });
+    const { budget, maxModels } = this.#options;
+    return planLoads({ models, waiting, budgetBytes: budget.bytes, maxModels, now });
   }
 }

@@ -29,6 +29,8 @@ export interface LoadSituation {
   readonly waiting: readonly string[];
   /** A larger model is loaded alone. */
   readonly budgetBytes: number;
+  /** Maximum number of loaded models. */
+  readonly maxModels: number;
   /** Milliseconds of a monotonic clock. */
   readonly now: number;
 }
@@ -47,7 +49,7 @@ export interface LoadPlan {
 const NOTHING: LoadPlan = { load: null, unload: [], closed: [], refuse: null, againAt: null };
 
 /** Plan again after each load, unload, new or ended wait, and ended lease. */
-export function planLoads({ models, waiting, budgetBytes, now }: LoadSituation): LoadPlan {
+export function planLoads({ models, waiting, budgetBytes, maxModels, now }: LoadSituation): LoadPlan {
   const byId = new Map(models.map((model) => [model.id, model]));
   const wanted = waiting.map((id) => byId.get(id)).find((model) => model !== undefined && model.state !== 'loaded');
   if (wanted === undefined) return NOTHING;
@@ -56,13 +58,12 @@ export function planLoads({ models, waiting, budgetBytes, now }: LoadSituation):
   const leaving = models.filter(({ state }) => state === 'unloading');
   const loaded = models.filter(({ state }) => state === 'loaded');
   const pinned = loaded.filter(({ isPinned }) => isPinned);
-  if (pinned.length > 0 && wanted.bytes + bytesOf(pinned) > budgetBytes) return { ...NOTHING, refuse: wanted.id };
-  const missing = wanted.bytes + bytesOf(leaving) + bytesOf(loaded) - budgetBytes;
-  if (missing <= 0 || leaving.length + loaded.length === 0) return { ...NOTHING, load: wanted.id };
-  const victims = chooseVictims(
-    loaded.filter(({ isPinned }) => !isPinned),
-    missing - bytesOf(leaving),
-  );
+  const fitsBeside = (others: readonly PlannedModel[]): boolean =>
+    others.length < maxModels && wanted.bytes + bytesOf(others) <= budgetBytes;
+  if (pinned.length > 0 && !fitsBeside(pinned)) return { ...NOTHING, refuse: wanted.id };
+  const present = [...leaving, ...loaded];
+  if (present.length === 0 || fitsBeside(present)) return { ...NOTHING, load: wanted.id };
+  const victims = chooseVictims(loaded, fitsBeside);
   if (victims.every(isIdle)) return { ...NOTHING, unload: victims.map(({ id }) => id) };
   const staying = victims.filter((victim) => !victim.isClosed && minimumStayEnd(victim) > now);
   return {
@@ -72,15 +73,15 @@ export function planLoads({ models, waiting, budgetBytes, now }: LoadSituation):
   };
 }
 
-function chooseVictims(loaded: readonly PlannedModel[], missingBytes: number): PlannedModel[] {
-  const victims: PlannedModel[] = [];
-  let missing = missingBytes;
-  for (const model of [...loaded].sort(inOrderOfLeaving)) {
-    if (missing <= 0) break;
-    victims.push(model);
-    missing -= model.bytes;
-  }
-  return victims;
+/** Pinned models stay. */
+function chooseVictims(
+  loaded: readonly PlannedModel[],
+  fitsBeside: (staying: readonly PlannedModel[]) => boolean,
+): PlannedModel[] {
+  const candidates = loaded.filter(({ isPinned }) => !isPinned).sort(inOrderOfLeaving);
+  const pinned = loaded.filter(({ isPinned }) => isPinned);
+  const count = candidates.findIndex((_, at) => fitsBeside([...pinned, ...candidates.slice(at)]));
+  return count < 0 ? candidates : candidates.slice(0, count);
 }
 
 function inOrderOfLeaving(one: PlannedModel, other: PlannedModel): number {

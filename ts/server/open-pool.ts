@@ -9,10 +9,11 @@ import { modifiedMsOf, sizeOfModel } from '../engine/model-files.js';
 import { invalidOptions } from '../errors.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { estimateMemory } from '../models/estimate-memory.js';
-import { ManagedPool, type ManagedPoolOptions } from '../models/managed-pool.js';
+import { ManagedPool } from '../models/managed-pool.js';
 import { MemoryBudget } from '../models/memory-budget.js';
 import type { ManagedSource, OpenHooks } from '../models/model-source.js';
 import type { ModelPool } from '../models/pool.js';
+import type { ManagedPoolOptions } from '../models/pool-options.js';
 import { LOAD_OPTIONS } from '../options/load-option-table.js';
 import { availableMemory, residentBytesOf } from '../process/process-usage.js';
 import {

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { HOSTING_OPTIONS, type HostingOptions } from '../../../ts/cli/options/hosting-option-table.js';
 import { givenOptions } from '../../../ts/cli/options/table-options.js';
 import { warningsOf } from '../../../ts/cli/serve/announce.js';
-import { profileOf } from '../../../ts/cli/serve/hosting.js';
+import { modelsSettings, profileOf } from '../../../ts/cli/serve/hosting.js';
 import { serverSettings } from '../../../ts/cli/serve/server-settings.js';
 import { parseServe } from '../../../ts/cli/serve.js';
 import { LOAD_OPTIONS } from '../../../ts/options/load-option-table.js';
@@ -22,6 +22,11 @@ test('flags for what is always on are accepted', () => {
 
 test('names of llama-server set the same options', () => {
   assert.is(parse('--no-models-autoload')?.autoload, false);
+  const maxOf = (text: string) =>
+    modelsSettings(givenOptions(HOSTING_OPTIONS, parse('--models-max', text) ?? {}, {})).maxModels;
+  assert.is(maxOf('2'), 2);
+  // The value of llama-server for no limit.
+  assert.is(maxOf('0'), undefined);
   for (const flag of ['-n', '--predict', '--n-predict']) {
     assert.is(profileOf(parse(flag, '9') as HostingOptions).maxTokens, 9);
   }

@@ -43,6 +43,12 @@ test('two stay side by side; the third displaces what was used longest ago', asy
   assert.ok(b.engines[0]?.closed);
 });
 
+test('no more models are loaded than allowed', async () => {
+  const { pool, states } = await poolOf(sources(), { budget: MemoryBudget.of(Infinity), maxModels: 2 });
+  for (const id of ['a', 'b', 'c']) (await pool.acquire(id, {})).release();
+  assert.equal(states(), ['unloaded', 'loaded', 'loaded']);
+});
+
 test('busy models are never unloaded; waiting requests get their turn when it is idle', async () => {
   const [a, b, c] = sources();
   const { pool, states } = await poolOf([a, b, c]);

@@ -23,8 +23,8 @@ function model(id: string, changes: Partial<PlannedModel> = {}): PlannedModel {
 
 const loaded = (id: string, changes: Partial<PlannedModel> = {}) => model(id, { state: 'loaded', ...changes });
 
-function plan(models: PlannedModel[], waiting: string[], budgetBytes = 20, now = 100): LoadPlan {
-  return planLoads({ models, waiting, budgetBytes, now });
+function plan(models: PlannedModel[], waiting: string[], budgetBytes = 20, now = 100, maxModels = Infinity): LoadPlan {
+  return planLoads({ models, waiting, budgetBytes, maxModels, now });
 }
 
 test('nothing, where nobody waits, or only for what is there', () => {
@@ -62,6 +62,17 @@ test('pinned models are never evicted; models that do not fit beside them are re
   assert.equal(plan([pinned, loaded('b'), model('c', { bytes: 11 })], ['c']), { ...NOTHING, refuse: 'c' });
   // A model that is not loaded occupies no memory.
   assert.is(plan([model('a', { isPinned: true }), model('c')], ['c'], 10).load, 'c');
+});
+
+test('a maximum number of models is kept like the memory', () => {
+  const models = [loaded('a', { usedAt: 2 }), loaded('b', { usedAt: 1 }), model('c')];
+  const withMax = (max: number, all = models) => plan(all, ['c'], Infinity, 100, max);
+  assert.is(withMax(3).load, 'c');
+  assert.equal(withMax(2), { ...NOTHING, unload: ['b'] });
+  assert.equal(withMax(1), { ...NOTHING, unload: ['b', 'a'] });
+  assert.equal(withMax(2, [model('b', { state: 'unloading' }), loaded('a'), model('c')]), NOTHING);
+  assert.equal(withMax(1, [loaded('a', { leases: 1 }), model('c')]), { ...NOTHING, closed: ['a'] });
+  assert.equal(withMax(1, [loaded('a', { isPinned: true }), model('c')]), { ...NOTHING, refuse: 'c' });
 });
 
 test('idle models are evicted, busy ones never', () => {
@@ -129,7 +140,7 @@ test('no request waits forever, and the budget is kept', () => {
       asked[id] = now;
     }
     const current = [...models.values()];
-    const next = planLoads({ models: current, waiting, budgetBytes: 20, now });
+    const next = planLoads({ models: current, waiting, budgetBytes: 20, maxModels: 3, now });
     for (const each of models.values()) {
       (each as { isClosed: boolean }).isClosed = next.closed.includes(each.id);
       if (next.unload.includes(each.id)) {

@@ -86,6 +86,12 @@ const POOL_OPTIONS = inGroup('Several models', {
     help: 'Memory limit for all loaded models; a larger model is loaded alone',
     otherwise: '80 % of the memory that is free at startup, and of GPU memory',
   },
+  modelsMax: {
+    ...integer(1),
+    unset: '0',
+    help: 'Maximum number of loaded models, within the memory limit',
+    otherwise: 'as many as fit',
+  },
   autoload: {
     ...on,
     aliases: ['--models-autoload'],

@@ -27,7 +27,6 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   '--agent': 'Requests use tools of MCP servers: --mcp-config',
   '--media-path': 'Requests cannot read files of this machine. Send media as data URIs.',
   '--mmproj-url': 'Download the projector, and name its file with --mmproj.',
-  '--models-max': 'The number of loaded models follows from their memory: --models-memory limits it.',
   '--slot-save-path': 'Conversations are saved automatically with --cache-disk.',
   '--tools': 'There are no built-in tools. Requests use tools of MCP servers: --mcp-config',
   '--ui-mcp-proxy': 'The server connects to MCP servers itself: --mcp-config',

@@ -94,11 +94,12 @@ export function hostingSettings(options: HostingOptions): Omit<StartSettings, 'm
 export function modelsSettings(
   options: HostingOptions,
 ): Omit<ModelsSettings, 'paths' | 'onFailure'> & Required<Pick<ModelsSettings, 'onFailure'>> {
-  const { modelsDir, modelsMemory, autoload = HOSTING_OPTIONS.autoload.default } = options;
+  const { modelsDir, modelsMemory, modelsMax, autoload = HOSTING_OPTIONS.autoload.default } = options;
   const { loadTimeout = HOSTING_OPTIONS.loadTimeout.default, ttl = HOSTING_OPTIONS.ttl.default } = options;
   return {
     ...(modelsDir !== undefined && { folder: modelsDir }),
     ...(modelsMemory !== undefined && { budgetBytes: modelsMemory * MIB }),
+    ...(modelsMax !== undefined && { maxModels: modelsMax }),
     autoload,
     loadTimeoutMs: loadTimeout * 1000,
     ttlMs: ttl * 1000,

@@ -11,7 +11,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { noAgents } from './support/find-agents.mjs';
 import { chromiumPath } from './support/find-chromium.mjs';
 import { kubernetesFolder } from './support/find-kubernetes.mjs';
-import { noPypi, PYTHON_CLIENTS, PYTHON_FRAMEWORKS } from './support/find-pypi.mjs';
+import { noPypi, PYTHON_ENVIRONMENTS } from './support/find-pypi.mjs';
 import { describeProcess, killTree, processTree, runningTest } from './support/hang-report.mjs';
 import { register, usesDist } from './support/node-arguments.mjs';
 import { judge, summarise } from './support/tier-results.mjs';
@@ -87,10 +87,10 @@ const tiers = [
   { name: 'clients', seconds: 70, cores: 0.7 },
   {
     name: 'clients-python',
-    seconds: 60,
+    seconds: 100,
     cores: 0.7,
     extra: 15 * minute,
-    when: () => noPypi('clients-python', [PYTHON_CLIENTS, PYTHON_FRAMEWORKS]),
+    when: () => noPypi('clients-python', PYTHON_ENVIRONMENTS),
   },
   { name: 'agents', seconds: 27, cores: 0.4, extra: 15 * minute, when: noAgents, onRequest: true, only: agents },
   { name: 'cloud', seconds: 400, cores: 0.9, when: noBrowser },

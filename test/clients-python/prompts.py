@@ -14,3 +14,8 @@ class City(BaseModel):
 PARAMETERS = {**City.model_json_schema(), "additionalProperties": False}
 FUNCTION = {"name": "weather", "description": "The weather of a city.", "parameters": PARAMETERS}
 TOOL = {"type": "function", "function": FUNCTION}
+
+
+def weather(city: str) -> str:
+    """The weather of a city."""
+    return "sunny"

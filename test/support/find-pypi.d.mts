@@ -1,9 +1,8 @@
-export declare const PYTHON_CLIENTS: Readonly<Record<string, string>>;
-export declare const PYTHON_FRAMEWORKS: Readonly<Record<string, string>>;
+/** The requirements of each client, by the name of its checks. */
+export type PythonEnvironment = Readonly<Record<string, string | readonly string[]>>;
+
+export declare const PYTHON_ENVIRONMENTS: readonly PythonEnvironment[];
 export declare const pypiFolder: string;
-export declare function environmentOf(requirements: readonly string[]): string;
+export declare function environmentOf(requirements: readonly (string | readonly string[])[]): string;
 export declare function completeMark(environment: string): string;
-export declare function noPypi(
-  tier: string,
-  environments?: readonly Readonly<Record<string, string>>[],
-): string | undefined;
+export declare function noPypi(tier: string, environments?: readonly PythonEnvironment[]): string | undefined;

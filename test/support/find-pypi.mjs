@@ -7,7 +7,7 @@ import path from 'node:path';
 import process from 'node:process';
 
 /** The clients of the tier `clients-python`, by the names of their checks. */
-export const PYTHON_CLIENTS = {
+const CLIENTS = {
   openai: 'openai==2.54.0',
   anthropic: 'anthropic==2.14.0',
   ollama: 'ollama==0.6.3',
@@ -15,7 +15,7 @@ export const PYTHON_CLIENTS = {
 };
 
 /** In an environment of their own, because LiteLLM restricts the versions of dependencies. */
-export const PYTHON_FRAMEWORKS = {
+const FRAMEWORKS = {
   instructor: 'instructor==1.17.0',
   pydantic_ai: 'pydantic-ai-slim[openai]==2.31.1',
   agents: 'openai-agents==0.20.0',
@@ -24,11 +24,23 @@ export const PYTHON_FRAMEWORKS = {
   cohere: 'cohere==7.3.1',
 };
 
+const APPLICATIONS = {
+  llama_index: ['llama-index-llms-openai-like==0.8.1', 'llama-index-embeddings-openai-like==0.4.0'],
+  haystack: 'haystack-ai==3.4.1',
+  autogen: ['autogen-ext[openai]==0.7.5', 'autogen-agentchat==0.7.5'],
+  dspy: 'dspy==3.4.1',
+};
+
+/** It needs a newer client of OpenAI than the others accept. */
+const EVALUATIONS = { inspect_ai: ['inspect-ai==0.3.285', 'openai==3.57.0', 'anthropic==2.14.0'] };
+
+export const PYTHON_ENVIRONMENTS = [CLIENTS, FRAMEWORKS, APPLICATIONS, EVALUATIONS];
+
 export const pypiFolder = path.join(process.env.XDG_CACHE_HOME || path.join(os.homedir(), '.cache'), 'chasqui', 'pypi');
 
 /** The virtual environment of these packages. */
 export function environmentOf(requirements) {
-  return path.join(pypiFolder, requirements.join('+'));
+  return path.join(pypiFolder, requirements.flat().join('+'));
 }
 
 /** The file that an environment has once all its packages are installed. */

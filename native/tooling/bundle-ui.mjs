@@ -22,6 +22,8 @@ export async function bundleUi(dist) {
   fs.rmSync(out, { recursive: true, force: true });
   const { entries, packages, outputs } = await bundle(out);
   fs.cpSync(path.join(source, 'static'), out, { recursive: true });
+  // For the tray icon.
+  fs.cpSync(path.join(source, 'languages'), path.join(dist, 'desktop', 'languages'), { recursive: true });
   const { script, webPage, ...shared } = entries;
   writePage(out, 'index.html', { script, ...shared });
   writePage(out, path.join('web-page', 'web-page.html'), { script: webPage, ...shared });

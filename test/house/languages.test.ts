@@ -104,9 +104,7 @@ test('no visible text of the pages bypasses the catalogues', () => {
 });
 
 test('every message is used', () => {
-  const code = files('ts/desktop/ui', /\.tsx?$/)
-    .map(read)
-    .join('\n');
+  const code = [...files('ts/desktop/ui', /\.tsx?$/), ...files('ts/desktop/tray', /\.ts$/)].map(read).join('\n');
   const unused = Object.keys(english).filter((key) => !code.includes(`'${key}'`) && !code.includes(`"${key}"`));
   assert.equal(unused, []);
 });

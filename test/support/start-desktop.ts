@@ -58,6 +58,7 @@ export function desktopVariables(folder: string, variables: NodeJS.ProcessEnv = 
     HF_ENDPOINT: 'http://127.0.0.1:9',
     DISPLAY: '',
     WAYLAND_DISPLAY: '',
+    DBUS_SESSION_BUS_ADDRESS: '',
     ...variables,
   };
 }

@@ -9,6 +9,7 @@ import { removeOpeningPages, writeOpeningPage } from '../../desktop/opening-code
 import { PAGES } from '../../desktop/pages.js';
 import { APP_PORT } from '../../desktop/ports.js';
 import { InstanceLock } from '../../desktop/single-instance.js';
+import { openTray } from '../../desktop/tray/tray.js';
 import { openWindow } from '../../desktop/window.js';
 import { DEMO_MODEL, dataDir } from '../../hub/data-folder.js';
 import { hubSettings } from '../../hub/hub-settings.js';
@@ -83,7 +84,20 @@ async function run(folder: string, lock: InstanceLock, options: DesktopOptions):
   });
   const url = baseUrl(HOST, desktop.port);
   lock.announce({ url, port: desktop.port, pid: process.pid, token: desktop.token });
+  const tray = openTray({
+    environment: process.env,
+    events: desktop.app.events,
+    language: () => desktop.app.settings.current.language,
+    server: () => desktop.app.server.state,
+    icons: PAGES,
+    open: () => openWindow(writeOpeningPage(folder, url, desktop.app.codes.make()), folder),
+    startServer: () => startServer(desktop, { ...options, startServer: true }),
+    stopServer: () => desktop.app.server.stop(),
+    quit: () => process.kill(process.pid, 'SIGTERM'),
+    onError: (error) => desktop.app.log.say('warn', `Tray icon: ${error.message}`),
+  });
   const stop = async () => {
+    (await tray)?.close();
     await desktop.close();
     removeOpeningPages(folder);
     lock.release();

@@ -2,13 +2,14 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadModel, type Model } from '../../ts/index.js';
 import { demoModelPath } from '../support/demo-model.js';
+import { ENDLESS_CONTEXT } from '../support/long-answer.js';
 import { until } from '../support/until.js';
 
 const endless = { prompt: 'The', ignoreEos: true };
 
 let model: Model;
 test.before(async () => {
-  model = await loadModel(demoModelPath, { contextSize: 4096, parallel: 2, threads: 1 });
+  model = await loadModel(demoModelPath, { contextSize: ENDLESS_CONTEXT, parallel: 2, threads: 1 });
 });
 test.after(() => model.close());
 
@@ -48,8 +49,13 @@ test('an abort while decoding rejects with its reason and frees the sequence wit
 });
 
 test('an abort while queued rejects and leaves the running ones alone', async () => {
-  const running = [model.generate(endless), model.generate(endless)];
-  await Promise.all(running.map((stream) => stream.next()));
+  let isOver = false;
+  // Unread, they would be paused and give their places to the third.
+  const read = async () => {
+    for await (const _ of model.generate(endless)) if (isOver) return;
+  };
+  const running = [read(), read()];
+  await until(async () => (await model.stats()).active === 2, 'two jobs run');
   const controller = new AbortController();
   const queued = model.generate(endless, { signal: controller.signal });
   const first = queued.next();
@@ -60,15 +66,14 @@ test('an abort while queued rejects and leaves the running ones alone', async ()
     (error) => assert.is(error.name, 'AbortError'),
   );
   await until(async () => (await model.stats()).queued === 0, 'the queue is empty');
-  for (const stream of running) {
-    assert.not.ok((await stream.next()).done);
-    await stream.return();
-  }
+  assert.is((await model.stats()).active, 2);
+  isOver = true;
+  await Promise.all(running);
   await allFree();
 });
 
 test('an abort in prefill and one before the prompt is tokenized free everything', async () => {
-  const long = Array.from({ length: 4000 }, (_, i) => 40 + (i % 50));
+  const long = Array.from({ length: ENDLESS_CONTEXT - 1000 }, (_, i) => 40 + (i % 50));
   const controller = new AbortController();
   const inPrefill = model.generate({ ...endless, prompt: long }, { signal: controller.signal });
   const first = inPrefill.next();

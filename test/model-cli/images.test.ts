@@ -3,6 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { DRAWING, type Format, picture, pictureUri } from '../support/image-files.js';
 import { type ImageServer, imageServer } from '../support/image-server.js';
+import { ENDLESS_CONTEXT } from '../support/long-answer.js';
 import { type RunningServer, startServer } from '../support/start-server.js';
 import { until } from '../support/until.js';
 
@@ -10,7 +11,7 @@ const test = suite<{ server: RunningServer; pictures: ImageServer; client: OpenA
 
 test.before(async (context) => {
   context.pictures = await imageServer();
-  context.server = await startServer();
+  context.server = await startServer(['--ctx-size', String(ENDLESS_CONTEXT)]);
   context.client = new OpenAI({ baseURL: `${context.server.url}/v1`, apiKey: 'none', maxRetries: 0 });
 });
 

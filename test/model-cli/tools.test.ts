@@ -3,6 +3,7 @@ import OpenAI from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type RunningServer, startServer } from '../support/start-server.js';
+import { until } from '../support/until.js';
 
 const test = suite<{ server: RunningServer; client: OpenAI }>('tools through the openai client');
 
@@ -110,7 +111,7 @@ test('impossible requests are clear errors and affect no other request', async (
       assert.is((error as InstanceType<typeof OpenAI.BadRequestError>).param, param);
     }
   }
-  assert.is((await server.health()).active, 0);
+  await until(async () => (await server.health()).active === 0, 'no sequence is held');
 });
 
 test('unenforceable keywords are ignored and reported, the others are enforced', async ({ client }) => {
@@ -136,7 +137,7 @@ test('a grammar that is too ambiguous fails its own request, and nobody else’s
   const [failed, honest] = await Promise.allSettled([hostile, client.chat.completions.create({ model, messages })]);
   assert.is(honest.status, 'fulfilled');
   assert.is(failed.status === 'rejected' && failed.reason.code, 'invalid_grammar');
-  assert.is((await server.health()).active, 0);
+  await until(async () => (await server.health()).active === 0, 'no sequence is held');
 });
 
 test.run();

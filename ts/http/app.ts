@@ -75,7 +75,7 @@ export function createHttpApp(context: HttpContext, options: HttpOptions, endpoi
     maxSilenceMs: options.bodySilenceMs,
     anyTypeBelow: `${basePath}/api/`,
   });
-  validateBodies(app);
+  validateBodies(app, () => running.isIdle);
   const known = guardRequests(app, context, options, endpoints.openUrls);
   app.addHook('preClose', () => running.drain(context.options.drainMs));
   if (basePath !== '') for (const register of endpoints.probes) register(app);

@@ -28,7 +28,7 @@ export class RunningReplies {
     setMaxListeners(0, controller.signal);
     const close = (): void => {
       this.#running.delete(controller);
-      if (this.#running.size === 0) this.#onIdle?.();
+      if (this.isIdle) this.#onIdle?.();
       if (!response.writableEnded) {
         controller.abort(new ChasquiError('client_closed_request', 'The client closed the connection.'));
       }
@@ -42,6 +42,10 @@ export class RunningReplies {
       if (this.#stopped) controller.abort(shuttingDown());
     }
     return controller.signal;
+  }
+
+  get isIdle(): boolean {
+    return this.#running.size === 0;
   }
 
   /** Ends this endless reply when the server begins to stop. */
@@ -69,7 +73,7 @@ export class RunningReplies {
   }
 
   #idle(timeoutMs: number): Promise<void> {
-    if (this.#running.size === 0 || timeoutMs <= 0) return Promise.resolve();
+    if (this.isIdle || timeoutMs <= 0) return Promise.resolve();
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, timeoutMs);
       this.#onIdle = () => {

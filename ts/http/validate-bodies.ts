@@ -31,13 +31,16 @@ export const compilersFactory = {
 /** By their JSON: endpoints share body schemas, and so do the servers of a process. */
 const schemas = new Map<string, CompiledSchema>();
 
+/** Tells for each server of the process whether it has nothing to do. The desktop app has two. */
+const servers = new Set<() => boolean>();
+
 /**
  * Sets AJV to strict: by default Fastify makes it coerce types, drop unknown fields and fill in defaults. Compiling the
  * schemas is the slowest part of a start. The schema of chat completions, the most common first request, is compiled
- * while other processes load a model. The others are compiled long after the start, one per turn of the event loop, or by
- * the first request that needs them.
+ * while other processes load a model. The others are compiled one by one long after the start while all servers of the
+ * process are idle, because a compilation delays the tokens of their streams, or by the first request that needs them.
  */
-export function validateBodies(app: FastifyInstance): void {
+export function validateBodies(app: FastifyInstance, isIdle: () => boolean): void {
   const used = new Set<CompiledSchema>();
   let likely: CompiledSchema | undefined;
   app.setValidatorCompiler(({ schema, url }) => {
@@ -55,15 +58,23 @@ export function validateBodies(app: FastifyInstance): void {
   let later: NodeJS.Timeout | undefined;
   app.addHook('onListen', async () => {
     setImmediate(() => likely?.validator()).unref();
-    later = setTimeout(() => compileInTurns([...used]), COMPILED_AFTER_MS).unref();
+    servers.add(isIdle);
+    later = setTimeout(() => {
+      later = compileWhileIdle([...used]);
+    }, COMPILED_AFTER_MS).unref();
   });
-  app.addHook('onClose', async () => clearTimeout(later));
+  app.addHook('onClose', async () => {
+    servers.delete(isIdle);
+    clearTimeout(later);
+  });
 }
 
 const LIKELY_URL = '/chat/completions';
 
 /** By then most models are loaded, which takes all CPU time. Short-lived servers compile what they use. */
 const COMPILED_AFTER_MS = 30_000;
+/** Longer than a compilation, so the server never waits for two in a row. */
+const COMPILED_EVERY_MS = 500;
 
 class CompiledSchema {
   #validate: ValidateFunction | null = null;
@@ -76,11 +87,10 @@ class CompiledSchema {
   }
 }
 
-function compileInTurns(schemas: CompiledSchema[]): void {
-  const next = schemas.shift();
-  if (next === undefined) return;
-  setImmediate(() => {
-    next.validator();
-    compileInTurns(schemas);
-  }).unref();
+function compileWhileIdle(schemas: CompiledSchema[]): NodeJS.Timeout {
+  const timer = setInterval(() => {
+    if ([...servers].every((isIdle) => isIdle())) schemas.shift()?.validator();
+    if (schemas.length === 0) clearInterval(timer);
+  }, COMPILED_EVERY_MS).unref();
+  return timer;
 }

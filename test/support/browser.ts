@@ -20,6 +20,9 @@ export interface OpenPage {
 /** So generous that only a page which never gets there fails, however much else the computer does. */
 const PATIENCE_MS = 180_000;
 
+/** Pages of tests close before optimised code pays off. A small young generation is collected often while a page loads. */
+const SHORT_LIVED = '--js-flags=--no-opt,--no-maglev,--min-semi-space-size=16';
+
 /** How long a browser stays for the next test file of this process. */
 const IDLE_MS = 800;
 let shared: Promise<Browser> | undefined;
@@ -37,7 +40,7 @@ async function launch(): Promise<Browser> {
   assert.ok(executablePath && existsSync(executablePath), 'there is a Chromium');
   const browser = await chromium.launch({
     executablePath,
-    args: ['--no-sandbox', '--use-fake-device-for-media-stream'],
+    args: ['--no-sandbox', '--use-fake-device-for-media-stream', SHORT_LIVED],
     timeout: PATIENCE_MS,
   });
   const close = browser.close.bind(browser);
@@ -117,7 +120,7 @@ const AXE_RUNS = 20;
  * reports a problem of a page that changed meanwhile.
  */
 export async function accessibilityProblems(page: Page): Promise<string[]> {
-  await page.evaluate(axeSource);
+  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axeSource);
   const script = `(async () => {
     const still = new CSSStyleSheet();
     still.replaceSync('*, ::before, ::after, ::backdrop { transition: none !important; animation: none !important }');

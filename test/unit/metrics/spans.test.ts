@@ -110,17 +110,32 @@ test('one that failed, without a trace or a model', () => {
   });
 });
 
-test('without the package there are none', () => {
-  const hooks = `export const resolve = (specifier, context, next) =>
-    next(specifier === '@opentelemetry/api' ? 'a-package-that-is-not-installed' : specifier, context);`;
+/** What `openSpans` returns in a process without the package, after `before`. */
+function opened(before: string): string {
+  const hooks = `import { writeSync } from 'node:fs';
+  export const resolve = (specifier, context, next) => {
+    if (specifier !== '@opentelemetry/api') return next(specifier, context);
+    writeSync(1, 'imported\\n');
+    return next('a-package-that-is-not-installed', context);
+  }`;
   const program = `
     import { register } from 'node:module';
     register('data:text/javascript,' + encodeURIComponent(${JSON.stringify(hooks)}));
+    ${before}
     const { openSpans } = await import('./ts/metrics/spans.ts');
     console.log(await openSpans());`;
   const args = ['--import', register, '--input-type=module', '-e', program];
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
-  assert.equal([status, stdout], [0, 'null\n'], stderr);
+  assert.is(status, 0, stderr);
+  return stdout;
+}
+
+test('without the package there are none', () => {
+  assert.is(opened("globalThis[Symbol.for('opentelemetry.js.api.1')] = {};"), 'imported\nnull\n');
+});
+
+test('without an SDK the package is not loaded', () => {
+  assert.is(opened(''), 'null\n');
 });
 
 test.run();

@@ -12,6 +12,8 @@ import { afterSummary, splitBranch, summaryRequest, WHEN_FULL, whenFull } from '
 import type { ChatStore } from './store/chats.js';
 
 const WRITE_EVERY_MS = 1000;
+/** Interval of attempts after the last write of a completion has failed. */
+const RETRY_EVERY_MS = 5000;
 const MIN_TRANSCRIPT_SHARE = 0.01;
 
 export interface CompletionParts extends TitleParts {
@@ -106,6 +108,7 @@ export class ChatCompletions {
   /** Stops all completions and stores their text. */
   async close(): Promise<void> {
     await Promise.all([...this.#ofChats.keys()].map((chat) => this.stop(chat)));
+    this.#ofChats.clear();
     await this.#titles.close();
   }
 
@@ -115,6 +118,7 @@ export class ChatCompletions {
     const notWritten = writer.close();
     const failed = error ?? notWritten;
     if (failed === null) this.#ofChats.delete(chat.id);
+    if (notWritten !== null) this.#retryLater(chat.id, completion, writer, error !== null);
     const hasMessage = completion.hasResult || completion.message.content !== '';
     completion.end({
       message: hasMessage ? completion.message : null,
@@ -124,6 +128,17 @@ export class ChatCompletions {
     this.publish(chat.id);
     const isWhole = failed === null && !completion.signal.aborted && !completion.message.toolCalls;
     if (isWhole) this.#titles.start(chat.id, () => this.publish(chat.id));
+  }
+
+  /** Writes the text once the disk has space again. The next completion of the chat ends the attempts. */
+  #retryLater(chat: string, completion: ChatCompletion, writer: MessageWriter, hasFailed: boolean): void {
+    const timer = setTimeout(() => {
+      if (this.#ofChats.get(chat) !== completion) return;
+      if (writer.retry() !== null) return this.#retryLater(chat, completion, writer, hasFailed);
+      if (!hasFailed) this.#ofChats.delete(chat);
+      this.publish(chat);
+    }, RETRY_EVERY_MS);
+    timer.unref();
   }
 
   /** Shortens files, then the chat, as the user chose, while they do not fit into the context. */
@@ -198,6 +213,20 @@ class MessageWriter {
   close(): CompletionError | null {
     if (this.completion.hasResult) this.#write();
     clearTimeout(this.#timer);
+    return this.#error;
+  }
+
+  /** Writes the text unless the message was changed or deleted meanwhile. Returns the error. */
+  retry(): CompletionError | null {
+    try {
+      const { message } = this.completion;
+      const stored = this.chats.read(this.chat).messages.find(({ id }) => id === message.id);
+      if (stored === undefined ? this.#writes > 0 : !message.content.startsWith(stored.content)) return null;
+    } catch (error) {
+      const { message, code } = toCompletionError(error);
+      return code === 'not_found' ? null : { message, code };
+    }
+    this.#write();
     return this.#error;
   }
 

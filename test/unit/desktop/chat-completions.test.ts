@@ -74,4 +74,41 @@ test('followers get the end of a completion whose chat cannot be read or written
   assert.is(completions.runningIn('c'), null);
 });
 
+test('the end of a completion is stored once the disk has space again, unless its message was changed', async () => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  try {
+    for (const [kept, expected] of [
+      ['H', ['Hi']],
+      ['Edited', []],
+    ] as const) {
+      async function* reply(): AsyncGenerator<Uint8Array> {
+        yield Buffer.from('data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\n');
+      }
+      let isFull = true;
+      const stored: string[] = [];
+      const addMessages = (_chat: string, { messages }: { messages: ChatMessage[] }) => {
+        if (isFull) throw new Error('database or disk is full');
+        stored.push(messages[0]?.content ?? '');
+      };
+      const written = {
+        ...chat,
+        messages: [...chat.messages, { id: 'a', parent: 'q', role: 'assistant', content: kept }],
+      };
+      let read = chat;
+      const completions = openCompletions({ read: () => read, updatedAt: () => 0, addMessages }, reply());
+      completions.start('c', { id: 'a', parent: 'q' });
+      await completions.stop('c');
+      read = written as Chat;
+      mock.timers.tick(5000);
+      assert.equal(stored, []);
+      isFull = false;
+      mock.timers.tick(5000);
+      mock.timers.tick(5000);
+      assert.equal(stored, expected, kept);
+    }
+  } finally {
+    mock.timers.reset();
+  }
+});
+
 test.run();

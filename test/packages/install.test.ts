@@ -1,12 +1,21 @@
 // The first steps of a user without compilers: install, serve, send a request.
 import { spawnSync } from 'node:child_process';
-import { chmodSync, lstatSync, readdirSync } from 'node:fs';
+import { chmodSync, cpSync, lstatSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ask } from './ask.js';
 import { writeBadModule } from './bad-modules.js';
-import { copyInstallation, install, installInto, nativeFolder, pack, run, runChasqui } from './installation.js';
+import {
+  copyInstallation,
+  install,
+  installInto,
+  nativeFolder,
+  pack,
+  run,
+  runChasqui,
+  scratch,
+} from './installation.js';
 
 const test = suite('packages: install');
 
@@ -49,6 +58,30 @@ function setWritable(folder: string, writable: boolean): void {
     if (!name.includes('.bin')) chmodSync(join(folder, name), writable ? 0o755 : 0o555);
   }
 }
+
+test('in an ASAR archive of Electron, native code opens the unpacked copies', () => {
+  const folder = join(scratch, 'resources');
+  const archive = join(folder, 'app.asar');
+  cpSync(install(), archive, { recursive: true, verbatimSymlinks: true });
+  for (const name of ['chasqui', '@chasqui']) {
+    cpSync(join(archive, 'node_modules', name), join(folder, 'app.asar.unpacked', 'node_modules', name), {
+      recursive: true,
+    });
+  }
+  // What only Electron's JavaScript can read.
+  for (const name of readdirSync(archive, { recursive: true }) as string[]) {
+    if (/chasqui.*\.(node|so|gguf)$/.test(name)) writeFileSync(join(archive, name), '');
+  }
+  const program = `import { loadModel } from 'chasqui';
+    for (const process of [false, true]) {
+      const model = await loadModel('demo', { process });
+      console.log(await model.generate({ prompt: 'Hello', maxTokens: 4 }).text() !== '');
+      await model.close();
+    }`;
+  writeFileSync(join(archive, 'main.mjs'), program);
+  const { stdout, stderr } = run(archive, 'main.mjs');
+  assert.is(stdout, 'true\ntrue\n', stderr);
+});
 
 test('doctor names the package, the modules and the choice; --json says the same', () => {
   const text = runChasqui(install(), 'doctor');

@@ -2,8 +2,9 @@
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { unpacked } from '../native/unpacked.js';
 
-export const DEMO_MODEL = fileURLToPath(new URL('../../prebuilds/demo/chasqui-demo.gguf', import.meta.url));
+export const DEMO_MODEL = unpacked(fileURLToPath(new URL('../../prebuilds/demo/chasqui-demo.gguf', import.meta.url)));
 
 export function dataDir(given: string | undefined): string {
   return given ?? path.join(homedir(), '.chasqui');

@@ -4,8 +4,9 @@ import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { VERSION } from '../version.js';
+import { unpacked } from './unpacked.js';
 
-export const packageRoot = fileURLToPath(new URL('../../', import.meta.url));
+export const packageRoot = unpacked(fileURLToPath(new URL('../../', import.meta.url)));
 
 const require = createRequire(import.meta.url);
 
@@ -49,7 +50,7 @@ export function findPackage(name: string): InstalledPackage {
     return { name, problem: 'it is not installed' };
   }
   const found = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string };
-  const installed = { name, directory: dirname(manifest), version: found.version };
+  const installed = { name, directory: unpacked(dirname(manifest)), version: found.version };
   // The interfaces of addon and modules are not stable between versions.
   if (found.version === VERSION) return installed;
   return { ...installed, problem: `it is version ${found.version}, and this is chasqui ${VERSION}` };

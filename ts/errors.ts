@@ -186,7 +186,7 @@ export const ERRORS = {
   model_exists: badRequest('Another model with this file name has been imported.', 409),
   local_model_not_found: notFound('No local model has this name.'),
   not_deletable: badRequest(
-    'The model cannot be deleted: it is built in, was passed at startup, or belongs to another program.',
+    'The model cannot be deleted: it is in use, is built in, was passed at startup, or belongs to another program.',
     409,
   ),
   fit_unknown: badRequest('The memory requirement of the model is unknown.', 409),

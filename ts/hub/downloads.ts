@@ -25,6 +25,8 @@ export interface DownloadsOptions extends Partial<DownloadSettings> {
   folder?: string | undefined;
   /** Parallel downloads. */
   maxActive?: number;
+  /** Completed and cancelled downloads to keep in the list. */
+  maxFinished?: number;
   freeBytes?: FreeBytes;
 }
 
@@ -45,6 +47,7 @@ const DEFAULTS: DownloadSettings = {
   maxTries: 60,
 };
 const MAX_ACTIVE = 2;
+const MAX_FINISHED = 100;
 const PROGRESS_MS = 250;
 /** Why a running download is stopped. `queued`: restart it at once, for example with another client. */
 type Interruption = 'paused' | 'cancelled' | 'closed' | 'queued';
@@ -54,6 +57,7 @@ export class Downloads {
   readonly #cache: HubCache;
   readonly #settings: DownloadSettings;
   readonly #maxActive: number;
+  readonly #maxFinished: number;
   readonly #freeBytes: FreeBytes;
   readonly #jobs: Job[] = [];
   readonly #listeners = new Set<Listener>();
@@ -63,11 +67,13 @@ export class Downloads {
     options: DownloadsOptions,
     private readonly store: DownloadStore | null,
   ) {
-    const { client, cacheFolder, folder: _, maxActive = MAX_ACTIVE, freeBytes = freeDiskBytes, ...settings } = options;
+    const { client, cacheFolder, folder: _, freeBytes = freeDiskBytes, ...limited } = options;
+    const { maxActive = MAX_ACTIVE, maxFinished = MAX_FINISHED, ...settings } = limited;
     this.#client = client;
     this.#cache = new HubCache(cacheFolder);
     this.#settings = { ...DEFAULTS, ...settings };
     this.#maxActive = maxActive;
+    this.#maxFinished = maxFinished;
     this.#freeBytes = freeBytes;
   }
 
@@ -198,6 +204,8 @@ export class Downloads {
     const isOver = stored.state === 'completed';
     const fileBytes = stored.files.map((file) => (isOver ? file.sizeBytes : this.#bytesOf(stored, file)));
     const job: Job = { stored, fileBytes, meter: new SpeedMeter(), running: null, toldAt: 0 };
+    const finished = this.#jobs.filter((each) => ['completed', 'cancelled'].includes(each.stored.state));
+    for (const old of finished.slice(0, -this.#maxFinished)) this.#jobs.splice(this.#jobs.indexOf(old), 1);
     this.#jobs.push(job);
     return job;
   }

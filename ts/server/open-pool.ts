@@ -14,6 +14,7 @@ import { MemoryBudget } from '../models/memory-budget.js';
 import type { ManagedSource, OpenHooks } from '../models/model-source.js';
 import type { ModelPool } from '../models/pool.js';
 import type { ManagedPoolOptions } from '../models/pool-options.js';
+import { removeModel } from '../models/remove-model.js';
 import { LOAD_OPTIONS } from '../options/load-option-table.js';
 import { availableMemory, residentBytesOf } from '../process/process-usage.js';
 import {
@@ -47,7 +48,10 @@ export interface ServedModels {
   pool: ModelPool;
   /** Serves another model of the local library. @throws {ChasquiError} `invalid_options`: the name is taken. */
   add(file: LibraryFile): void;
-  /** Resolves when the model is unloaded, after its running requests, and no longer served. */
+  /**
+   * Resolves when the model is unloaded, after its running requests, and no longer served. Rejects with `not_deletable` if
+   * they do not finish in time.
+   */
   remove(id: string): Promise<void>;
   /** Whether the settings name this file, rather than its folder or the library. */
   isFixed(file: string): boolean;
@@ -55,6 +59,9 @@ export interface ServedModels {
   start(onProgress: LoadHooks['onProgress']): Promise<void>;
   close(): Promise<void>;
 }
+
+/** Shorter than the usual timeouts of clients and proxies. */
+const REMOVE_TIMEOUT_MS = 30_000;
 
 /** @throws {ChasquiError} `invalid_options`: the settings contradict each other, or the folder has no models. */
 export function openPool(settings: PoolSettings, metrics: Metrics, anyName: boolean): ServedModels {
@@ -77,18 +84,11 @@ export function openPool(settings: PoolSettings, metrics: Metrics, anyName: bool
     add: (file) => {
       for (const spec of libraryModelSpecs(file, models, settings.model ?? {})) pool.add(sourceOf(spec));
     },
-    remove: (id) => emptyAndRemove(pool, id),
+    remove: (id) => removeModel(pool, id, REMOVE_TIMEOUT_MS),
     isFixed: (file) => fixed.has(realPath(file)),
     start: (onProgress) => pool.start(first, onProgress),
     close: () => pool.close(),
   };
-}
-
-async function emptyAndRemove(pool: ManagedPool, id: string): Promise<void> {
-  if (pool.remove(id)) return;
-  pool.unload(id);
-  do await pool.changed();
-  while (!pool.remove(id));
 }
 
 export interface SourceSettings extends Omit<PoolSettings, 'models'> {

@@ -81,6 +81,20 @@ test('complete files are not downloaded again', async ({ open, hub }) => {
   assert.is(hub.sentBytes(), sent);
 });
 
+test('the list drops the oldest finished downloads', async ({ open, hub }) => {
+  hub.put('ada/other', { files: { 'other-Q8_0.gguf': tinyModel(90_000, 'other') }, gguf: GGUF });
+  const downloads = await open({ maxFinished: 2 });
+  hub.misbehaviour = { holds: { path: 'other', fromByte: 0 } };
+  const paused = await downloads.start('ada/other');
+  await downloads.pause(paused.id);
+  await download(downloads, REPO);
+  for (let count = 0; count < 5; count += 1) await downloads.start(REPO);
+  assert.equal(
+    downloads.list().map(({ state }) => state),
+    ['paused', 'completed', 'completed', 'completed'],
+  );
+});
+
 test('parts and projector are one download', async ({ open, hub, folder }) => {
   const [one, two, eye] = [tinyModel(120_000, 'one'), tinyModel(130_000, 'two'), tinyModel(60_000, 'eye')];
   const files = {

@@ -64,7 +64,7 @@ const deleteOperation: Operation = {
   tag: 'llama-server',
   summary: 'Deletes the files of the model that the query parameter `model` names (llama-server).',
   description:
-    'Running requests of the model finish first. An unfinished download is cancelled, and its files are deleted.',
+    'The server waits up to 30 seconds for running requests of the model. An unfinished download is cancelled, and its files are deleted.',
   errors: [
     'missing_required_parameter',
     'invalid_value',

@@ -158,4 +158,48 @@ void ArgumentSchema::settle(Properties& all) const {
     for (size_t i = 0; i < all.list.size(); ++i) all.indexes[all.list[i].name] = i;
 }
 
+namespace {
+
+// Formats with their own arrays write one kind of items.
+constexpr const char* kOfArrays[] = {"anyOf", "oneOf", "not", "if", "const", "enum",
+                                     "uniqueItems", "contains", "prefixItems", "unevaluatedItems"};
+
+// Each item has one of the schemas of a tuple, because the format writes one kind of items.
+void add_tuple(const common_json& schema, ArgumentSchema::Items& all) {
+    const common_json& tuple = schema.at("prefixItems");
+    const common_json  rest  = schema.value("items", common_json::make(true));
+    const auto         n     = static_cast<int64_t>(tuple.size());
+    if (rest.is_boolean() && !is_true(rest)) all.max = std::min(all.max, n);
+    common_json any = tuple;
+    if (all.max > n) any.push_back(rest);
+    if (any.size() > 0) all.each.push_back(common_json{{"anyOf", any}});
+}
+
+}  // namespace
+
+ArgumentSchema::Items ArgumentSchema::items_of(const common_json& given, int depth) const {
+    const common_json& schema = resolve(given);
+    Items              all;
+    if (!schema.is_object() || depth > kMaxDepth) return all;
+    const auto add = [&](const common_json& item) { all.each.push_back(item); };
+    for (const auto& [name, value] : schema.items()) {
+        if (name == "items" && !schema.contains("prefixItems")) add(value);
+        if (name == "minItems") all.min = static_cast<int64_t>(std::min(value.get<double>(), 1e9));
+        if (name == "maxItems") all.max = static_cast<int64_t>(std::min(value.get<double>(), 1e9));
+        for (size_t i = 0; name == "allOf" && i < value.size(); ++i) {
+            const Items part = items_of(value.at(i), depth + 1);
+            for (size_t j = 0; j < part.each.size(); ++j) add(part.each.at(j));
+            all.min = std::max(all.min, part.min);
+            all.max = std::min(all.max, part.max);
+        }
+        if (name == "not" && other_types(value).count("array") == 0) continue;
+        const bool is_reported = std::find(std::begin(kOfArrays), std::end(kOfArrays), name) != std::end(kOfArrays);
+        if (is_reported) ignored_.insert(name_of(name.c_str(), schema, false));
+    }
+    if (schema.contains("prefixItems")) add_tuple(schema, all);
+    all.whole = all.each.size() == 1 ? all.each.at(0) : common_json{{"allOf", all.each}};
+    if (other_types(all.whole).empty() && texts(all.whole).is_empty()) all.max = 0;
+    return all;
+}
+
 }  // namespace chasqui

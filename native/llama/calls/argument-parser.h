@@ -29,6 +29,7 @@ public:
     Peg text(const std::string& pattern, const Placeholders& placeholders = {});
     Peg json(const common_json& schema);
     Peg members(const ArgumentSchema& schema, const ArgumentSchema::Alternative& form) {
+        root_ = roots_.emplace(schema.root().dump(), roots_.size()).first->second;
         return members_of(schema, form.properties, form.schema);
     }
 
@@ -78,6 +79,8 @@ private:
     const CallFormat&        format_;
 
     std::map<std::string, std::string> json_rules_, text_rules_, nested_rules_;
+    std::map<std::string, size_t>      roots_;     // of the schemas so far
+    size_t                             root_ = 0;  // of the current one
     size_t                             n_members_ = 0;
     schema::Budget                     budget_;
 };

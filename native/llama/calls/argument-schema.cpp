@@ -18,10 +18,6 @@ constexpr size_t kNoMaximum   = static_cast<size_t>(-1);
 constexpr size_t kMaxCopied   = size_t{16} << 20;  // bytes
 constexpr size_t kMaxResolved = 200'000;  // alternatives within alternatives multiply
 
-// Formats with their own arrays write one kind of items.
-constexpr const char* kOfArrays[] = {"anyOf", "oneOf", "not", "if", "const", "enum",
-                                     "uniqueItems", "contains", "prefixItems", "unevaluatedItems"};
-
 const std::vector<std::string> kOtherTypes = {"null", "boolean", "integer", "number", "object", "array"};
 
 // Begins the pattern of a custom tool's input, which is replaced in grammars for JSON and has no place in raw text
@@ -329,29 +325,6 @@ void ArgumentSchema::collect(const common_json& given, std::vector<common_json>&
 }
 
 // Reports keywords that apply to arrays and are not among the limits.
-ArgumentSchema::Items ArgumentSchema::items_of(const common_json& given, int depth) const {
-    const common_json& schema = resolve(given);
-    Items              all;
-    if (!schema.is_object() || depth > kMaxDepth) return all;
-    const auto add = [&](const common_json& item) { all.each.push_back(item); };
-    for (const auto& [name, value] : schema.items()) {
-        if (name == "items") add(value);
-        if (name == "minItems") all.min = static_cast<int64_t>(std::min(value.get<double>(), 1e9));
-        if (name == "maxItems") all.max = static_cast<int64_t>(std::min(value.get<double>(), 1e9));
-        for (size_t i = 0; name == "allOf" && i < value.size(); ++i) {
-            const Items part = items_of(value.at(i), depth + 1);
-            for (size_t j = 0; j < part.each.size(); ++j) add(part.each.at(j));
-            all.min = std::max(all.min, part.min);
-            all.max = std::min(all.max, part.max);
-        }
-        if (name == "not" && other_types(value).count("array") == 0) continue;
-        const bool is_reported = std::find(std::begin(kOfArrays), std::end(kOfArrays), name) != std::end(kOfArrays);
-        if (is_reported) ignored_.insert(name_of(name.c_str(), schema, false));
-    }
-    all.whole = all.each.size() == 1 ? all.each.at(0) : common_json{{"allOf", all.each}};
-    if (other_types(all.whole).empty() && texts(all.whole).is_empty()) all.max = 0;
-    return all;
-}
 
 std::vector<common_json> ArgumentSchema::alternatives(const common_json& schema) const {
     std::vector<common_json> all;

@@ -166,6 +166,11 @@ const Test odd("conversations: odd messages appear once and in order, or are ref
         {"control tokens", user("A1Z" + control) + "," + calling(call_of(city("A2Z" + control)), "A3Z") + "," +
          result("A4Z" + control) + "," + user("A5Z" + control),
          {{"A1Z" + control}, {"A2Z" + control, "A3Z"}, {"A4Z" + control}, {"A5Z" + control}}},
+        {"a call in the old form", one + R"(,{"role":"assistant","content":"","tool_calls":[{"type":"function","function":{"name":"get_weather",)"
+         R"("arguments":")" + city("A2Z") + R"("}}]},{"role":"tool","name":"get_weather","content":"A3Z"},)" + user("A4Z"),
+         {{"A1Z"}, {"A2Z"}, {"A3Z"}, {"A4Z"}}},
+        {"results without ids", one + "," + calling(call_of(city("A2Z"))) + R"(,{"role":"tool","content":"A3Z"},)" + user("A4Z"),
+         {{"A1Z"}, {"A2Z"}, {"A3Z"}, {"A4Z"}}},
         {"a long word", user("A1Z" + std::string(50'000, 'w') + "A2Z"), {{"A1Z"}, {"A2Z"}}},
     };
     std::string wrong;
@@ -231,6 +236,43 @@ const Test markup("conversations: markup that templates search for stays in the 
     expect(wrong.empty(), wrong);
 });
 
+const Test assembled("conversations: markup that a template assembles from constants stays in the text", [] {
+    const ControlTokens control(vocabulary("qwen2"));
+    struct Case {
+        const char *before, *search, *found;
+    };
+    const Case cases[] = {
+        {"", "content.split('</' ~ 'cut>')[-1]", "</cut>"},
+        {"", "content.split('</' + ('cut' ~ '>'))[-1]", "</cut>"},
+        {"{% set t = 'cut' %}{% set end = '</' ~ t ~ '>' %}", "content.split(end)[-1]", "</cut>"},
+        {"{% set t %}</cut>{% endset %}", "content.split(t)[-1]", "</cut>"},
+        {"{% set ns = namespace(end='</cut') %}{% set ns.end = ns.end ~ '>' %}", "content.split(ns.end)[-1]", "</cut>"},
+        {"{% set tags = {'end': '</cut>'} %}", "content.split(tags['end'])[-1]", "</cut>"},
+        {"", "content.split('</CUT>' | lower)[-1]", "</cut>"},
+        {"", "content.split(['</', 'cut', '>'] | join(''))[-1]", "</cut>"},
+        {"{% macro after(text, open, close='>') %}{{ text.split(open ~ close)[-1] }}{% endmacro %}", "after(content, '</' ~ 'cut')", "</cut>"},
+        {"{% set end = end_tag if end_tag is defined else '</cut>' %}", "content.split(end)[-1]", "</cut>"},
+        {"{% set a, b = '</cut', '>' %}", "content.split(a ~ b)[-1]", "</cut>"},
+        {"", "(content if ('</' ~ 'cut>') not in content else 'x')", "</cut>"},
+        {"", "(content[7:] if content[:7] == '<' ~ 'cut!>' else content)", "<cut!>"},
+        {"", "content | replace('<c' ~ 'ut>', '')", "<cut>"},
+    };
+    for (const auto& [before, search, found] : cases) {
+        const std::string  source = std::string(before) + "{% for message in messages %}{% set content = message.content %}<{{ message.role }}>{{ " +
+                                   search + " }}\n{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
+        const ChatTemplate chat_template(source);
+        for (const std::string& text : {"A1Z" + std::string(found) + "A2Z", found + std::string("A1Z")}) {
+            const common_json message = {{"role", "user"}, {"content", text}};
+            const std::string request = common_json{{"messages", common_json::array({message})}}.dump();
+            const std::string prompt  = ControlTokens::unmarked(chat_template.render(request, &control).text);
+            expect(prompt.find(text) != std::string::npos, source + " to show " + text + ", but got " + prompt);
+        }
+    }
+    const std::string loop = "{% set tags = ['a', 'b'] %}{% for m in messages %}{% set ns = namespace(text=m.content) %}{% for tag in tags %}"
+                             "{% set ns.text = ns.text.split('</' ~ tag ~ '>')[-1] %}{% endfor %}{{ ns.text }}{% endfor %}";
+    expect_equal(string_join(searched_markup(loop), " "), std::string("</a> </b>"));
+});
+
 const Test switches("conversations: a switch of a template works alone or at an end, and is text elsewhere", [] {
     const ControlTokens control(vocabulary("qwen2"));
     const ChatTemplate& chat_template = template_of("NVIDIA-Nemotron-Nano-v2");
@@ -256,6 +298,30 @@ const Test continued("conversations: a continued message may end within its reas
     const RenderedPrompt plain   = chat_template.render(messages), marked = chat_template.render(messages, &control);
     expect_equal(marked.text, plain.text);
     expect_equal(marked.format->generation_prompt, plain.format->generation_prompt);
+});
+
+const Test old_form("conversations: calls and results without ids are shown by every template", [] {
+    const std::string calls = R"({"type":"function","function":{"name":"get_weather","arguments":"{\"city\":\"A2Z\"}"}})";
+    for (const std::string& file : template_names()) {
+        const std::string messages = "{\"messages\":[" + user("A1Z") + "," + calling(calls) +
+                                     R"(,{"role":"tool","name":"get_weather","content":"A3Z"},)" + user("A4Z") + "],";
+        const std::string found = problem(template_of(file).render(messages + kTools + "}").text, {{"A1Z"}, {"A2Z"}, {"A3Z"}, {"A4Z"}});
+        expect(found.empty(), file + ": " + found);
+    }
+});
+
+const Test without_ids("conversations: results without ids belong to calls of their name, in order", [] {
+    const auto call = [](const std::string& name, const std::string& text, const std::string& id) {
+        return R"({"id":")" + id + R"(","type":"function","function":{"name":")" + name + R"(","arguments":"{\"x\":\")" + text + R"(\"}"}})";
+    };
+    const auto unnamed = [](const std::string& text, const std::string& name) {
+        return R"({"role":"tool","name":")" + name + R"(","content":")" + text + "\"}";
+    };
+    const std::string messages = user("A0Z") + "," + calling(call("f", "A1Z", "aaaaaaaaa") + "," + call("g", "A2Z", "bbbbbbbbb")) + "," +
+                                 unnamed("A3Z", "g") + "," + unnamed("A4Z", "f") + "," + user("A5Z");
+    const std::string prompt = template_of("mistralai-Mistral-Nemo-Instruct-2407").render("{\"messages\":[" + messages + "]}").text;
+    const size_t of_g = prompt.find("bbbbbbbbb", prompt.find("A3Z")), of_f = prompt.find("aaaaaaaaa", prompt.find("A4Z"));
+    expect(of_g < prompt.find("A4Z") && of_f != std::string::npos, "results to have the ids of their calls: " + prompt);
 });
 
 }  // namespace

@@ -6,7 +6,9 @@
 #include "from-js.h"
 
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace chasqui {
@@ -106,7 +108,14 @@ Napi::Value rendered_to_js(Napi::Env env, const RenderedPrompt& rendered) {
     result.Set("grammar", rendered.grammar ? grammar_to_js(env, *rendered.grammar) : env.Null());
     result.Set("format", rendered.format ? format_to_js(env, *rendered.format) : env.Null());
     result.Set("reasoning", rendered.reasoning ? reasoning_to_js(env, *rendered.reasoning) : env.Null());
-    result.Set("unenforcedKeywords", strings_to_js(env, {rendered.unenforced.begin(), rendered.unenforced.end()}));
+    using Keywords = std::pair<std::string, std::set<std::string>>;
+    const std::vector<Keywords> unenforced(rendered.unenforced.begin(), rendered.unenforced.end());
+    result.Set("unenforcedKeywords", array_to_js(env, unenforced, [env](const Keywords& tool) {
+                   Napi::Object each = Napi::Object::New(env);
+                   each.Set("tool", tool.first);
+                   each.Set("keywords", strings_to_js(env, {tool.second.begin(), tool.second.end()}));
+                   return each;
+               }));
     return result;
 }
 

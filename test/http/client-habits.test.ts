@@ -15,6 +15,13 @@ const tool = (name: string) => ({ type: 'function', function: { name } });
 const tools = [tool('look'), tool('say'), tool('walk')];
 const schema = { type: 'object', properties: { a: { type: 'integer' } } };
 
+/** Empty content, and arguments that are an object. */
+const callOfObject = {
+  role: 'assistant',
+  content: [],
+  tool_calls: [{ id: 'c', type: 'function', function: { name: 'look', arguments: { at: ['é', null, { b: 1.5 }] } } }],
+};
+
 type Check = (test: TestApp) => void;
 
 const job = ({ engine }: TestApp) => engine.jobs[0];
@@ -41,6 +48,20 @@ const TAKEN: Habit[] = [
     '64 stops',
     { stop: Array.from({ length: 64 }, (_, index) => `s${index}`) },
     (t) => assert.is(job(t)?.stop.length, 64),
+  ],
+  [
+    'arguments as an object beside an empty content, and an empty result',
+    { messages: [user, callOfObject, { role: 'tool', tool_call_id: 'c', content: [] }] },
+    (t) => {
+      const toolCalls = [{ id: 'c', name: 'look', arguments: '{"at":["é",null,{"b":1.5}]}' }];
+      assert.equal(read(t)?.[1], { role: 'assistant', content: '', toolCalls });
+      assert.equal(read(t)?.[2], { role: 'tool', content: '', toolCallId: 'c' });
+    },
+  ],
+  [
+    'function_call with arguments as an object',
+    { messages: [user, { role: 'assistant', content: null, function_call: { name: 'look', arguments: {} } }, user] },
+    (t) => assert.equal(read(t)?.[1]?.toolCalls, [{ name: 'look', arguments: '{}' }]),
   ],
   [
     'tool_choice allowed_tools',

@@ -264,11 +264,28 @@ const REFUSED: [name: string, body: Record<string, unknown>, code: string, param
     'messages[1].tool_calls[0].type',
   ],
   [
-    'arguments as an object',
+    'arguments as a list',
     {
-      messages: [user, { role: 'assistant', tool_calls: [{ ...call, function: { name: 'a', arguments: {} } }] }, user],
+      messages: [user, { role: 'assistant', tool_calls: [{ ...call, function: { name: 'a', arguments: [] } }] }, user],
     },
     'invalid_type',
+    'messages[1].tool_calls[0].function.arguments',
+  ],
+  [
+    'arguments as an object that is nested too deeply',
+    {
+      messages: [
+        user,
+        {
+          role: 'assistant',
+          tool_calls: [
+            { ...call, function: { name: 'a', arguments: JSON.parse(`${'{"a":'.repeat(70)}1${'}'.repeat(70)}`) } },
+          ],
+        },
+        user,
+      ],
+    },
+    'invalid_value',
     'messages[1].tool_calls[0].function.arguments',
   ],
   [
@@ -344,32 +361,6 @@ test('the same is refused where it is to be obeyed strictly', async () => {
   const response_format = { type: 'json_schema', json_schema: { name: 'x', schema, strict: true } };
   const param = 'response_format.json_schema.schema.uniqueItems';
   expectError(await chat({ response_format }), { status: 400, code: 'unsupported_parameter', param });
-});
-
-test('keywords that the format of calls does not enforce are named by their places, and refused if strict', async () => {
-  const { chat } = testApp({ renderWith: () => ({ unenforcedKeywords: ['prefixItems'] }) });
-  const list = { type: 'array', prefixItems: [{ type: 'string' }] };
-  // A property may have the name of a keyword.
-  const parameters = { type: 'object', properties: { list, prefixItems: { type: 'string' } } };
-  const ask = (strict: boolean) =>
-    chat({ tools: [{ type: 'function', function: { name: 'put', parameters, strict } }] });
-  const place = 'tools[0].function.parameters.properties.list.prefixItems';
-  const reply = await ask(false);
-  assert.is(reply.statusCode, 200, reply.body);
-  assert.is(decodeURIComponent(String(reply.headers['x-chasqui-ignored'])), place);
-  const refused = await ask(true);
-  assert.equal([refused.statusCode, refused.json().error.param], [400, place]);
-});
-
-test('keywords of whole arguments are named only where they are about those', async () => {
-  const { chat } = testApp({ renderWith: () => ({ unenforcedKeywords: ['parameters.anyOf'] }) });
-  const anyOf = [{ type: 'string' }, { type: 'null' }];
-  const tools = [{ anyOf: [{ required: ['a'] }, { required: ['b'] }] }, { properties: { a: { anyOf } } }].map(
-    (parameters, index) => ({ type: 'function', function: { name: `f${index}`, parameters, strict: index === 1 } }),
-  );
-  const reply = await chat({ tools });
-  assert.is(reply.statusCode, 200, reply.body);
-  assert.is(decodeURIComponent(String(reply.headers['x-chasqui-ignored'])), 'tools[0].function.parameters.anyOf');
 });
 
 test('parameters of another type than an object are refused by name', async () => {

@@ -107,7 +107,7 @@ std::vector<std::string> places_of(const std::string& schema, bool is_object) {
 // The header names places of the reported keywords only, so they must be in the schema.
 bool is_reported(const RenderedPrompt& prompt, const common_json& parameters) {
     const std::string text = parameters.dump();
-    for (const std::string& name : prompt.unenforced) {
+    for (const std::string& name : unenforced_in(prompt)) {
         const size_t dot = name.find('.');
         if (dot == std::string::npos ? text.find("\"" + name + "\":") != std::string::npos : parameters.contains(name.substr(dot + 1))) {
             return true;

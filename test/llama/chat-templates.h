@@ -12,6 +12,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,13 @@ inline std::vector<std::string> template_names() {
         if (entry.path().extension() == ".jinja") names.push_back(entry.path().stem().string());
     }
     return names;
+}
+
+// The keywords of all tools that the format does not enforce.
+inline std::set<std::string> unenforced_in(const RenderedPrompt& prompt) {
+    std::set<std::string> all;
+    for (const auto& [tool, keywords] : prompt.unenforced) all.insert(keywords.begin(), keywords.end());
+    return all;
 }
 
 struct Reply {

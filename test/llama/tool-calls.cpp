@@ -69,6 +69,40 @@ void expect_beginning(const ChatFormat& format, std::string string, const std::s
     expect(call.compare(call.find('('), arguments.size(), arguments) == 0, what + "its beginning: " + string + " as " + cut.calls[0]);
 }
 
+// Writes the calls to `calls`.
+void walk_calls(const std::string& name, const std::string& set, const common_json& tools, const Choice& choice, int n,
+                std::mt19937& random, std::ofstream& calls) {
+    const std::string    what   = "";
+    const std::string    fields = kConversation + "," + choice.fields;
+    const std::string    body   = "{" + fields + ",\"tools\":" + as_functions(tools).dump() + "}";
+    const RenderedPrompt prompt = template_of(name).render(body);
+    expect(prompt.unenforced.empty(), what + "all keywords to be enforced");
+    const bool is_lazy = std::string(choice.name) == "auto";
+    expect(prompt.grammar.has_value(), what + "a grammar");
+    RandomStrings    strings(prompt.grammar->gbnf);
+    const ChatParser shared(*prompt.format);  // parsers of a format load its rules once while one of them exists
+    for (int i = 0; i < n; ++i) {
+        std::string string = strings.next(random, 20 + i * 53 % 200);
+        if (is_lazy) {
+            string = closed_reasoning(prompt, string) + string;
+        } else {
+            const std::string& begin = prompt.format->generation_prompt;
+            expect(string.compare(0, begin.size(), begin) == 0, what + "to begin where the prompt ends");
+            string.erase(0, begin.size());
+        }
+        const Reply whole = read(*prompt.format, string, string.size() + 1);
+        expect(whole.calls.size() == 1 && whole.content.empty(), what + "one call: " + string);
+        if (i % 4 == 0) {
+            const Reply pieces = read(*prompt.format, string, 1 + static_cast<size_t>(i) % 5);
+            expect(pieces.calls == whole.calls, what + "the same in pieces: " + string);
+            expect_beginning(*prompt.format, string.substr(0, random() % string.size()), whole.calls[0], what);
+        }
+        common_json line = {{"template", name}, {"set", set}, {"choice", choice.name}, {"text", string}};
+        line["call"]     = whole.calls[0];
+        calls << line.dump_safe() << "\n";
+    }
+}
+
 const Test walk("tool calls: strings of the grammar of every template are one call", [] {
     common_log_pause(common_log_main());
     const char*       count = std::getenv("CHASQUI_STRINGS");
@@ -80,42 +114,19 @@ const Test walk("tool calls: strings of the grammar of every template are one ca
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     const common_json sets = common_json::parse(text);
     std::mt19937      random{1};
+    std::string       wrong;
     for (const std::string& name : template_names()) {
-        const ChatTemplate& chat = template_of(name);
         for (const auto& [set, tools] : sets.items()) {
             for (const Choice& choice : kChoices) {
-                const std::string    what   = name + ", " + set + ", " + choice.name + ": ";
-                const std::string    fields = kConversation + "," + choice.fields;
-                const std::string    body   = "{" + fields + ",\"tools\":" + as_functions(tools).dump() + "}";
-                const RenderedPrompt prompt = chat.render(body);
-                expect(prompt.unenforced.empty(), what + "all keywords to be enforced");
-                const bool is_lazy = std::string(choice.name) == "auto";
-                expect(prompt.grammar.has_value(), what + "a grammar");
-                RandomStrings    strings(prompt.grammar->gbnf);
-                const ChatParser shared(*prompt.format);  // parsers of a format load its rules once while one of them exists
-                for (int i = 0; i < n; ++i) {
-                    std::string string = strings.next(random, 20 + i * 53 % 200);
-                    if (is_lazy) {
-                        string = closed_reasoning(prompt, string) + string;
-                    } else {
-                        const std::string& begin = prompt.format->generation_prompt;
-                        expect(string.compare(0, begin.size(), begin) == 0, what + "to begin where the prompt ends");
-                        string.erase(0, begin.size());
-                    }
-                    const Reply whole = read(*prompt.format, string, string.size() + 1);
-                    expect(whole.calls.size() == 1 && whole.content.empty(), what + "one call: " + string);
-                    if (i % 4 == 0) {
-                        const Reply pieces = read(*prompt.format, string, 1 + static_cast<size_t>(i) % 5);
-                        expect(pieces.calls == whole.calls, what + "the same in pieces: " + string);
-                        expect_beginning(*prompt.format, string.substr(0, random() % string.size()), whole.calls[0], what);
-                    }
-                    common_json line = {{"template", name}, {"set", set}, {"choice", choice.name}, {"text", string}};
-                    line["call"]     = whole.calls[0];
-                    calls << line.dump_safe() << "\n";
+                try {
+                    walk_calls(name, set, tools, choice, n, random, calls);
+                } catch (const std::exception& error) {
+                    wrong += "\n" + name + ", " + set + ", " + choice.name + ": " + error.what();
                 }
             }
         }
     }
+    expect(wrong.empty(), wrong);
 });
 
 // Formats with raw strings. The last two have their own arrays and objects.
@@ -131,7 +142,7 @@ const Test reported("tool calls: keywords of whole arguments that a format does 
     for (const char* name : kOwnFormats) {
         const RenderedPrompt prompt = rendered_with(name, R"({"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}},
             "oneOf":[{"required":["c"]}],"minProperties":1,"required":5})");
-        expect(prompt.unenforced == expected, std::string(name) + ": the keywords of the arguments to be reported");
+        expect(unenforced_in(prompt) == expected, std::string(name) + ": the keywords of the arguments to be reported");
     }
 });
 
@@ -169,7 +180,7 @@ const Test combinations("tool calls: alternatives that multiply are refused", []
 
 const Test limits("tool calls: keywords of raw strings beyond a limit are named", [] {
     const auto unenforced = [](const std::string& keyword) {
-        return rendered_with(kOwnFormats[0], R"({"properties":{"a":{"type":"string",)" + keyword + "}}}").unenforced;
+        return unenforced_in(rendered_with(kOwnFormats[0], R"({"properties":{"a":{"type":"string",)" + keyword + "}}}"));
     };
     using Names = std::set<std::string>;
     expect(unenforced(R"("maxLength":1000)").empty(), "a length that is enforced");
@@ -211,16 +222,16 @@ const Test unresolved("tool calls: references by name are followed, and others r
                R"("},"b":{"anyOf":[{"type":"null"},{"type":"string","$anchor":"name","format":"color"}]}}})";
     };
     for (const char* name : kOwnFormats) {
-        expect(rendered_with(name, parameters("#name")).unenforced == std::set<std::string>{"format"}, "a schema with a name");
+        expect(unenforced_in(rendered_with(name, parameters("#name"))) == std::set<std::string>{"format"}, "a schema with a name");
         const auto referring = rendered_with(name, R"({"$ref":"#/$defs/x","$defs":{"x":{"anyOf":[{"required":["a"]},{"required":["b"]}]}}})");
-        expect(referring.unenforced == std::set<std::string>{"anyOf"}, "a keyword of the arguments behind a reference");
+        expect(unenforced_in(referring) == std::set<std::string>{"anyOf"}, "a keyword of the arguments behind a reference");
         for (const char* none : {"$ref", "$dynamicRef"}) {
             const auto error = expect_throws<Error>(
                 [&] { rendered_with(name, R"({"properties":{"a":{")" + std::string(none) + R"(":"#nope"}}})"); });
             expect(error.code() == ErrorCode::invalid_grammar, "invalid_grammar");
             expect(std::string(error.what()).find("properties/a") != std::string::npos, "the place, but got " + std::string(error.what()));
         }
-        expect(rendered_with(name, parameters("https://example.com/a")).unenforced == std::set<std::string>{"$ref", "format"},
+        expect(unenforced_in(rendered_with(name, parameters("https://example.com/a"))) == std::set<std::string>{"$ref", "format"},
                "a schema of another document");
         for (const char* index : {"x", "2", "99999999999999999999999"}) {
             const auto error = expect_throws<Error>([&] { rendered_with(name, parameters(std::string("#/properties/b/anyOf/") + index)); });

@@ -110,7 +110,7 @@ export interface RenderedPrompt {
   /** For `Job.reasoning`; `null`: reasoning cannot be told from the rest. */
   reasoning: ReasoningTags | null;
   /** Keywords of schemas of tools that the format of calls does not enforce, such as `pattern`. */
-  unenforcedKeywords: readonly string[];
+  unenforcedKeywords: readonly { tool: string; keywords: readonly string[] }[];
 }
 
 /** Opaque. */

@@ -213,7 +213,7 @@ export interface NativeRenderedPrompt {
   /** `null`: reasoning cannot be told from the rest. */
   reasoning: NativeReasoningTags | null;
   /** Keywords of schemas of tools that the format of calls does not enforce, such as `pattern`. */
-  unenforcedKeywords: string[];
+  unenforcedKeywords: { tool: string; keywords: string[] }[];
 }
 
 /** Growth of a parsed completion, in the order of the fields. */

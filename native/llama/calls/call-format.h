@@ -1,7 +1,9 @@
 // Thread: any.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,9 @@ struct autoparser;
 }
 
 namespace chasqui {
+
+// Keywords of schemas that the format of calls does not enforce, by the name of the tool.
+using UnenforcedKeywords = std::map<std::string, std::set<std::string>>;
 
 // How a model writes tool calls. The grammar and the parser are both built from it (call-parser.h).
 //

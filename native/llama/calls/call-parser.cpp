@@ -41,15 +41,25 @@ public:
 
     std::vector<common_grammar_trigger> triggers() const;
 
-    ArgumentParser arguments;
+    ArgumentParser     arguments;
+    UnenforcedKeywords unenforced;
 
 private:
     bool is_required() const { return inputs_.tool_choice == COMMON_CHAT_TOOL_CHOICE_REQUIRED; }
 
     // ---- calls
 
+    // Equal schemas share their rules, so only the first of them lists its keywords.
     Peg call(const std::string& pattern, const common_chat_tool& tool) {
-        const common_json    parameters = parameters_of(tool);
+        const common_json      parameters = parameters_of(tool);
+        const Peg              one        = call_with(parameters, pattern, tool);
+        std::set<std::string>& keywords   = of_schemas_[parameters.dump()];
+        keywords.merge(std::exchange(arguments.ignored, {}));
+        if (!keywords.empty()) unenforced[tool.name] = keywords;
+        return one;
+    }
+
+    Peg call_with(const common_json& parameters, const std::string& pattern, const common_chat_tool& tool) {
         const ArgumentSchema schema(parameters);
         if (format_.member.empty()) return call(pattern, tool, [&] { return arguments.json(parameters); });
         Peg                  any   = p.choice();
@@ -245,6 +255,8 @@ private:
     const CallFormat&                   format_;
     const common_chat_templates_inputs& inputs_;
     const common_chat_params&           rendered_;
+
+    std::map<std::string, std::set<std::string>> of_schemas_;  // keywords that are not enforced
 };
 
 std::vector<common_grammar_trigger> Builder::triggers() const {
@@ -280,27 +292,27 @@ std::vector<common_grammar_trigger> Builder::triggers() const {
 
 }  // namespace
 
-std::set<std::string> add_call_parser(const CallFormat& format, const common_chat_templates_inputs& inputs,
-                                      common_chat_params& rendered) {
+UnenforcedKeywords add_call_parser(const CallFormat& format, const common_chat_templates_inputs& inputs,
+                                   common_chat_params& rendered) {
     std::string            rules;
-    std::set<std::string>  ignored;
+    UnenforcedKeywords     unenforced;
     const common_peg_arena arena = build_chat_peg_parser([&](common_chat_peg_builder& p) {
         Builder builder(p, format, inputs, rendered);
         Peg     whole             = builder.completion();
         rules                     = std::move(builder.arguments.rules);
         rendered.grammar_triggers = builder.triggers();
-        ignored                   = std::move(builder.arguments.ignored);
+        unenforced                = std::move(builder.unenforced);
         return whole;
     });
     rendered.parser = arena.save();
-    if (inputs.tools.empty()) return ignored;
+    if (inputs.tools.empty()) return unenforced;
     rendered.grammar_lazy = inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_AUTO;
     // Without a mark, every brace might begin a call.
     const bool is_marked = rendered.grammar_triggers[0].value.size() > 1;
     rendered.grammar     = rendered.grammar_lazy && !is_marked ? "" : build_grammar([&](const common_grammar_builder& builder) {
         arena.build_grammar(builder, rendered.grammar_lazy);
     }) + "\n" + rules;
-    return ignored;
+    return unenforced;
 }
 
 }  // namespace chasqui

@@ -5,8 +5,6 @@
 
 #include <chat.h>
 
-#include <set>
-#include <string>
 
 namespace chasqui {
 
@@ -34,7 +32,7 @@ constexpr const char* kArray  = "call-array";
 // renders it for a completion without calls. The grammar permits exactly the calls that the parser reads, which validate
 // against the schemas of the tools except for the keywords that are returned. Throws `invalid_grammar` if a schema cannot
 // be enforced in the format.
-std::set<std::string> add_call_parser(const CallFormat& format, const common_chat_templates_inputs& inputs,
-                                      common_chat_params& rendered);
+UnenforcedKeywords add_call_parser(const CallFormat& format, const common_chat_templates_inputs& inputs,
+                                   common_chat_params& rendered);
 
 }  // namespace chasqui

@@ -268,6 +268,7 @@ RenderedPrompt ChatTemplate::render(const std::string& request_json, const Contr
     check_shape(request_json);
     common_json request = common_json::parse(request_json);
     prepare_arguments(request.at("messages"));
+    complete_call_ids(request.at("messages"));
     if (wants_short_ids_) shorten_call_ids(request.at("messages"));
     const bool is_plain = control != nullptr && !request.value("special_tokens_in_messages", false);
     bool       has_marks = false;

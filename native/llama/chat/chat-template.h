@@ -8,7 +8,6 @@
 
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -45,7 +44,7 @@ struct RenderedPrompt {
     std::optional<GrammarSettings> grammar;
     std::optional<ChatFormat>      format;     // nullopt: the completion is plain text
     std::optional<ReasoningTags>   reasoning;  // nullopt: no reasoning, or no tags around it
-    std::set<std::string>          unenforced;  // keywords of tools' schemas
+    UnenforcedKeywords             unenforced;
 };
 
 struct TemplateCapabilities {

@@ -1,6 +1,7 @@
 import * as s from '../../http/schema/json-schema.js';
 import { functionName, variantsBy } from '../../http/schema/variants.js';
 import { completionFields, MAX_STOP_STRINGS, MAX_TOP_LOGPROBS, stopString } from '../shared/chat/chat-schema.js';
+import { callArguments } from '../shared/chat/message-schema.js';
 import { ollamaSampling, samplingFields } from '../shared/chat/sampler-fields.js';
 import { logprobEntry } from '../shared/completion/chat-reply-schema.js';
 import { modelUseFields } from '../shared/model-use-schema.js';
@@ -65,10 +66,7 @@ const content = s.orNull(s.string);
 
 const toolCall = s.objectOf(
   {
-    function: s.objectOf(
-      { name: functionName },
-      { arguments: s.typed<Record<string, unknown> | string>({ type: ['object', 'string'] }), index: s.integer },
-    ),
+    function: s.objectOf({ name: functionName }, { arguments: callArguments, index: s.integer }),
   },
   { id: s.orNull(s.string), type: s.anything },
 );

@@ -75,7 +75,7 @@ function toAssistantMessage({ content, thinking, tool_calls: sent }: AssistantMe
       tool_calls: named.map(({ id, function: { name, arguments: given = {} } }) => ({
         id,
         type: 'function' as const,
-        function: { name, arguments: typeof given === 'string' ? given : JSON.stringify(given) },
+        function: { name, arguments: given },
       })),
     }),
   };

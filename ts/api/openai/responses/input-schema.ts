@@ -1,7 +1,7 @@
 /** The items in `input` of `POST /v1/responses`: messages, tool calls and their results, reasoning. */
 import * as s from '../../../http/schema/json-schema.js';
 import { textOrParts, variantsBy, withFields } from '../../../http/schema/variants.js';
-import { audioPart } from '../../shared/chat/message-schema.js';
+import { audioPart, callArguments } from '../../shared/chat/message-schema.js';
 import { mcpInputItems } from './mcp/mcp-schema.js';
 
 /** Fields of earlier replies that clients send back. The model does not see them. */
@@ -55,8 +55,7 @@ const functionCall = s.objectOf(
     type: s.exactly('function_call'),
     call_id: s.string,
     name: s.string,
-    /** JSON text. */
-    arguments: s.string,
+    arguments: callArguments,
   },
   { ...sentBack, namespace, caller: s.anything },
 );

@@ -5,7 +5,7 @@
  */
 
 import type { FieldOrigins } from './field-origins.js';
-import type { AssistantMessage, ContentPart, Message, TextPart } from './message-schema.js';
+import type { AssistantMessage, ContentPart, Message, TextPart, ToolCall } from './message-schema.js';
 
 /** A part of a message, and the path of the field that it came from. */
 export interface SourcedPart {
@@ -22,8 +22,8 @@ export type SourcedContent = string | readonly SourcedPart[];
 export interface PastCall {
   id: string;
   name: string;
-  /** JSON text. */
-  arguments: string;
+  /** Usually JSON text. */
+  arguments: ToolCall['function']['arguments'];
 }
 
 interface AssistantTurn extends AssistantMessage {

@@ -45,10 +45,12 @@ const filePart = s.objectOf({
   ),
 });
 
+/** A JSON object, usually as text. */
+export const callArguments = s.typed<Record<string, unknown> | string>({ type: ['object', 'string'] });
+
 const calledFunction = s.objectOf({
   name: s.limited(s.string, { minLength: 1 }),
-  /** A JSON object, as text. */
-  arguments: s.string,
+  arguments: callArguments,
 });
 
 const calledTool = s.objectOf({
@@ -68,6 +70,8 @@ const customCall = s.objectOf({ type: s.exactly('custom'), custom: calledTool },
 
 const notEmpty = { minItems: 1 };
 const textContent = textOrParts([textPart], notEmpty);
+/** A result may be empty. */
+const resultContent = textOrParts([textPart]);
 const name = s.orNull(s.string);
 
 const instructionMessage = s.objectOf({ role: s.oneOf('system', 'developer'), content: textContent }, { name });
@@ -76,7 +80,7 @@ const userMessage = s.objectOf({ role: s.exactly('user'), content: textOrParts(U
 const assistantMessage = s.objectOf(
   { role: s.exactly('assistant') },
   {
-    content: s.orNull(textOrParts([textPart, refusalPart], notEmpty)),
+    content: s.orNull(textOrParts([textPart, refusalPart])),
     /** Used if the content is absent. */
     refusal: s.orNull(s.string),
     name,
@@ -91,12 +95,12 @@ const assistantMessage = s.objectOf(
 );
 const toolMessage = s.objectOf(
   { role: s.exactly('tool') },
-  { content: s.orNull(textContent), tool_call_id: s.orNull(s.string), name },
+  { content: s.orNull(resultContent), tool_call_id: s.orNull(s.string), name },
 );
 /** The old form of a tool's message, after an assistant's with `function_call`. */
 const functionMessage = s.objectOf(
   { role: s.exactly('function'), name: s.limited(s.string, { minLength: 1 }) },
-  { content: s.orNull(textContent) },
+  { content: s.orNull(resultContent) },
 );
 
 const message = variantsBy('role', [instructionMessage, userMessage, assistantMessage, toolMessage, functionMessage]);

@@ -13,7 +13,7 @@ import type { ImageInput } from '../../../engine/job.js';
 import { ChasquiError, unsupportedParameter } from '../../../errors.js';
 import type { ImageSource } from '../../../images/image-sources.js';
 import { type LoadImagesOptions, loadImages } from '../../../images/load-images.js';
-import { limitTextDepth } from '../json-schema/json-depth.js';
+import { limitDepth, limitTextDepth } from '../json-schema/json-depth.js';
 import { placesOf } from '../json-schema/keyword-places.js';
 import { notEnforced } from '../json-schema/schema-check.js';
 import type { InputGrammars } from '../tools/input-grammars.js';
@@ -66,7 +66,7 @@ export async function renderChat(
   const plain = await renderReadBody(engine, body, loading);
   const unenforced = [
     ...(await unenforcedParts(engine, body, maxParts, loading)),
-    ...(plain.unenforcedKeywords.length > 0 ? unenforcedInCalls(body, plain.unenforcedKeywords, maxParts) : []),
+    ...unenforcedInCalls(body, plain.unenforcedKeywords, maxParts),
   ].slice(0, maxParts + 1);
   const enforced = inputGrammars?.enforce(plain.grammar);
   const rendered = enforced ? { ...plain, grammar: enforced.grammar } : plain;
@@ -157,11 +157,18 @@ function toReasoningAndCalls(message: AssistantMessage, index: number): Pick<Cha
     ...(message.reasoning_content && { reasoning: message.reasoning_content }),
     ...(calls.length > 0 && {
       toolCalls: calls.map(({ id, function: call }, at): ChatToolCall => {
-        limitTextDepth(call.arguments, `messages[${index}].tool_calls[${at}].function.arguments`);
-        return { ...(id && { id }), name: call.name, arguments: call.arguments };
+        const json = toJson(call.arguments, `messages[${index}].tool_calls[${at}].function.arguments`);
+        return { ...(id && { id }), name: call.name, arguments: json };
       }),
     }),
   };
+}
+
+/** Some clients send arguments as they are, not as text. */
+function toJson(args: string | object, path: string): string {
+  if (typeof args === 'string') limitTextDepth(args, path);
+  else limitDepth(args, path);
+  return typeof args === 'string' ? args : JSON.stringify(args);
 }
 
 function toContent(content: readonly MessagePart[], images: Iterator<ImageInput>): ChatMessage['content'] {
@@ -222,9 +229,15 @@ export async function unenforcedParts(
  * A call format with raw strings enforces different keywords from a JSON grammar. For example, it does not enforce `anyOf` at
  * the top level of `parameters`.
  */
-function unenforcedInCalls({ tools = [] }: ChatCompletionRequest, keywords: readonly string[], max: number): string[] {
-  const wanted = new Set(keywords);
-  return tools.flatMap(({ function: { parameters, strict } }, index) => {
+function unenforcedInCalls(
+  { tools = [] }: ChatCompletionRequest,
+  unenforced: RenderedPrompt['unenforcedKeywords'],
+  max: number,
+): string[] {
+  const ofTools = new Map(unenforced.map(({ tool, keywords }) => [tool, new Set(keywords)]));
+  return tools.flatMap(({ function: { name, parameters, strict } }, index) => {
+    const wanted = ofTools.get(name);
+    if (wanted === undefined) return [];
     const path = `tools[${index}].function.parameters`;
     const own = Object.keys(parameters ?? {}).filter((keyword) => wanted.has(`parameters.${keyword}`));
     const places = own.map((keyword) => `${path}.${keyword}`);

@@ -17,6 +17,7 @@ import { bundlePrograms } from './bundle-programs.mjs';
 import { bundleUi } from './bundle-ui.mjs';
 import { copyDashboard } from './copy-dashboard.mjs';
 import { runNpm } from './npm.mjs';
+import { unlinkMissing } from './packed-pages.mjs';
 
 const root = path.resolve(fileURLToPath(import.meta.url), '..', '..', '..');
 const staging = path.join(root, 'build', 'packages');
@@ -71,6 +72,7 @@ const notInMain = [
   'native/tooling/notices.mjs',
   'native/tooling/npm.mjs',
   'native/tooling/pack.mjs',
+  'native/tooling/packed-pages.mjs',
   'native/tooling/prebuild.mjs',
   'native/tooling/prebuild-node-gyp.mjs',
   'native/tooling/start.mjs',
@@ -153,6 +155,7 @@ async function packMain(packages) {
       filter: (source) => !excluded.includes(source),
     });
   }
+  unlinkMissing(folder);
   compileTypeScript(path.join(folder, 'dist'));
   copyDashboard(path.join(folder, 'dist'));
   const inPrograms = await bundlePrograms(path.join(folder, 'dist'));

@@ -1,7 +1,7 @@
 // Packages for the registry: bills of materials, licences, and acceptance by npm.
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { install, pack } from './installation.js';
@@ -58,6 +58,23 @@ test('the bill of the native part names each component of its notices, and the r
   const llama = components.find(({ name }) => name === 'llama.cpp and ggml');
   assert.match(llama?.version ?? '', /^v\d/);
   assert.match(llama?.purl ?? '', /^pkg:github\/ggml-org\/llama\.cpp@[0-9a-f]{40}$/);
+});
+
+test('links in the pages of chasqui lead to files of the package', () => {
+  const folder = join(install(), 'node_modules', 'chasqui');
+  const pages = readdirSync(folder, { recursive: true })
+    .map(String)
+    .filter((name) => name.endsWith('.md'));
+  assert.ok(pages.length > 20, `${pages}`);
+  const missing = pages.flatMap((page) =>
+    [...readFileSync(join(folder, page), 'utf8').matchAll(/\]\(([^)\s#]+)(?:#[^)\s]*)?\)/g)]
+      .map(([, target = '']) => target)
+      .filter((target) => !/^[a-z]+:/i.test(target) && !existsSync(join(folder, dirname(page), target)))
+      .map((target) => `${page}: ${target}`),
+  );
+  assert.equal(missing, []);
+  const readme = readFileSync(join(folder, 'README.md'), 'utf8');
+  assert.ok((readme.match(/\]\(docs\//g) ?? []).length >= 10, 'links to packed pages remain');
 });
 
 test('npm would publish each package', () => {

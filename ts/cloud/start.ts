@@ -210,6 +210,7 @@ function assemble(
   const store = new AppStore(database);
   const secrets = new SecretStore(database, places.cloud);
   const hub = new HubWeights(settings.hub, places.downloads);
+  const quotas = readQuotas(settings.quotas ?? []);
   const models = settings.modelsFolder ?? places.models;
   const weights = new WeightStore(models, demoModel, hub, (url) => isAddressWanted(store, url));
   removeAbandonedParts({ models });
@@ -227,7 +228,7 @@ function assemble(
     logFolder: places.logs,
     responsesFolder: places.responses,
     budgetBytes: settings.memoryBytes ?? DEFAULT_SHARE * (availableMemory() + bytesOfRunners(store)),
-    quotas: readQuotas(settings.quotas ?? []),
+    quotas,
     endsWithParent,
     ...(onEvent && { onEvent }),
   });
@@ -235,18 +236,15 @@ function assemble(
     folder: places.uploads,
     limitBytes: settings.uploadsLimitBytes ?? null,
     senders: new ModelSenders(database),
+    quotaOf: (org) => quotas(org).uploads,
     removable: () => oldUploads(store, { models, uploads: places.uploads }),
   });
   // Set once the server listens.
   const publicUrl = { value: '' };
-  const { audit, ring, usage } = accounts;
+  const { audit, changes, ring, usage } = accounts;
   const control = new AppControl({
-    supervisor,
-    store,
-    audit,
+    ...{ supervisor, store, audit, uploads, secrets },
     logFolder: places.logs,
-    uploads,
-    secrets,
     publicUrl: () => publicUrl.value,
   });
   const metrics = new CloudMetrics(() => ({ ...measure(supervisor), queues: queue.store.waiting() }));
@@ -285,7 +283,11 @@ function assemble(
   const api = buildApi(settings, [database, accounts.keys]);
   metricsRoute(api, { metrics, authorize });
   setupLinkRoute(api, { accounts, authorize, publicUrl: () => publicUrl.value });
-  apiRoutes(api, { control, secrets, uploads, audit, authorize, ownOrg: OWN_ORG, publicUrl: () => publicUrl.value });
+  apiRoutes(api, {
+    ...{ control, secrets, uploads, audit, changes, authorize },
+    ownOrg: OWN_ORG,
+    publicUrl: () => publicUrl.value,
+  });
   queueRoutes(api, { queue, directory: supervisor, keys: ring, publicUrl: () => publicUrl.value });
   queueManagementRoutes(api, { queue, directory: supervisor, audit, authorize });
   budgetRoutes(api, { budgets, accounts, authorize });

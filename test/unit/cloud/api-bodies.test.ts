@@ -46,7 +46,12 @@ test('only a body that is received as a model may take any time', () => {
 test('nothing is left of a body that is refused at once', async () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-uploads-'));
   const database = openDatabase(path.join(folder, 'database'));
-  const settings = { folder: path.join(folder, 'models'), limitBytes: 2 ** 40, removable: () => [] };
+  const settings = {
+    folder: path.join(folder, 'models'),
+    limitBytes: 2 ** 40,
+    removable: () => [],
+    quotaOf: () => Infinity,
+  };
   const uploads = new ModelUploads({ ...settings, senders: new ModelSenders(database) });
   for (let round = 0; round < 50; round += 1) {
     const refused = await uploads
@@ -66,7 +71,12 @@ test('what another one has sent is sent once more to show that one has it, and n
   const database = openDatabase(folder);
   const bytes = Buffer.concat([Buffer.from('GGUF'), Buffer.alloc(996)]);
   const sha256 = createHash('sha256').update(bytes).digest('hex');
-  const settings = { folder: path.join(folder, 'models'), limitBytes: 1500, removable: () => [] };
+  const settings = {
+    folder: path.join(folder, 'models'),
+    limitBytes: 1500,
+    removable: () => [],
+    quotaOf: () => Infinity,
+  };
   const uploads = new ModelUploads({ ...settings, senders: new ModelSenders(database) });
   const send = (org: string, body: Buffer) => uploads.receive(sha256, org, Readable.from([body]), body.length);
   const file = await send('one', bytes);

@@ -56,9 +56,9 @@ export const CLOUD_START_OPTIONS = inGroup(GROUP, {
     max: 1000,
     maxLength: 130,
     pattern: QUOTA_PATTERN,
-    says: 'apps=5, runners=8 or memory=16384 (MiB), for one organisation acme:apps=5',
+    says: 'apps=5, runners=8, memory=16384 or uploads=65536 (MiB), for one organisation acme:apps=5',
     placeholder: '[org:]name=value',
-    help: 'Quota of each organisation, or of one: apps, runners, or MiB of memory for its runners; repeatable',
+    help: 'Quota of each organisation, or of one: apps, runners, MiB of memory for runners or of uploads; repeatable',
     otherwise: 'unlimited',
   },
   uploadsLimit: {

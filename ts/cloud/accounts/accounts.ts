@@ -3,6 +3,7 @@ import { KeyStore, type KeyStoreOptions } from '../../keys/key-store.js';
 import type { CloudKey, KeyRing } from '../gateway/access.js';
 import type { Database } from '../store/database.js';
 import { AuditLog } from './audit.js';
+import { ChangeLimits } from './change-limits.js';
 import { Passwords } from './password.js';
 import { migrateAccounts } from './schema.js';
 import { SessionKeys } from './session-keys.js';
@@ -32,6 +33,7 @@ export interface Accounts {
   readonly users: Users;
   readonly sessions: Sessions;
   readonly sessionKeys: SessionKeys;
+  readonly changes: ChangeLimits;
   /** Whether no unrestricted owner has a password yet, so a start should print a setup link. */
   needsSetup(): boolean;
   /** Returns the path of a page for setting a password. It works once, for half an hour, and replaces earlier ones. */
@@ -70,6 +72,7 @@ export function openAccounts({ database, home, keyStore, onError, flushMs = FLUS
     audit: new AuditLog(database),
     sessions,
     sessionKeys,
+    changes: new ChangeLimits(),
     needsSetup: () =>
       !users.list().some(({ hasPassword, org, role }) => hasPassword && org === null && role === 'owner'),
     setupPath: (name = OWNER) => `/dashboard/setup/${users.newLink(users.add(name).id)}`,

@@ -5,6 +5,7 @@ import { checkUrlName } from '../../keys/key-settings.js';
 import { VERSION } from '../../version.js';
 import type { Actor, AuditLog } from '../accounts/audit.js';
 import { type Authorize, isWithin } from '../accounts/authorize.js';
+import type { ChangeLimits } from '../accounts/change-limits.js';
 import type { AppControl } from '../apps/control.js';
 import { isSecretName, WANTED_SECRET } from '../script/field-values.js';
 import type { SecretStore } from '../store/secrets.js';
@@ -16,6 +17,7 @@ export interface ApiParts {
   secrets: SecretStore;
   uploads: ModelUploads;
   audit: Pick<AuditLog, 'add'>;
+  changes: ChangeLimits;
   authorize: Authorize;
   ownOrg: string;
   publicUrl: () => string;
@@ -25,6 +27,7 @@ export const API_BASE = '/api/cloud/v1';
 const APP = `${API_BASE}/apps/:org/:app`;
 const BODY_LIMIT = 2 ** 20;
 const MAX_EVENTS = 1000;
+const ALWAYS_REMOVABLE = ['keys/:id', 'users/:id', 'users/:id/identity'].map((url) => `${API_BASE}/${url}`);
 const MODEL_URL = new RegExp(`^${API_BASE}/models/[0-9a-f]{64}(\\?|$)`);
 
 /** Handlers throw `ChasquiError` for the error handler of `app`. */
@@ -34,7 +37,8 @@ export function apiRoutes(app: FastifyInstance, parts: ApiParts): void {
     if (request.is404 || !request.routeOptions.url?.startsWith(API_BASE)) return;
     // Otherwise Node would read the rest of a refused body to reuse the connection.
     reply.header('connection', 'close');
-    parts.authorize(request);
+    const actor = parts.authorize(request);
+    if (isLimited(request)) parts.changes.take(actor);
     reply.removeHeader('connection');
   });
   app.get(`${API_BASE}/about`, async (request) => {
@@ -50,10 +54,16 @@ export function apiRoutes(app: FastifyInstance, parts: ApiParts): void {
     const { sha256 } = request.params as { sha256: string };
     const path = parts.uploads.find(sha256, org);
     const bytes = readCount(request.query, 'bytes', 0, Number.MAX_SAFE_INTEGER);
+    if (path === null) parts.uploads.refuseBeyondQuota(org, sha256, bytes);
     // Report a full disk before the upload. A model that another organisation has sent needs no space.
     if (path === null && !parts.uploads.exists(sha256, bytes)) parts.uploads.reserveSpace(bytes);
     return { path };
   });
+}
+
+/** Keys and users can always be removed: otherwise a stolen key could use up the limit to prevent its revocation. */
+function isLimited({ method, routeOptions: { url } }: FastifyRequest): boolean {
+  return !['GET', 'HEAD'].includes(method) && !(method === 'DELETE' && ALWAYS_REMOVABLE.includes(url ?? ''));
 }
 
 /**
@@ -87,7 +97,7 @@ function uploadRoute(scope: FastifyInstance, { uploads, authorize }: ApiParts): 
 function readingRoutes(app: FastifyInstance, { control, authorize }: ApiParts): void {
   app.get(`${API_BASE}/apps`, async (request) => {
     const actor = authorize(request);
-    return { apps: control.list().filter(({ org, app: name }) => isWithin({ org, app: name }, actor)) };
+    return { apps: control.list((org, app) => isWithin({ org, app }, actor)) };
   });
   app.get(APP, async (request) => {
     const { org, name } = authorized(request, authorize);
@@ -107,8 +117,7 @@ function readingRoutes(app: FastifyInstance, { control, authorize }: ApiParts): 
   });
   app.get(`${API_BASE}/runners`, async (request) => {
     const actor = authorize(request);
-    const all = await control.runners();
-    return { runners: all.filter(({ org, app: name }) => isWithin({ org, app: name }, actor)) };
+    return { runners: await control.runners((org, app) => isWithin({ org, app }, actor)) };
   });
 }
 

@@ -17,6 +17,8 @@ export interface UploadSettings {
   /** Maximum total size; null: half of their disk. */
   limitBytes: number | null;
   senders: ModelSenders;
+  /** Maximum total size of the models that an organisation has sent. */
+  quotaOf(org: string): number;
   /** Paths of files that may be evicted. */
   removable(): readonly string[];
 }
@@ -24,6 +26,22 @@ export interface UploadSettings {
 const GGUF = Buffer.from('GGUF');
 /** Space is reserved in steps of this size if the length is unknown. */
 const PART_BYTES = 64 * 2 ** 20;
+
+interface Upload {
+  sha256: string;
+  /** Null: an unrestricted sender. */
+  org: string | null;
+  /** Null: unknown. */
+  length: number | null;
+}
+
+interface Arriving {
+  org: string | null;
+  /** Disk space that other uploads cannot use. */
+  reserved: number;
+  /** Counts for the quota. */
+  length: number;
+}
 
 /** Verifies an upload: a GGUF file with the expected digest. */
 class ArrivingModel {
@@ -78,8 +96,8 @@ async function compare(file: string, model: ArrivingModel, chunks: AsyncIterable
 }
 
 export class ModelUploads {
-  /** Reserved bytes of running uploads, by path. */
-  readonly #reserved = new Map<string, number>();
+  /** Running uploads, by path. */
+  readonly #arriving = new Map<string, Arriving>();
 
   constructor(private readonly settings: UploadSettings) {}
 
@@ -126,30 +144,51 @@ export class ModelUploads {
     const file = this.#fileOf(sha256);
     // A refused body stays open: the reply uses its connection.
     const chunks = body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
-    if (this.find(sha256, null) === null) await this.#keep(file, new ArrivingModel(sha256), chunks, length);
+    this.refuseBeyondQuota(org, sha256, length ?? 0);
+    if (this.find(sha256, null) === null) await this.#keep(file, { sha256, org, length }, chunks);
     else await compare(file, new ArrivingModel(sha256), chunks);
     if (org !== null) this.settings.senders.add(sha256, org, (each) => fs.existsSync(this.#fileOf(each)));
     return file;
   }
 
-  async #keep(file: string, model: ArrivingModel, chunks: AsyncIterable<Buffer>, length: number | null): Promise<void> {
+  /** @throws {ChasquiError} `deployment_refused`: `bytes` of this model exceed the quota of the organisation */
+  refuseBeyondQuota(org: string | null, sha256: string, bytes: number): void {
+    if (org === null) return;
+    const { quotaOf, senders } = this.settings;
+    const others = senders.modelsOf(org).filter((each) => each !== sha256);
+    const arriving = [...this.#arriving].filter(([, { org: sender }]) => sender === org);
+    const sizes = [...others.map((each) => sizeOf(this.#fileOf(each))), ...arriving.map(([, { length }]) => length)];
+    const used = sizes.reduce((sum, size) => sum + size, 0);
+    if (used + bytes <= quotaOf(org)) return;
+    const [model, taken, quota] = [bytes, used, quotaOf(org)].map(formatMemory);
+    const message = `The model of ${model} exceeds the quota of ${org} for uploads: ${taken} of ${quota} are in use.`;
+    throw new ChasquiError('deployment_refused', message);
+  }
+
+  async #keep(file: string, { sha256, org, length }: Upload, chunks: AsyncIterable<Buffer>): Promise<void> {
+    const model = new ArrivingModel(sha256);
     fs.mkdirSync(this.settings.folder, { recursive: true, mode: 0o700 });
     const part = `${file}.${randomUUID()}.part`;
-    let reserved = 0;
-    const reserve = (bytes: number): void => {
+    const arriving: Arriving = { org, reserved: 0, length: length ?? 0 };
+    // In steps: a slow sender must not keep the whole length from others.
+    const reserve = (): void => {
+      const bytes = Math.min(PART_BYTES, (length ?? Infinity) - arriving.reserved);
       this.reserveSpace(bytes);
-      reserved += bytes;
-      this.#reserved.set(part, reserved);
+      arriving.reserved += bytes;
+      if (length === null) this.refuseBeyondQuota(org, sha256, PART_BYTES);
+      arriving.length = Math.max(arriving.length, arriving.reserved);
     };
     const checked = async function* () {
       for await (const chunk of chunks) {
         model.add(chunk);
-        while (length === null && model.bytes > reserved) reserve(PART_BYTES);
+        while (model.bytes > arriving.reserved) reserve();
         yield chunk;
       }
     };
     try {
-      reserve(length ?? PART_BYTES);
+      if (length !== null) this.reserveSpace(length);
+      this.#arriving.set(part, arriving);
+      reserve();
       // Open the file now: a stream would open it later, perhaps after its removal.
       const fd = fs.openSync(part, 'wx', 0o600);
       await pipeline(checked, fs.createWriteStream(part, { fd }));
@@ -161,7 +200,7 @@ export class ModelUploads {
       if (!isFullDisk(error) || error instanceof ChasquiError) throw error;
       throw new ChasquiError('no_space', 'The disk of the cloud is full. The upload was stopped.');
     } finally {
-      this.#reserved.delete(part);
+      this.#arriving.delete(part);
       fs.rmSync(part, { force: true });
     }
   }
@@ -174,8 +213,8 @@ export class ModelUploads {
   #used(): number {
     const { folder } = this.settings;
     const names = fs.existsSync(folder) ? fs.readdirSync(folder) : [];
-    const files = names.map((name) => path.join(folder, name)).filter((file) => !this.#reserved.has(file));
-    const reserved = [...this.#reserved.values()];
+    const files = names.map((name) => path.join(folder, name)).filter((file) => !this.#arriving.has(file));
+    const reserved = [...this.#arriving.values()].map((each) => each.reserved);
     return [...files.map(sizeOf), ...reserved].reduce((sum, bytes) => sum + bytes, 0);
   }
 
@@ -231,6 +270,11 @@ export class ModelSenders {
       }
       this.database.run('INSERT OR IGNORE INTO model_senders (sha256, org) VALUES (?, ?)', [sha256, org]);
     });
+  }
+
+  modelsOf(org: string): string[] {
+    const rows = this.database.all<{ sha256: string }>('SELECT sha256 FROM model_senders WHERE org = ?', [org]);
+    return rows.map(({ sha256 }) => sha256);
   }
 
   has(sha256: string, org: string): boolean {

@@ -56,6 +56,8 @@ export interface RevisionRow {
   activated_at: number | null;
 }
 
+export type ShownRevision = Omit<RevisionRow, 'app' | 'files' | 'is_local' | 'options'> & { options: string | null };
+
 export interface RunnerRow {
   id: string;
   app: string;
@@ -150,6 +152,9 @@ const STEPS = [
 ];
 
 const MAX_EVENTS_PER_APP = 10_000;
+/** Final revisions are forgotten, apart from the newest and from those that were active last. */
+const KEPT_REVISIONS = 100;
+const KEPT_ACTIVATED = 20;
 /** Rows of ended runners are kept this long. */
 const KEPT_RUNNERS_MS = 24 * 3_600_000;
 
@@ -170,10 +175,20 @@ export class AppStore {
     return this.database.all('SELECT * FROM revisions WHERE app = ? ORDER BY number', [app]);
   }
 
-  /** The newest `count` revisions and some `others`, the newest last. */
-  newestRevisions(app: string, count: number, others: readonly (number | null)[]): RevisionRow[] {
+  /** Revisions that are active or not final, without those that only a rollback needs. */
+  usedRevisions(app: string): RevisionRow[] {
     return this.database.all(
-      `SELECT * FROM revisions WHERE app = ?1 AND (number IN (SELECT value FROM json_each(?3)) OR
+      `SELECT * FROM revisions WHERE app = ?1 AND (state NOT IN ('RETIRED', 'FAILED')
+         OR number = (SELECT active FROM apps WHERE id = ?1)) ORDER BY number`,
+      [app],
+    );
+  }
+
+  /** The newest `count` revisions, without their options, and some `others`. The newest last. */
+  newestRevisions(app: string, count: number, others: readonly (number | null)[]): ShownRevision[] {
+    return this.database.all(
+      `SELECT number, state, reason, digest, message, author, strategy, created_at, activated_at,
+         iif(number IN (SELECT value FROM json_each(?3)), options, NULL) AS options FROM revisions WHERE app = ?1 AND (number IN (SELECT value FROM json_each(?3)) OR
          number IN (SELECT number FROM revisions WHERE app = ?1 ORDER BY number DESC LIMIT ?2)) ORDER BY number`,
       [app, count, JSON.stringify(others)],
     );
@@ -251,6 +266,7 @@ export class AppStore {
         ],
       );
       this.#addEvent(app, number, null, 'CREATED', row.message ?? `deployed by ${row.author}`);
+      this.#forgetOld(app);
       return number;
     });
   }
@@ -343,7 +359,16 @@ export class AppStore {
     );
   }
 
+  /** Revisions are final, and not the active one, before they are forgotten. */
   #forgetOld(app: AppRow): void {
+    this.database.run(
+      `DELETE FROM revisions WHERE app = ?1 AND state IN ('RETIRED', 'FAILED')
+         AND number IS NOT (SELECT active FROM apps WHERE id = ?1)
+         AND number <= (SELECT MAX(number) FROM revisions WHERE app = ?1) - ${KEPT_REVISIONS}
+         AND number NOT IN (SELECT number FROM revisions WHERE app = ?1 AND activated_at IS NOT NULL
+           ORDER BY activated_at DESC LIMIT ${KEPT_ACTIVATED})`,
+      [app.id],
+    );
     this.database.run('DELETE FROM runners WHERE app = ? AND ended_at < ?', [app.id, Date.now() - KEPT_RUNNERS_MS]);
     this.database.run(
       `DELETE FROM events WHERE org = ?1 AND app = ?2 AND seq <=

@@ -33,10 +33,15 @@ export interface Deployed {
 }
 
 const MAX_RUNNERS = 64;
+/** For all logs of an app together. They are read on the thread that relays tokens. */
 const LOG_BYTES = 256 * 1024;
+const MIN_LOG_BYTES = 4096;
 
 /** Read position in the logs of an app: an offset per runner. */
 export type LogCursor = Readonly<Record<string, number>>;
+
+/** Whether the caller may see an app. */
+export type Allows = (org: string, app: string) => boolean;
 
 export interface ControlParts {
   readonly supervisor: Supervisor;
@@ -152,7 +157,7 @@ export class AppControl {
     this.parts.supervisor.refresh(app);
   }
 
-  stopRunner(id: string, allows: (org: string, app: string) => boolean, actor: Actor): void {
+  stopRunner(id: string, allows: Allows, actor: Actor): void {
     for (const app of this.parts.supervisor.apps.values()) {
       const runner = app.runnersById.get(id);
       if (runner === undefined || !allows(app.org, app.name)) continue;
@@ -163,8 +168,9 @@ export class AppControl {
     throw new ChasquiError('app_not_found', `There is no runner ${id.slice(0, 100)}.`);
   }
 
-  list(): AppState[] {
-    return this.#live().map((app) => this.#state(app));
+  list(allows: Allows): AppState[] {
+    const live = this.#live().filter(({ org, name }) => allows(org, name));
+    return live.map((app) => this.#state(app));
   }
 
   /** Without revisions. */
@@ -177,10 +183,10 @@ export class AppControl {
     return this.#state(this.#find(org, name), revision);
   }
 
-  async runners(): Promise<RunnerView[]> {
-    const all = [...this.parts.supervisor.apps.values()].flatMap((app) =>
-      [...app.runnersById.values()].map((runner) => runnerView(app, runner)),
-    );
+  /** Asks the runners of other apps nothing: a slow one would delay the reply. */
+  async runners(allows: Allows): Promise<RunnerView[]> {
+    const apps = [...this.parts.supervisor.apps.values()].filter(({ org, name }) => allows(org, name));
+    const all = apps.flatMap((app) => [...app.runnersById.values()].map((runner) => runnerView(app, runner)));
     return Promise.all(all);
   }
 
@@ -201,14 +207,18 @@ export class AppControl {
   ): { lines: { runner: string; text: string }[]; cursor: LogCursor } {
     const app = this.#find(org, name);
     const next: Record<string, number> = {};
-    const lines = logsOf(this.parts.logFolder, app.id).flatMap(({ runner, file }) => {
+    let left = LOG_BYTES;
+    // The newest log first: it gets the most bytes.
+    const logs = logsOf(this.parts.logFolder, app.id).reverse();
+    const lines = logs.map(({ runner, file }) => {
       const from = cursor === null ? null : (cursor[runner] ?? 0);
-      const read = readLog(file, from, LOG_BYTES);
+      const read = readLog(file, from, left);
       next[runner] = read.next;
+      left = Math.max(MIN_LOG_BYTES, left - read.text.length);
       const texts = read.text.split('\n').slice(0, -1);
       return texts.map((text) => ({ runner, text }));
     });
-    return { lines, cursor: next };
+    return { lines: lines.reverse().flat(), cursor: next };
   }
 
   /** Remote deployments may name only files that their own organisation has uploaded. */

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { fetchedFileOf } from '../../hub/fetch-model.js';
 import type { ModelReference } from '../script/field-values.js';
 import { filesIn, storedManifest } from '../script/manifest.js';
-import type { AppRow, AppStore, RevisionRow } from './app-store.js';
+import type { AppStore, RevisionRow } from './app-store.js';
 
 /** Each app keeps the weights of this many revisions. */
 const KEPT_REVISIONS = 3;
@@ -41,9 +41,7 @@ export function removeAbandonedParts({ models }: Pick<WeightFolders, 'models'>):
 export function isAddressWanted(store: AppStore, url: string): boolean {
   const hasIt = (row: RevisionRow): boolean =>
     referencesIn(row).some((reference) => reference.kind === 'url' && reference.url === url);
-  const wanting = ({ id, active }: AppRow): RevisionRow[] =>
-    store.revisions(id).filter((row) => row.number === active || isInUse(row));
-  return store.apps().some((app) => app.deleted === 0 && wanting(app).some(hasIt));
+  return store.apps().some((app) => app.deleted === 0 && store.usedRevisions(app.id).some(hasIt));
 }
 
 /** Paths of uploads that no current revision uses. */

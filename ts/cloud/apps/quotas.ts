@@ -7,6 +7,8 @@ export interface Quota {
   readonly runners: number;
   /** In bytes, for all runners together. */
   readonly memory: number;
+  /** Bytes of uploaded models. */
+  readonly uploads: number;
 }
 
 export type Quotas = (org: string) => Quota;
@@ -18,18 +20,18 @@ export interface AppNeeds {
   readonly bytes: number;
 }
 
-/** `memory=8192` for each organisation, `acme:memory=8192` for one; memory in MiB. */
-export const QUOTA_PATTERN = /^(?:([A-Za-z0-9][A-Za-z0-9._-]{0,99}):)?(apps|runners|memory)=(\d{1,9})$/;
+/** `memory=8192` for each organisation, `acme:memory=8192` for one; memory and uploads in MiB. */
+export const QUOTA_PATTERN = /^(?:([A-Za-z0-9][A-Za-z0-9._-]{0,99}):)?(apps|runners|memory|uploads)=(\d{1,9})$/;
 
 const MIB = 2 ** 20;
-export const UNLIMITED: Quota = { apps: Infinity, runners: Infinity, memory: Infinity };
+export const UNLIMITED: Quota = { apps: Infinity, runners: Infinity, memory: Infinity, uploads: Infinity };
 
 /** A quota of one organisation replaces that of all. `texts` match `QUOTA_PATTERN`. */
 export function readQuotas(texts: readonly string[]): Quotas {
   const byOrg = new Map<string | undefined, Partial<Quota>>();
   for (const text of texts) {
     const [, org, name, amount] = QUOTA_PATTERN.exec(text) as RegExpExecArray;
-    const value = Number(amount) * (name === 'memory' ? MIB : 1);
+    const value = Number(amount) * (isBytes(name as keyof Quota) ? MIB : 1);
     byOrg.set(org, { ...byOrg.get(org), [name as string]: value });
   }
   return (org) => ({ ...UNLIMITED, ...byOrg.get(undefined), ...byOrg.get(org) });
@@ -37,12 +39,12 @@ export function readQuotas(texts: readonly string[]): Quotas {
 
 /** @throws {ChasquiError} `deployment_refused` if the apps of the organisation together exceed its quota. */
 export function refuseBeyondQuota(org: string, quota: Quota, apps: readonly AppNeeds[]): void {
-  const needed: Quota = {
+  const needed = {
     apps: apps.length,
     runners: apps.reduce((sum, { runners }) => sum + runners, 0),
     memory: apps.reduce((sum, { runners, bytes }) => sum + runners * bytes, 0),
   };
-  for (const name of Object.keys(UNLIMITED) as (keyof Quota)[]) {
+  for (const name of Object.keys(needed) as (keyof typeof needed)[]) {
     if (needed[name] <= quota[name]) continue;
     const [wanted, limit] = [amountOf(name, needed[name]), amountOf(name, quota[name])];
     const message = `Organisation ${org} would need ${wanted}; its quota is ${limit}. Delete apps, reduce \`scale.min\``;
@@ -68,5 +70,9 @@ export function beyondQuota(
 }
 
 function amountOf(name: keyof Quota, value: number): string {
-  return name === 'memory' ? `${formatMemory(value)} of memory` : `${value} ${name}`;
+  return isBytes(name) ? `${formatMemory(value)} of ${name}` : `${value} ${name}`;
+}
+
+function isBytes(name: keyof Quota): boolean {
+  return name === 'memory' || name === 'uploads';
 }

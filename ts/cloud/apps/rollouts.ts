@@ -303,7 +303,7 @@ export class Rollouts {
 
   #retireDrained(app: LiveApp): void {
     const running = new Set([...app.runnersById.values()].map(({ facts }) => facts.revision));
-    for (const { number, state } of this.parts.store.revisions(app.id)) {
+    for (const { number, state } of this.parts.store.usedRevisions(app.id)) {
       if (state === 'DRAINING' && !running.has(number)) this.#set(app, number, 'RETIRED', 'its last runner has ended');
     }
   }

@@ -2,7 +2,7 @@
 import type { MeasuredApp, MeasuredCloud } from '../metrics/cloud-metrics.js';
 import { fetchHealth } from '../runners/ask-runner.js';
 import { modelNamesOf } from '../script/manifest.js';
-import type { AppStore, RevisionRow } from './app-store.js';
+import type { AppStore, ShownRevision } from './app-store.js';
 import type { LiveApp } from './live-app.js';
 import type { LiveRunner } from './live-runner.js';
 import type { Supervisor } from './supervisor.js';
@@ -18,6 +18,7 @@ export interface RevisionView {
   /** Milliseconds since 1970. */
   created_at: number;
   activated_at: number | null;
+  /** Of the active revision, one in progress and the requested one; null for others. */
   options: unknown;
 }
 
@@ -126,7 +127,7 @@ function statusOf(app: LiveApp, ready: number): { state: string; reason: string 
   return { state: 'asleep', reason: null };
 }
 
-function revisionView(row: RevisionRow): RevisionView {
+function revisionView(row: ShownRevision): RevisionView {
   const { number, state, reason, digest, message, author, strategy, created_at, activated_at, options } = row;
   return {
     number,
@@ -138,7 +139,7 @@ function revisionView(row: RevisionRow): RevisionView {
     strategy,
     created_at,
     activated_at,
-    options: JSON.parse(options),
+    options: options === null ? null : JSON.parse(options),
   };
 }
 

@@ -65,16 +65,19 @@ export function pageRoute(
 /** A form of a signed-in user, with a verified token. */
 export function formRoute(
   app: FastifyInstance,
-  { guard }: DashboardContext,
+  { guard, accounts }: DashboardContext,
   url: string,
   needs: Needs,
   handler: Handler,
 ): void {
+  // Keys and users can always be removed, as in the API.
+  const isLimited = needs !== 'any' && !/\/(revoke|remove|reset-sign-in)$/.test(url);
   app.post(url, { bodyLimit: FORM_LIMIT }, async (request, reply) => {
     const viewer = guard.viewer(request);
     if (!viewer) return reply.redirect(SIGN_IN_URL, 303);
     guard.checkForm(request, 'session');
     checkRole(viewer, needs);
+    if (isLimited) accounts.changes.take(actorOf(viewer, request));
     return handler(request, reply, viewer);
   });
 }

@@ -2,7 +2,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import { ChasquiError } from '../../errors.js';
+import { ChasquiError, invalidValue } from '../../errors.js';
 import type { Database } from './database.js';
 
 export interface SecretEntry {
@@ -21,6 +21,8 @@ const STEPS = [
   ) STRICT, WITHOUT ROWID`,
 ];
 
+/** Of an organisation. */
+const MAX_SECRETS = 200;
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
@@ -37,7 +39,12 @@ export class SecretStore {
     this.#key = readKey(path.join(folder, 'secret.key'));
   }
 
+  /** @throws {ChasquiError} `invalid_value` beyond the number of secrets */
   set(org: string, name: string, value: string): void {
+    const others = this.list(org).filter((each) => each.name !== name);
+    if (others.length >= MAX_SECRETS) {
+      throw invalidValue(`${org} has ${MAX_SECRETS} secrets, which is the limit. Remove one first.`, 'name');
+    }
     this.database.run('INSERT OR REPLACE INTO secrets (org, name, value, updated_at) VALUES (?, ?, ?, ?)', [
       org,
       name,

@@ -41,4 +41,27 @@ test('apps of a version without `apps.auth` stay as private or public as their a
   fs.rmSync(folder, { recursive: true });
 });
 
+test('old final revisions are forgotten, apart from the active one and those that were active last', () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-revisions-'));
+  const database = openDatabase(folder);
+  const store = new AppStore(database);
+  const app = store.addApp('me', 'chat');
+  const options = JSON.stringify({ model: 'demo', chatTemplate: 'x'.repeat(10_000) });
+  const row = { options, files: '{}', digest: 'd', message: null, author: 'me', strategy: 'rolling', is_local: 1 };
+  const add = () => store.addRevision(app, row as never);
+  for (const number of [add(), add()]) store.activate(app, number, 'deployed');
+  store.setRevision(app, 1, 'RETIRED', 'replaced');
+  const open = add();
+  for (let at = 0; at < 150; at += 1) store.setRevision(app, add(), 'FAILED', 'no model');
+  const numbers = store.revisions(app.id).map(({ number }) => number);
+  // The newest revision was added before it failed, so 101 are left beside the first three.
+  assert.equal([numbers.slice(0, 4), numbers.at(-1), numbers.length], [[1, 2, open, 54], 153, 103]);
+  const used = store.usedRevisions(app.id).map(({ number }) => number);
+  assert.equal(used, [2, open]);
+  const shown = store.newestRevisions(app.id, 20, [2, null]);
+  assert.equal([shown.length, shown.filter((each) => each.options !== null).map(({ number }) => number)], [21, [2]]);
+  database.close();
+  fs.rmSync(folder, { recursive: true });
+});
+
 test.run();

@@ -1,4 +1,4 @@
-// What one organisation can do to others without attacking their keys: use up what all share, and ask what exists.
+// Attacks of an organisation on what all share, and questions about what others have.
 import { createHash, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import http from 'node:http';
@@ -200,7 +200,7 @@ test('replies about objects of others are the same as about objects that do not 
   );
 });
 
-/** What the reply tells: status, names of headers and the text without names that the caller has sent. */
+/** Returns status, names of headers, and the text without names that the caller has sent. */
 async function seen(method: string, url: string, key: string) {
   const body = ['POST', 'PUT'].includes(method) ? '{"min":0,"max":1}' : null;
   const headers = { authorization: `Key ${key}`, 'content-type': 'application/json' };

@@ -155,6 +155,8 @@ const MAX_EVENTS_PER_APP = 10_000;
 /** Final revisions are forgotten, apart from the newest and from those that were active last. */
 const KEPT_REVISIONS = 100;
 const KEPT_ACTIVATED = 20;
+/** Larger options of many revisions take milliseconds to read and parse. */
+const SHOWN_OPTIONS = 16_384;
 /** Rows of ended runners are kept this long. */
 const KEPT_RUNNERS_MS = 24 * 3_600_000;
 
@@ -184,11 +186,12 @@ export class AppStore {
     );
   }
 
-  /** The newest `count` revisions, without their options, and some `others`. The newest last. */
+  /** The newest `count` revisions, without large options, and some `others`. The newest last. */
   newestRevisions(app: string, count: number, others: readonly (number | null)[]): ShownRevision[] {
     return this.database.all(
       `SELECT number, state, reason, digest, message, author, strategy, created_at, activated_at,
-         iif(number IN (SELECT value FROM json_each(?3)), options, NULL) AS options FROM revisions WHERE app = ?1 AND (number IN (SELECT value FROM json_each(?3)) OR
+         iif(length(options) <= ${SHOWN_OPTIONS} OR number IN (SELECT value FROM json_each(?3)), options, NULL) AS options
+       FROM revisions WHERE app = ?1 AND (number IN (SELECT value FROM json_each(?3)) OR
          number IN (SELECT number FROM revisions WHERE app = ?1 ORDER BY number DESC LIMIT ?2)) ORDER BY number`,
       [app, count, JSON.stringify(others)],
     );

@@ -18,7 +18,7 @@ export interface RevisionView {
   /** Milliseconds since 1970. */
   created_at: number;
   activated_at: number | null;
-  /** Of the active revision, one in progress and the requested one; null for others. */
+  /** Null if they are large and the revision is neither active nor in progress nor requested. */
   options: unknown;
 }
 

@@ -46,7 +46,7 @@ test('old final revisions are forgotten, apart from the active one and those tha
   const database = openDatabase(folder);
   const store = new AppStore(database);
   const app = store.addApp('me', 'chat');
-  const options = JSON.stringify({ model: 'demo', chatTemplate: 'x'.repeat(10_000) });
+  const options = JSON.stringify({ model: 'demo', chatTemplate: 'x'.repeat(20_000) });
   const row = { options, files: '{}', digest: 'd', message: null, author: 'me', strategy: 'rolling', is_local: 1 };
   const add = () => store.addRevision(app, row as never);
   for (const number of [add(), add()]) store.activate(app, number, 'deployed');

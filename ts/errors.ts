@@ -117,6 +117,9 @@ export const ERRORS = {
   prompt_refused: badRequest('This request crashed the engine or its preparation twice. It is refused for one hour.'),
   request_cancelled: badRequest('The operator of the server, or the client of a queued request, cancelled it.'),
   invalid_job: badRequest('The engine rejected the job because a setting is out of range.'),
+  stream_consumed: badRequest(
+    'The tokens of a stream were read before, by another reader, or not to the end. Library calls only.',
+  ),
 
   // Cloud
   script_invalid: badRequest('The deployment script, or an app in it, is invalid.'),

@@ -8,6 +8,7 @@ export type {
   ChatTextPart,
   ChatTool,
   ChatToolCall,
+  CountedPrompt,
   Embeddings,
   EmbedInput,
   Engine,

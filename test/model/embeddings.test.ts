@@ -192,6 +192,32 @@ test('a model that generates embeds as well, while it generates', async () => {
   assert.ok((await answer).length > 0);
 });
 
+test('a text is one input', async () => {
+  const model = await loadEncoder('mean');
+  assert.equal(await model.embed('hello world'), await model.embed(['hello world']));
+});
+
+const NO_INPUTS: [given: unknown, param: string][] = [
+  [undefined, 'input'],
+  [null, 'input'],
+  [5, 'input'],
+  [{ prompt: 'a', images: [] }, 'input'],
+  [['a', null], 'input[1]'],
+  [[5], 'input[0]'],
+  [[['a']], 'input[0]'],
+  [[[1.5]], 'input[0]'],
+  [[{ prompt: 'a' }], 'input[0]'],
+  [new Array(1), 'input[0]'],
+];
+
+test('anything but texts, tokens and prompts is refused, by name', async () => {
+  const model = await loadEncoder('mean');
+  for (const [given, param] of NO_INPUTS) {
+    const refused = await failure(model.embed(given as string));
+    assert.equal([refused.code, refused.param], ['invalid_value', param]);
+  }
+});
+
 test('tokens are taken as they are, and counted', async () => {
   const model = await loadEncoder('mean');
   const tokens = await model.tokenize('hello world', { addSpecial: true, parseSpecial: true });

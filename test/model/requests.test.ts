@@ -203,15 +203,40 @@ test('the tokens of a stream are read once, its result at any time', async () =>
   for await (const token of stream) text += token.text;
   assert.is(await stream.text(), text);
   assert.equal(await stream.result(), await stream.result());
-  assert.throws(() => stream[Symbol.asyncIterator](), /have been read.*result\(\)/);
+  assert.throws(
+    () => stream[Symbol.asyncIterator](),
+    (error: unknown) =>
+      error instanceof ChasquiError &&
+      error.code === 'stream_consumed' &&
+      /have been read.*result\(\)/.test(error.message),
+  );
 });
+
+test('tokens are counted in a text or a prompt', async () => {
+  const count = await model.countTokens('Count from 3 to 9.');
+  assert.is(count, (await model.tokenize('Count from 3 to 9.', { addSpecial: true })).length);
+  assert.is(await model.countTokens({ prompt: 'Count from 3 to 9.' }), count);
+});
+
+const NO_TEXTS: unknown[] = [undefined, null, 5, {}, ['a'], { prompt: 5 }, { prompt: 'a', images: 5 }];
+
+test('anything but a text or a prompt is refused by countTokens', async () => {
+  for (const given of NO_TEXTS) await refuses(() => model.countTokens(given as string), 'prompt');
+});
+
+async function refuses(call: () => Promise<unknown>, param: string): Promise<void> {
+  await call().then(
+    () => assert.unreachable() as never,
+    (error) => assert.equal([error.code, error.param], ['invalid_value', param]),
+  );
+}
 
 test('result rejects once the stream was left', async () => {
   const stream = model.generate({ messages, temperature: 0 });
   for await (const _ of stream) break;
   await stream.result().then(
     () => assert.unreachable() as never,
-    (error) => assert.match(error.message, /left before its end/),
+    (error) => assert.equal([error.code, /left before its end/.test(error.message)], ['stream_consumed', true]),
   );
 });
 

@@ -199,6 +199,9 @@ export interface ImagePrompt {
   images: readonly ImageInput[];
 }
 
+/** What `countTokens` takes besides a text, such as the result of `render`. */
+export type CountedPrompt = Pick<ImagePrompt, 'prompt'> & Partial<Pick<ImagePrompt, 'images'>>;
+
 export type EmbedInput = TextInput | ImagePrompt;
 
 export interface Embeddings {

@@ -5,12 +5,14 @@ import { LOAD_OPTIONS } from '../options/load-option-table.js';
 import type { AdapterUse } from './adapter-file.js';
 import type { CallInput, CallName, CallResult } from './calls.js';
 import type { RenderDefaults } from './chat-template.js';
+import { toEmbedInputs, toImagePrompt } from './check-inputs.js';
 import { embed, rank } from './embed.js';
 import { refuseMedia } from './engine-errors.js';
 import type {
   AbortOptions,
   ChatMessage,
   ChatToolCall,
+  CountedPrompt,
   Embeddings,
   EmbedInput,
   EngineProcesses,
@@ -143,8 +145,9 @@ export abstract class Engine {
     return loadChatImages(given, { hosts: this.#imageHosts, ...on });
   }
 
-  /** The number of tokens of a prompt, its images included. Rejects if an image cannot be read. */
-  async countTokens({ prompt, images }: Pick<RenderedPrompt, 'prompt' | 'images'>, on?: AbortOptions): Promise<number> {
+  /** The number of tokens of a text or prompt, its images included. Rejects if an image cannot be read. */
+  async countTokens(given: string | CountedPrompt, on?: AbortOptions): Promise<number> {
+    const { prompt, images } = toImagePrompt(given);
     if (images.length === 0) return (await this.call('tokenize', [prompt, true, true], on)).length;
     return (await this.call('tokenizePrompt', [prompt, images], on)).tokens.length;
   }
@@ -177,11 +180,11 @@ export abstract class Engine {
   }
 
   /**
-   * One vector for each input. Short texts of concurrent calls are computed together. Rejects with `model_not_capable`, and
-   * with `context_length_exceeded` or `invalid_value` naming `input[i]`.
+   * One vector for each input; a text is one input. Short texts of concurrent calls are computed together. Rejects with
+   * `model_not_capable`, and with `context_length_exceeded` or `invalid_value` naming `input[i]`.
    */
-  embed(inputs: readonly EmbedInput[], on?: AbortOptions): Promise<Embeddings> {
-    return embed(this, this.model, inputs, on);
+  async embed(inputs: string | readonly EmbedInput[], on?: AbortOptions): Promise<Embeddings> {
+    return embed(this, this.model, toEmbedInputs(inputs), on);
   }
 
   /** The relevance of each document to the query. Rejects as `embed` does, naming `documents[i]` or `query`. */

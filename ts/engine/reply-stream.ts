@@ -1,5 +1,6 @@
 /** The completion of a library user's request: tokens with their parsed growth, or the whole. */
 import { AsyncResource } from 'node:async_hooks';
+import { ChasquiError } from '../errors.js';
 import type {
   ChatToolCall,
   Finish,
@@ -96,8 +97,7 @@ export class ReplyStream implements AsyncIterableIterator<ReplyToken> {
   }
 
   [Symbol.asyncIterator](): this {
-    if (this.#isOver)
-      throw new TypeError('The tokens of this completion have been read. `result()` returns all of it.');
+    if (this.#isOver) throw consumed('The tokens of this completion have been read. `result()` returns all of it.');
     return this;
   }
 
@@ -124,7 +124,7 @@ export class ReplyStream implements AsyncIterableIterator<ReplyToken> {
 
   async #readAll(): Promise<Reply> {
     while (!(await this.next()).done);
-    if (this.#finish === undefined) throw new TypeError('The completion was left before its end.');
+    if (this.#finish === undefined) throw consumed('The completion was left before its end.');
     return { ...this.#whole, finish: this.#finish };
   }
 
@@ -163,6 +163,10 @@ export class ReplyStream implements AsyncIterableIterator<ReplyToken> {
       call.arguments += piece;
     }
   }
+}
+
+function consumed(message: string): ChasquiError {
+  return new ChasquiError('stream_consumed', message);
 }
 
 function toCallDelta({

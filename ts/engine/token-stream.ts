@@ -203,7 +203,8 @@ export class JobStream implements TokenStream {
 
   #wait(reader: Reader): void {
     if (this.#reader !== null) {
-      reader.reject(new TypeError('A token stream has one reader: await each next() before calling it again.'));
+      const message = 'A token stream has one reader: await each next() before calling it again.';
+      reader.reject(new ChasquiError('stream_consumed', message));
       return;
     }
     this.#reader = reader;

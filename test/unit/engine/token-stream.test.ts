@@ -193,7 +193,7 @@ test('a stream has one reader at a time', async () => {
   const first = stream.next();
   await stream.next().then(
     () => assert.unreachable(),
-    (error) => assert.match(error.message, 'one reader'),
+    (error) => assert.equal([error.code, /one reader/.test(error.message)], ['stream_consumed', true]),
   );
   stream.push(last('a'));
   stream.flush();

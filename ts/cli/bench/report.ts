@@ -18,7 +18,9 @@ export function describeModel(model: ModelInfo): string {
   const { devices, gpuLayers, layers } = model.placement;
   const on = devices.length === 0 ? 'on the CPU' : `${gpuLayers} of ${layers} layers on ${devices.join(', ')}`;
   const size = `${formatBytes(model.sizeBytes)}, ${inBillions(model.parameterCount)} parameters`;
-  return `${model.id}: ${model.description}, ${size}; ${on}\n${processor()}; chasqui ${VERSION}, Node ${process.version}\n`;
+  // llama.cpp writes ?B for an unknown size class.
+  const kind = model.description.replace(' ?B', '');
+  return `${model.id}: ${kind}, ${size}; ${on}\n${processor()}; chasqui ${VERSION}, Node ${process.version}\n`;
 }
 
 function processor(): string {
@@ -51,12 +53,13 @@ function decodeCells(decode: Rate | undefined, streams: number): string[] {
 }
 
 export function legend({ promptTokens, newTokens }: Lengths, repetitions: number): string {
+  const deviation = repetitions > 1 ? ` ± is the standard deviation of up to\n${repetitions} runs.` : '';
   return [
     '',
     `pp${promptTokens}: tokens a second of prompts of ${promptTokens} tokens. tg${newTokens}: of completions of ${newTokens}.`,
     'All streams together; DEPTH tokens are in the context of each before. The names',
-    `mean what they do in llama-bench. ± is the standard deviation of ${repetitions} runs or`,
-    'fewer; the first token is the median of the streams, all started at once.',
+    `mean what they do in llama-bench.${deviation}`,
+    'The first token is the median of the streams, all started at once.',
   ].join('\n');
 }
 
@@ -67,7 +70,8 @@ function toLine(cells: readonly string[]): string {
     .trimEnd();
 }
 
-function withDeviation({ mean, deviation }: Rate): string {
+function withDeviation({ mean, deviation, samplesMs }: Rate): string {
+  if (samplesMs.length < 2) return short(mean);
   return `${short(mean)} ± ${short(deviation, mean)}`;
 }
 

@@ -87,7 +87,9 @@ export const ERRORS = {
   thread_not_found: notFound('The thread of messages is not stored here, or belongs to another key.'),
   tool_not_found: notFound('No configured MCP server has this tool.'),
   model_not_found: notFound('The server does not serve this model.'),
-  model_not_loaded: badRequest('The model is not loaded, and this server does not load models on request.'),
+  model_not_loaded: badRequest(
+    'The model is not loaded, and the request does not load it. Load it with `chasqui load`.',
+  ),
   no_room_for_model: badRequest('The model does not fit into memory beside the pinned models.'),
   model_not_capable: badRequest(
     'The model does not support this: embedding models do not chat, chat models do not rank.',

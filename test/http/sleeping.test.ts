@@ -14,7 +14,8 @@ test('props describe a model that sleeps, and do not load it', async () => {
   const props = async (query = '') => (await app.inject(`/props${query}`)).json();
   const statusOf = (model: string) => pool.list().find(({ id }) => id === model)?.status;
   const load = async (model: string) => (await pool.acquire(model, {})).release();
-  assert.is((await props()).error.code, 'model_not_loaded');
+  const { error } = await props();
+  assert.equal([error.code, /load one with `chasqui load`/.test(error.message)], ['model_not_loaded', true]);
   await load('a');
   const { is_sleeping: isSleeping, ...described } = await props();
   assert.equal([isSleeping, described.model_alias], [false, 'a']);

@@ -20,6 +20,7 @@ import {
   modelFailed,
   modelLoading,
   modelNotFound,
+  modelNotLoaded,
   type Naming,
   noRoomForModel,
   type UnloadRequest,
@@ -143,7 +144,7 @@ export class ManagedPool implements ModelPool {
       throw slot.state === 'failed' ? modelFailed(this.#entryOf(slot)) : modelLoading(this.#entryOf(slot));
     if (slot.failedWithin(RETRY_AFTER_MS)) throw modelFailed(this.#entryOf(slot));
     if (!this.#options.autoload && (slot.state === 'unloaded' || slot.state === 'failed')) {
-      throw new ChasquiError('model_not_loaded', `The model \`${slot.source.id}\` is not loaded.`, 'model');
+      throw modelNotLoaded(slot.source.id);
     }
     refuseOneMore(this.#waiters.get(slot), slot.source);
     return this.#wait(slot, on);

@@ -135,6 +135,12 @@ export function modelNotFound(name: string, entries: readonly ModelEntry[], para
   );
 }
 
+/** `id`: default any model. */
+export function modelNotLoaded(id?: string): ChasquiError {
+  const subject = id === undefined ? 'No model is loaded: load one' : `The model \`${id}\` is not loaded: load it`;
+  return new ChasquiError('model_not_loaded', `${subject} with \`chasqui load\`.`, 'model');
+}
+
 export function modelLoading({ id, progress }: ModelEntry): ChasquiError {
   const percent = Math.floor((progress ?? 0) * 100);
   return new ChasquiError(

@@ -183,7 +183,13 @@ test('one that cannot be loaded says so, and is not tried again for every reques
 
 test('without autoload only what is loaded is served', async () => {
   const { pool } = await poolOf(sources(), { autoload: false });
-  assert.is(await codeOf(pool.acquire('a', {})), 'model_not_loaded');
+  await pool.acquire('a', {}).then(
+    () => assert.unreachable() as never,
+    ({ code, message }) => {
+      assert.is(code, 'model_not_loaded');
+      assert.match(message, /`a` is not loaded: load it with `chasqui load`/);
+    },
+  );
 });
 
 test('an idle model goes after its time, a busy one does not', async () => {

@@ -1,6 +1,5 @@
 import type { Engine } from '../../engine/engine.js';
-import { ChasquiError } from '../../errors.js';
-import { findEntry, type ModelPool, modelLoading, modelNotFound } from '../../models/pool.js';
+import { findEntry, type ModelPool, modelLoading, modelNotFound, modelNotLoaded } from '../../models/pool.js';
 
 export interface ByModel {
   Querystring: { model?: string | string[] };
@@ -17,9 +16,5 @@ export function engineOf(pool: ModelPool, { model }: ByModel['Querystring']): En
   if (loaded?.engine) return loaded.engine;
   const loading = named.find(({ status }) => status === 'loading');
   if (loading) throw modelLoading(loading);
-  throw new ChasquiError(
-    'model_not_loaded',
-    `${name === undefined ? 'No model is loaded' : `The model \`${name}\` is not loaded`}: use it, or have it loaded.`,
-    'model',
-  );
+  throw modelNotLoaded(name);
 }

@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { HOSTING_OPTIONS, type HostingOptions } from '../../../ts/cli/options/hosting-option-table.js';
 import { givenOptions } from '../../../ts/cli/options/table-options.js';
-import { warningsOf } from '../../../ts/cli/serve/announce.js';
+import { contextOf, warningsOf } from '../../../ts/cli/serve/announce.js';
 import { modelsSettings, profileOf } from '../../../ts/cli/serve/hosting.js';
 import { serverSettings } from '../../../ts/cli/serve/server-settings.js';
 import { parseServe } from '../../../ts/cli/serve.js';
@@ -91,6 +91,17 @@ test('options without effect, and contexts beyond the trained one, are warned ab
   const rounded = warningsOf({ ...cpu, contextLength: 1024 }, { contextSize: 1000 });
   assert.equal(rounded, ['--ctx-size 1000 was rounded up to 1024']);
   assert.match(warningsOf({ ...cpu, contextLength: 8192 }, {})[0] ?? '', 'exceeds the 4096 tokens');
+});
+
+test('the start line states the context and, if it differs, the trained one', () => {
+  const line = (contextLength: number, trainedContextLength: number, kvCells = 4 * contextLength) =>
+    contextOf({ contextLength, trainedContextLength, parallel: 4, kvCells });
+  const each = 'tokens for each of 4 completions at a time';
+  assert.is(line(4096, 2048), `4096 ${each}; the model was trained for 2048`);
+  assert.is(line(2048, 4096), `2048 ${each}; the model was trained for 4096, see --ctx-size`);
+  for (const trained of [2048, 0]) assert.is(line(2048, trained), `2048 ${each}`);
+  const shared = '4096 tokens, and 6000 for 4 completions at a time together, see --kv-budget';
+  assert.is(line(4096, 2048, 6000), `${shared}; the model was trained for 2048`);
 });
 
 test.run();

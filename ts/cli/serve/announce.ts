@@ -109,13 +109,20 @@ export function warningsOf(
   return warnings;
 }
 
-function contextOf({ contextLength, trainedContextLength, parallel, kvCells }: ModelInfo): string {
-  const length = `${contextLength} of ${trainedContextLength} tokens`;
+export function contextOf({
+  contextLength,
+  trainedContextLength,
+  parallel,
+  kvCells,
+}: Pick<ModelInfo, 'contextLength' | 'trainedContextLength' | 'parallel' | 'kvCells'>): string {
+  const isOther = trainedContextLength > 0 && trainedContextLength !== contextLength;
+  const trained = isOther ? `; the model was trained for ${trainedContextLength}` : '';
   if (kvCells < contextLength * parallel) {
-    return `${length}, and ${kvCells} for ${parallel} completions at a time together; see --kv-budget`;
+    const together = `${kvCells} for ${parallel} completions at a time together`;
+    return `${contextLength} tokens, and ${together}, see --kv-budget${trained}`;
   }
   const advice = contextLength < trainedContextLength ? ', see --ctx-size' : '';
-  return `${length} for each of ${parallel} completions at a time${advice}`;
+  return `${contextLength} tokens for each of ${parallel} completions at a time${trained}${advice}`;
 }
 
 function schemeOf({ authentication }: Profile, { auth }: HostingOptions): CurlSettings['scheme'] {

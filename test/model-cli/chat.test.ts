@@ -126,6 +126,15 @@ test('names that are no model, and options of the other kind, are refused', asyn
     assert.equal([code, stdout], [expected, ''], `${args.join(' ')}: ${stderr}`);
     assert.match(stderr, says);
   }
+  const missing: [args: string[], code: number, says: RegExp][] = [
+    [['run', 'nosuch'], 5, /nosuch is no file, and no model on this computer/],
+    [['run', 'none.gguf'], 1, /none\.gguf/],
+  ];
+  for (const [args, expected, says] of missing) {
+    const { code, stdout, stderr } = await piped('', args, variables);
+    assert.equal([code, stdout], [expected, ''], `${args.join(' ')}: ${stderr}`);
+    assert.match(stderr, says);
+  }
   const empty = await piped('\n', ['run', 'demo'], variables);
   assert.equal([empty.code, empty.stderr], [2, 'chasqui: the prompt on standard input is empty\n']);
 });

@@ -5,12 +5,13 @@ import { text as readAll } from 'node:stream/consumers';
 import { loadModel, type Model } from '../../engine/model.js';
 import type { Reply } from '../../engine/reply-stream.js';
 import { dataDir } from '../../hub/data-folder.js';
+import { isHubName } from '../../hub/model-name.js';
 import { desktop } from '../../profiles/desktop.js';
 import { printJson } from '../cloud/outcome.js';
 import { CommandFailed, EXIT, exitCodeOf } from '../errors/exit-codes.js';
 import { explainFailure } from '../errors/explain-failure.js';
 import { explainStart, warnOfMemory } from '../errors/explain-start.js';
-import { findModel } from '../hub/find-model.js';
+import { type FoundModels, findModel, findNamed } from '../hub/find-model.js';
 import { givenOptions } from '../options/table-options.js';
 import { showProgress } from '../output/progress.js';
 import { type Chat, runCommand } from './chat-commands.js';
@@ -27,9 +28,12 @@ export async function runChat(name: string, words: string, parsed: Parsed): Prom
   const { statistics = false, ...settings } = givenOptions(CHAT_OPTIONS, parsed, {});
   const { stdin, stdout } = process;
   const isChat = words === '' && !json && stdin.isTTY && stdout.isTTY;
-  const prompt = isChat ? '' : await readPrompt(words);
+  // A missing local model is reported before the prompt is read. Downloads start after that.
+  const local = isHubName(name) ? null : await findNamed(name, folder);
+  const isMissing = local !== null && !local.paths.every((file) => fs.existsSync(file));
+  const prompt = isChat || isMissing ? '' : await readPrompt(words);
   const stop = stopOnInterrupt();
-  const model = await load(name, folder, parsed, stop.signal);
+  const model = await load(name, local ?? (await findModel(name, folder)), parsed, stop.signal);
   const chat: Chat = { conversation: new Conversation(model, settings), statistics };
   try {
     if (isChat) await converse(chat, path.join(dataDir(folder), 'chat-history'), stop);
@@ -72,9 +76,13 @@ function stopOnInterrupt(): Stop {
   return stop;
 }
 
-async function load(name: string, folder: string | undefined, parsed: Parsed, signal: AbortSignal): Promise<Model> {
+async function load(
+  name: string,
+  { paths, alias, mmproj }: FoundModels,
+  parsed: Parsed,
+  signal: AbortSignal,
+): Promise<Model> {
   const options = givenOptions(CHAT_LOAD_OPTIONS, parsed);
-  const { paths, alias, mmproj } = await findModel(name, folder);
   const [file = ''] = paths;
   const found = { ...(alias && { alias }), ...(mmproj !== undefined && { mmproj }) };
   // A chat is one conversation at a time.

@@ -7,21 +7,54 @@ export function widthOf(stream: NodeJS.WriteStream): number {
   return columns > 0 ? columns : Number.POSITIVE_INFINITY;
 }
 
+/** Minimum width of a shortened first column while others can be shortened, of one after that, and of others. */
+const FIRST_WIDTH = 20;
+const LAST_RESORT = 8;
+const TEXT_WIDTH = 5;
+const GAP = 2;
+
 /**
- * Aligns columns. Shortens the first one if a line would exceed the width of standard output, to 20 characters at least.
- * Replaces control characters, because names and messages come from others.
+ * Aligns columns. If a line would exceed the width of standard output, shortens the first column, then the widest of the
+ * others. Figures stay whole. Replaces control characters, because names and messages come from others.
  */
 export function textTable(rows: readonly (readonly string[])[]): string {
   const all = rows.map((row) => row.map(printable));
-  const widths = (all[0] ?? []).map((_, column) => Math.max(...all.map((row) => [...(row[column] ?? '')].length)));
-  const others = widths.slice(1).reduce((sum, width) => sum + width + 2, 0);
-  const first = Math.min(widths[0] ?? 0, Math.max(20, widthOf(process.stdout) - others));
+  const widths = fitWidths(all, widthOf(process.stdout));
   return all
-    .map(([name = '', ...cells]) => {
-      const rest = cells.map((cell, column) => cell.padEnd(widths[column + 1] ?? 0));
-      return [shorten(name, first).padEnd(first), ...rest].join('  ').trimEnd();
-    })
+    .map((row) =>
+      row
+        .map((cell, column) => shorten(cell, widths[column] ?? 0).padEnd(widths[column] ?? 0))
+        .join(' '.repeat(GAP))
+        .trimEnd(),
+    )
     .join('\n');
+}
+
+function fitWidths(rows: readonly (readonly string[])[], available: number): number[] {
+  const cellsOf = (column: number) => rows.map((row) => row[column] ?? '');
+  const widths = (rows[0] ?? []).map((_, column) => widest(cellsOf(column)));
+  const least = widths.map((width, column) => {
+    const cells = cellsOf(column).slice(1);
+    return Math.min(width, cells.every((cell) => /^[\d-]/.test(cell)) ? Math.max(1, widest(cells)) : TEXT_WIDTH);
+  });
+  const excess = () => widths.reduce((sum, width) => sum + width + GAP, -GAP) - available;
+  const narrow = (column: number, to: number) => {
+    const width = widths[column] ?? 0;
+    widths[column] = Math.min(width, Math.max(to, width - excess()));
+  };
+  narrow(0, FIRST_WIDTH);
+  while (excess() > 0) {
+    const spare = widths.flatMap((width, column) => (column > 0 && width > (least[column] ?? 0) ? [column] : []));
+    if (spare.length === 0) break;
+    const column = spare.reduce((one, other) => ((widths[other] ?? 0) > (widths[one] ?? 0) ? other : one));
+    widths[column] = (widths[column] ?? 0) - 1;
+  }
+  if (excess() > 0) narrow(0, LAST_RESORT);
+  return widths;
+}
+
+function widest(cells: readonly string[]): number {
+  return Math.max(0, ...cells.map((cell) => [...cell].length));
 }
 
 /** Maps each column heading to the cell of a row. */

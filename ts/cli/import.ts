@@ -5,6 +5,7 @@ import type { ImportKind } from '../hub/library.js';
 import { EXIT } from './errors/exit-codes.js';
 import { type HubCommandOptions, libraryCommand, withHub } from './hub/hub-command.js';
 import { toJson } from './output/json.js';
+import { showLater, showProgress } from './output/progress.js';
 
 interface ImportOptions extends HubCommandOptions {
   link?: boolean;
@@ -22,7 +23,11 @@ export function importCommand(): Command {
       withHub(options, async ({ library }) => {
         const how: ImportKind = options.link ? 'link' : options.symlink ? 'symlink' : 'copy';
         for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(EXIT.interrupted));
-        const model = await library.import(file, how, options.force).catch(suggestForce);
+        const progress = showLater(showProgress(process.stderr, 'Copying the model'));
+        const model = await library
+          .import(file, how, options.force, progress.update)
+          .catch(suggestForce)
+          .finally(progress.clear);
         return options.json ? toJson(model, 2) : `${model.id} is among the models:\n  ${model.path}`;
       }),
     );

@@ -106,8 +106,13 @@ export class Library {
    * Imports a model's file with its other parts and its projector.
    * @throws {ChasquiError} `model_file_missing`, `model_file_invalid`, `no_space`, `download_failed`.
    */
-  async import(file: string, how: ImportKind, replaces = false): Promise<LocalModel> {
-    const imported = await importModel(path.resolve(file), how, this.options.importFolder, replaces);
+  async import(
+    file: string,
+    how: ImportKind,
+    replaces = false,
+    onProgress?: (fraction: number) => void,
+  ): Promise<LocalModel> {
+    const imported = await importModel(path.resolve(file), how, this.options.importFolder, replaces, onProgress);
     const found = this.#find().find(({ files }) => files[0] === imported);
     const model = found && (await this.#describe(found));
     if (!model) throw new ChasquiError('model_file_invalid', `${file} was imported, but is not a valid model.`);

@@ -151,6 +151,31 @@ test('one file is one model, whatever leads to it', async ({ library, at }) => {
   assert.is((await library.list()).length, 1);
 });
 
+test('import: a copy reports its progress, unless the file system clones it', async ({ library, at }) => {
+  const files = [1, 2].map((number) => at('elsewhere', `p-Q8_0-0000${number}-of-00002.gguf`)) as [string, string];
+  for (const file of files) fs.writeFileSync(file, DEMO);
+  const shares: number[] = [];
+  const model = await library.import(files[0], 'copy', false, (fraction) => shares.push(fraction));
+  assert.equal(fs.readFileSync(model.path), DEMO);
+  assert.equal(
+    shares,
+    [...shares].sort((one, other) => one - other),
+  );
+  if (canClone(files[0], at('imported', 'clone'))) assert.equal(shares, []);
+  else assert.ok(shares.length >= 4 && shares.at(-1) === 1, String(shares));
+});
+
+function canClone(from: string, to: string): boolean {
+  try {
+    fs.copyFileSync(from, to, fs.constants.COPYFILE_FICLONE_FORCE);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    fs.rmSync(to, { force: true });
+  }
+}
+
 test('import: parts and projector come along; a part that is missing is said', async ({ library, at }) => {
   const [one, two] = [1, 2].map((number) => at('elsewhere', `m-Q8_0-0000${number}-of-00002.gguf`)) as [string, string];
   fs.writeFileSync(one, DEMO);

@@ -90,6 +90,29 @@ test('headers of gpt-oss are not content, with tools and without', async ({ fold
   });
 });
 
+test('calls of gpt-oss do not depend on token boundaries', async ({ folder }) => {
+  const template = fs.readFileSync(
+    path.join(root, 'vendor/llama.cpp/models/templates/openai-gpt-oss-120b.jinja'),
+    'utf8',
+  );
+  const rest = ['ok <|constrain|>json<|mess', 'age|>{"at":"EN', 'D"}'];
+  for (const header of [
+    ['<|channel|>commentary to=func', 'tions.lo'],
+    ['<|channel|>analysis to', '=functions.lo'],
+    [' to=func', 'tions.lo'],
+  ]) {
+    const start = header[0]?.startsWith('<') ? rest : ['ok<|channel|>commentary json<|mess', ...rest.slice(1)];
+    const pieces = [...header, ...start];
+    await withModel(folder, { calls: [], say: pieces.join(''), pieces, template }, async (ask) => {
+      const [{ message, finish_reason: reason }] = (await ask('Look', { tools, stop: ['END'] })).reply.choices;
+      assert.equal(
+        [message.tool_calls?.[0]?.function, reason],
+        [{ name: 'look', arguments: '{"at":"END"}' }, 'tool_calls'],
+      );
+    });
+  }
+});
+
 test('a required call that is repeated ends the reply', async ({ folder }) => {
   const script = { calls: [{ tool: 'look', arguments: { at: 'X' } }], say: 'Done.', repeatsCalls: true };
   const use: Use = async (ask) => {

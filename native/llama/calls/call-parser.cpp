@@ -261,8 +261,9 @@ private:
 
 std::vector<common_grammar_trigger> Builder::triggers() const {
     if (format_.is_harmony) {
-        return {{COMMON_GRAMMAR_TRIGGER_TYPE_PATTERN, "^\\s+to$"},
-                {COMMON_GRAMMAR_TRIGGER_TYPE_PATTERN, "^<\\|channel\\|>(?:commentary|analysis)\\s+to=functions$"},
+        // A token may contain the recipient and more.
+        return {{COMMON_GRAMMAR_TRIGGER_TYPE_PATTERN, "^\\s+to(?:$|=functions\\.)"},
+                {COMMON_GRAMMAR_TRIGGER_TYPE_PATTERN, "^<\\|channel\\|>(?:commentary|analysis)\\s+to=functions(?:$|\\.)"},
                 {COMMON_GRAMMAR_TRIGGER_TYPE_PATTERN, "<\\|start\\|>assistant(\\s+to)"},
                 {COMMON_GRAMMAR_TRIGGER_TYPE_PATTERN, "<\\|start\\|>assistant(<\\|channel\\|>(?:commentary|analysis)\\s+to)"}};
     }

@@ -46,7 +46,7 @@ test('each reply is one call that validates', async () => {
   const wrong: string[] = [];
   for (const name of names) {
     const chatTemplate = fs.readFileSync(path.join(templates, name), 'utf8');
-    const model = await loadModel(demoModelPath, { chatTemplate, contextSize: 4096, parallel: 7, threads: 1 });
+    const model = await loadModel(demoModelPath, { chatTemplate, contextSize: 16_384, parallel: 7, threads: 1 });
     const jobs = Object.entries(sets).flatMap(([set, tools]) =>
       Array.from({ length: seeds }, async (_, seed) => {
         const { toolCalls, text, finish } = await model

@@ -44,29 +44,29 @@ const agents = process.env.CHASQUI_TEST_AGENTS;
 const everything = process.env.CHASQUI_TEST_EVERYTHING === '1';
 
 /**
- * `seconds`: the duration beside few other tiers. `cores`: CPU time divided by it, so that tiers that mostly wait run beside busy
+ * `seconds`: the duration on an idle machine. `cores`: CPU time divided by it, so that tiers that mostly wait run beside busy
  * ones. The longest tier starts first. The sum of `cores` of the tiers that run at the same time does not exceed OVERLAP times
  * the machine's. `pending` delays a tier.
- * Tiers that compile in the build folder of the addon (`builds`) run one after another, because ninja does not lock it.
+ * Tiers that compile or pack in the same folders (`builds`) run one after another, because nothing locks those.
  * `extra`: time for what only the first run does, such as a build. `when` returns why this machine cannot run the tier; a
  * single test that skips itself fails the run. A tier `onRequest` runs only if it is named.
  */
 const tiers = [
-  { name: 'house', seconds: 4, cores: 0.9 },
-  { name: 'unit', seconds: 75, cores: 0.6 },
+  { name: 'house', seconds: 6, cores: 1 },
+  { name: 'unit', seconds: 55, cores: 1.1 },
   { name: 'setup', seconds: 4, cores: 0.6 },
-  { name: 'http', seconds: 80, cores: 0.8 },
-  { name: 'native', seconds: 30, cores: 0.5, extra: 10 * minute, builds: true },
-  { name: 'llama', seconds: 140, cores: 0.8, extra: 15 * minute, builds: true },
-  { name: 'cli', seconds: 60, cores: 0.8 },
-  { name: 'model', seconds: 240, cores: 0.6 },
-  { name: 'model-cli', seconds: 85, cores: 1 },
-  { name: 'desktop', seconds: 45, cores: 1.1 },
-  { name: 'browser', seconds: 280, cores: 0.9, when: noBrowser },
+  { name: 'http', seconds: 85, cores: 1.1 },
+  { name: 'native', seconds: 30, cores: 1.3, extra: 10 * minute, builds: true },
+  { name: 'llama', seconds: 160, cores: 1.5, extra: 15 * minute, builds: true },
+  { name: 'cli', seconds: 130, cores: 1.1 },
+  { name: 'model', seconds: 200, cores: 0.95 },
+  { name: 'model-cli', seconds: 130, cores: 1.1 },
+  { name: 'desktop', seconds: 90, cores: 0.8 },
+  { name: 'browser', seconds: 180, cores: 1, when: noBrowser },
   {
     name: 'packages',
-    seconds: 65,
-    cores: 1,
+    seconds: 70,
+    cores: 1.2,
     extra: 10 * minute,
     builds: true,
     when: noPackages,
@@ -75,25 +75,25 @@ const tiers = [
   {
     name: 'vulkan',
     seconds: 300,
-    cores: 0.6,
+    cores: 1,
     extra: 15 * minute,
     when: noVulkan,
     env: vulkanEnvironment,
     pending: isBuilding('VULKAN'),
   },
   { name: 'platforms', seconds: 120, cores: 1.5, extra: 40 * minute, when: noCrossTools },
-  { name: 'kubernetes', seconds: 20, cores: 1, when: noKubectl },
+  { name: 'kubernetes', seconds: 80, cores: 0.8, when: noKubectl },
   { name: 'cluster', seconds: 120, cores: 0.7, when: noCluster },
   {
     name: 'containers',
-    seconds: 130,
-    cores: 0.5,
+    seconds: 150,
+    cores: 0.3,
     builds: true,
     when: noContainers,
     pending: isBuilding('IMAGE'),
   },
-  { name: 'spec', seconds: 20, cores: 0.6 },
-  { name: 'clients', seconds: 45, cores: 0.7 },
+  { name: 'spec', seconds: 30, cores: 0.7 },
+  { name: 'clients', seconds: 70, cores: 0.7 },
   {
     name: 'clients-python',
     seconds: 100,
@@ -101,12 +101,12 @@ const tiers = [
     extra: 15 * minute,
     when: () => noPypi('clients-python', PYTHON_ENVIRONMENTS),
   },
-  { name: 'agents', seconds: 25, cores: 0.3, extra: 15 * minute, when: noAgents, onRequest: true, only: agents },
-  { name: 'cloud', seconds: 340, cores: 0.6, when: noBrowser },
+  { name: 'agents', seconds: 27, cores: 0.4, extra: 15 * minute, when: noAgents, onRequest: true, only: agents },
+  { name: 'cloud', seconds: 400, cores: 0.9, when: noBrowser },
   { name: 'real', seconds: 400, cores: 1, extra: 15 * minute, when: () => noPypi('real') },
-  { name: 'property', seconds: 8, cores: 1 },
-  { name: 'hostile', seconds: 60, cores: 0.7 },
-  { name: 'faults', seconds: 170, cores: 0.4, when: noProcesses },
+  { name: 'property', seconds: 15, cores: 0.9 },
+  { name: 'hostile', seconds: 90, cores: 0.7 },
+  { name: 'faults', seconds: 290, cores: 0.35, when: noProcesses },
   // Last: it reads the replies of all other tiers.
   { name: 'conformance', seconds: 15, cores: Infinity, last: true },
 ];

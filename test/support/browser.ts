@@ -15,13 +15,12 @@ export interface OpenPage {
   foreign: string[];
   /** Waits for the replies to its requests; the stream of events never ends. */
   settled(): Promise<void>;
+  /** Addresses of requests without a reply. */
+  unanswered(): string[];
 }
 
 /** So generous that only a page which never gets there fails, however much else the computer does. */
 const PATIENCE_MS = 180_000;
-
-/** Pages of tests close before optimised code pays off. A small young generation is collected often while a page loads. */
-const SHORT_LIVED = '--js-flags=--no-opt,--no-maglev,--min-semi-space-size=16';
 
 /** How long a browser stays for the next test file of this process. */
 const IDLE_MS = 800;
@@ -40,7 +39,7 @@ async function launch(): Promise<Browser> {
   assert.ok(executablePath && existsSync(executablePath), 'there is a Chromium');
   const browser = await chromium.launch({
     executablePath,
-    args: ['--no-sandbox', '--use-fake-device-for-media-stream', SHORT_LIVED],
+    args: ['--no-sandbox', '--use-fake-device-for-media-stream'],
     timeout: PATIENCE_MS,
   });
   const close = browser.close.bind(browser);
@@ -62,8 +61,16 @@ export async function openApp(
 ): Promise<OpenPage> {
   const opened = await newPage(browser, app.url, options);
   await opened.page.goto(`${app.url}/?token=${app.token}`);
-  await opened.page.getByRole('heading', { level: 1 }).waitFor();
+  await opened.page.getByRole('heading', { level: 1 }).waitFor().catch(describing(opened));
   return opened;
+}
+
+/** Adds the state of the page to an error. */
+function describing({ page, complaints, unanswered }: OpenPage): (error: Error) => Promise<never> {
+  return async (error) => {
+    const text = await page.locator('body').innerText({ timeout: 5000 }).catch(String);
+    throw new Error(`${error.message}\n${page.url()}: ${text}\nErrors: ${complaints}\nWithout reply: ${unanswered()}`);
+  };
 }
 
 /** Opens a stored chat. Until it is shown, the page still has the message box of another one. */
@@ -85,7 +92,8 @@ export async function newPage(
   page.setDefaultTimeout(PATIENCE_MS);
   const waiting = new Set<Request>();
   const settled = () => until(() => waiting.size === 0, 'the replies to all requests');
-  const opened: OpenPage = { page, complaints: [], foreign: [], settled };
+  const unanswered = () => [...waiting].map((request) => request.url());
+  const opened: OpenPage = { page, complaints: [], foreign: [], settled, unanswered };
   page.on('pageerror', (error) => opened.complaints.push(String(error)));
   page.on('console', (message) => {
     const { url } = message.location();

@@ -107,7 +107,7 @@ test('a picture is encoded once, and computed once where the prompt begins alike
     await ofModel(model, 'Look:', shown, 'What is it?');
     const again = await ofModel(model, 'Look:', shown, 'What colour has it?');
     assert.ok(again.finish.promptTokens - again.finish.cachedTokens < 16, JSON.stringify(again.finish));
-    const elsewhere = await ofModel(model, 'Something else stands before it this time.', shown);
+    const elsewhere = await ofModel(model, 'Another text precedes the image.', shown);
     assert.ok(elsewhere.finish.cachedTokens < 16, JSON.stringify(elsewhere.finish));
     assert.is((await model.stats()).imagesEncoded, 1);
   }));

@@ -1,4 +1,4 @@
-/** An OpenID Connect provider whose tokens tests can falsify. It checks what a real one checks: client, code and PKCE. */
+/** An OpenID Connect provider for tests, which can change its tokens. It checks client, code and PKCE as real ones do. */
 import { createHash, randomBytes } from 'node:crypto';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -17,7 +17,7 @@ export interface UnfinishedDownload {
 interface Leftovers {
   /** Digests of files that are partly there. */
   parts: string[];
-  /** Digests of complete files whose model has others that are missing. */
+  /** Digests of complete files. Other files of their models are missing. */
   unlinked: string[];
 }
 

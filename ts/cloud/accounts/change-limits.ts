@@ -1,4 +1,4 @@
-/** Limits the changes of an organisation, each of which is stored, audited, and may start a runner. */
+/** Limits the changes of an organisation. A change is stored and audited, and may start a runner. */
 import { ChasquiError } from '../../errors.js';
 import type { Actor } from './audit.js';
 import { TryCounter } from './sign-in-limits.js';

@@ -14,6 +14,7 @@ import type { Admission } from './key-limits.js';
 import { type Relayed, relay } from './relay.js';
 import { countEvents } from './stream-ends.js';
 import { NO_TOKENS, type RequestUsage, type TokenCounts } from './usage.js';
+import { MAX_PARSED_BYTES, wantsStream } from './wants-stream.js';
 
 export interface Arrival {
   id: string;
@@ -233,11 +234,9 @@ const MAX_ESTIMATE = 32_768;
 const MAX_TOKENS_FIELDS = ['max_completion_tokens', 'max_tokens', 'max_output_tokens', 'n_predict'];
 const USUAL_TOKENS = 256;
 
-/** Parsing a larger body would block the streams of all apps. Its size alone gives a large estimate. */
-const MAX_PARSED_BYTES = 256 * 1024;
-
 /** Without a maximum, an ordinary one is assumed. */
 function maxTokensOf(body: Buffer): number {
+  // Its size alone gives a large estimate.
   if (body.length > MAX_PARSED_BYTES) return USUAL_TOKENS;
   try {
     const fields = parseJsonBody(body) as Record<string, unknown>;
@@ -248,27 +247,6 @@ function maxTokensOf(body: Buffer): number {
     // The runner reports the error.
     return 0;
   }
-}
-
-function wantsStream(body: Buffer): boolean {
-  if (body.length > MAX_PARSED_BYTES) return findsStream(body);
-  try {
-    return (parseJsonBody(body) as { stream?: unknown } | null)?.stream === true;
-  } catch {
-    // The runner reports the error.
-    return false;
-  }
-}
-
-const STREAM = '"stream"';
-
-/** Quotes within strings are escaped, so only a key or a whole string matches. */
-function findsStream(body: Buffer): boolean {
-  for (let at = body.indexOf(STREAM); at >= 0; at = body.indexOf(STREAM, at + 1)) {
-    const next = at + STREAM.length;
-    if (/^\s*:\s*true\b/.test(body.toString('latin1', next, next + 20))) return true;
-  }
-  return false;
 }
 
 function tookTooLong(limitMs: number): ChasquiError {
